@@ -30,7 +30,9 @@ def unseen(row):
 
 print("""data/truth/training_steps_2.csv: 112 rows of other stacks. The sources of data/truth/left_out_sources.txt were named before
 anything was fitted to the table, and no constant is fitted to them. Their profiles are written from public configurations and
-code; that InternEvo runs operator by operator (`--fusion eager`) was added after the mean error of its rows had been seen.
+code; that InternEvo runs operator by operator (`--fusion eager`) was added after the mean error of its rows had been seen,
+and that its ZeRO gives ranks whole tensors after the errors of single rows had been: both from its code, without a constant
+that was fitted.
 "Nearest profile": every row runs the profile nearest to its source's own, as if that were not known.
 
 | rows | count | mean % | median % | bias % |

@@ -28,8 +28,6 @@ CASTS = ["quantize_fp8", "quantize_fp8_block", "quantize_fp4"]
 # Two frameworks timed the same cuBLAS; their medians differ by 1 to 5 %, B300's large products by 12 %. TRT-LLM's rows call it
 # through PyTorch, as training does, and are fitted; on the A100 both are (docs/model/kernels.md).
 BOTH = {"a100-80"}
-# Of the many rows of experts, whose loads are drawn anew for every price, every third shape is fitted; all are scored.
-THINNED = {"moe": 3}
 STEPCAST = os.environ.get("STEPCAST", "build/stepcast")
 
 
@@ -99,23 +97,23 @@ def own_rows(folder):
             yield {"gemm_dtype": "bfloat16", "framework": "own", **{k: r[k] for k in ("m", "n", "k", "us")}}
 
 
-def taken(sizes, half, every):
+def taken(sizes, half):
     """Half 1 of the shapes is never fitted while it is scored."""
     digest = hashlib.sha256(",".join(str(x) for x in sizes if x != "").encode()).digest()
-    return (half is None or digest[0] & 1 == half) and digest[1] % every == 0
+    return half is None or digest[0] & 1 == half
 
 
-def rows_of(kind, folder, gpu, half, every=1):
-    """For each table its rows of one half (None: all), of every so many shapes one."""
+def rows_of(kind, folder, gpu, half):
+    """For each table its rows of one half (None: all)."""
     if kind == "deepep":
-        yield [r for r, sizes in exchange_rows(folder, gpu) if taken(sizes, half, every)]
+        yield [r for r, sizes in exchange_rows(folder, gpu) if taken(sizes, half)]
         return
     for name, sizes_of in KINDS[kind].items():
         some = []
         with open(os.path.join(folder, name), newline="") as f:
             for r in csv.DictReader(f):
                 sizes = r["gpu"] == GPUS[gpu] and sizes_of(r, gpu)
-                if sizes and taken(sizes, half, every):
+                if sizes and taken(sizes, half):
                     some.append(r)
         yield some
 
@@ -131,7 +129,7 @@ def write_table(path, rows):
 
 def fit(kind, folder, gpu, half, base, out, work):
     table = os.path.join(work, "fit.csv")
-    for rows in rows_of(kind, folder, gpu, half, THINNED.get(kind, 1)):
+    for rows in rows_of(kind, folder, gpu, half):
         if kind == "gemm" and gpu == "h200":
             rows += [{k: v for k, v in r.items() if k != "framework"} for r in 2 * list(own_rows(folder))]
         if not rows:

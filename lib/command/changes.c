@@ -43,7 +43,7 @@ static bool change_applies(const struct sc__job *job, enum what_changes what) {
     case GPU:
         return true;
     case MICRO_BATCHES:
-        return job->model != NULL;
+        return job->model && job->ev->settings.global_batch <= UINT32_MAX / 2;
     case NO_RECOMPUTE:
         return job->model && job->ev->settings.recompute > SC_RECOMPUTE_NONE;
     }

@@ -32,9 +32,9 @@ take_best(struct sc_request *req, struct sc__job *job, struct sc__search *s) {
     sc__space_settings(req->ctx, s, best, put_setting, &said);
     sc__note(req->ctx,
              "plan-auto",
-             "--plan auto: of %u plans that fit with %g %% of the memory free the fastest "
+             "--plan auto: of %u plans the fastest that fits with %g %% of the memory free "
              "has%s",
-             s->fit,
+             s->tried,
              100 * s->memory_margin,
              said.text ? said.text : " nothing to say");
     return SC_OK;

@@ -233,6 +233,8 @@ static sc_status write_plans(const struct sc__plans *x) {
     req->out.for_people = !sc__stdout_taken(req);
     if (req->out.for_people)
         sc__plans_put_text(x, &req->out);
+    if (sc__flag(req, "html"))
+        SC__TRY(sc__plans_write_page(x));
     if (!json)
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
@@ -340,6 +342,7 @@ static const struct sc__option options[] = {
      "(.toml), "
      "DeepSpeed (.json); - for standard output",
      0},
+    {"html", 0, "FILE", NULL, "Output", "a page: the plans by time and memory", 0},
     {"json", 0, "FILE", NULL, "Output", "the plans as JSON; - for standard output", 0},
     {0}};
 

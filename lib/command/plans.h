@@ -33,6 +33,8 @@ void sc__plans_put_command(const struct sc__plans *x,
 sc_status sc__plans_write_launch(const struct sc__plans *x);
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
 void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
+/* --html: the plans by time and memory. */
+sc_status sc__plans_write_page(const struct sc__plans *x);
 
 /* plans_trainers.c: NULL, or what the configuration cannot say. */
 const char *sc__plans_put_torchtitan(const struct sc__plans *x,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define GIB ((double)(1u << 30)) /* as run has memory */
+
 /* Options of the search itself, not of the plan. */
 static bool is_search_option(const char *name) {
     static const char *const names[] = {"top",
@@ -132,6 +134,11 @@ static bool has_costs(const struct sc__plans *x) {
            sc__option(x->req, "price");
 }
 
+/* Names of modules are longer than those of the usual recomputations. */
+static int recompute_width(const struct sc__search *s) {
+    return s->tries & SC__TRY_RECOMPUTE ? 24 : 9;
+}
+
 static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
     const struct sc__search *s = &x->search;
     if (has_machines(x))
@@ -142,8 +149,10 @@ static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
                        "%*s ",
                        i == SC__NUMBER_MICRO_BATCH ? 11 : 4,
                        sc__space_number_name(i));
-    sc__puts(out,
-             "   dp  recompute      step      MFU   bubble  exposed     memory  capacity");
+    sc__printf(out,
+               "   dp  %-*s      step      MFU   bubble  exposed     memory  capacity",
+               recompute_width(s),
+               "recompute");
     if (s->objective == SC__SEARCH_GOODPUT)
         sc__puts(out, "    ETTR");
     if (has_costs(x))
@@ -167,14 +176,15 @@ static void put_row(const struct sc__plans *x,
         if (i != SC__NUMBER_ETP)
             sc__printf(out, "%*u ", i == SC__NUMBER_MICRO_BATCH ? 11 : 4, p->number[i]);
     sc__printf(out,
-               "%5u  %-9s %9.4f s %6.1f %% %6.1f %% %6.1f %% %7.1f GB %7.1f %%",
+               "%5u  %-*s %9.4f s %6.1f %% %6.1f %% %6.1f %% %6.1f GiB %7.1f %%",
                sc__search_dp(s, p),
+               recompute_width(s),
                recompute_of(s, p),
                (double)p->step * 1e-12,
                100 * p->mfu,
                100 * p->shares.bubble,
                100 * p->shares.exposed,
-               p->memory / 1e9,
+               p->memory / GIB,
                100 * p->memory / machine_of(s, p)->capacity);
     if (p->ettr > 0)
         sc__printf(out, " %5.1f %%", 100 * p->ettr);
@@ -246,9 +256,9 @@ static void put_next(const struct sc__search *s, struct sc__buffer *out) {
     sc__puts(out, "\nthe next best family: ");
     put_changes(s, a, b, out);
     sc__printf(out,
-               "; the step changes by %+.2f %%, memory by %+.1f GB\n",
+               "; the step changes by %+.2f %%, memory by %+.1f GiB\n",
                100 * ((double)b->step / (double)a->step - 1),
-               (b->memory - a->memory) / 1e9);
+               (b->memory - a->memory) / GIB);
 }
 
 static void put_front(const struct sc__plans *x, struct sc__buffer *out) {

@@ -7,10 +7,13 @@
  *                           again, so that a sweep that was stopped goes on */
 #include "command/sweep.h"
 
+#include "report/write.h"
+
 #include "base/parallel.h"
 #include "base/platform.h"
 #include "model/read.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,7 +155,7 @@ static sc_status read_axes(struct sweep *s) {
 /* ---- points ---- */
 
 static bool is_of_sweep(const char *name) {
-    static const char *const names[] = {"axis", "db", "csv", "jobs", "max-memory"};
+    static const char *const names[] = {"axis", "db", "csv", "html", "jobs", "max-memory"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;
@@ -336,6 +339,7 @@ struct summary {
     uint32_t best[SHOWN]; /* fastest first */
     double best_us[SHOWN];
     uint32_t best_count;
+    struct sc__json *page; /* or NULL */
 };
 
 static void keep_best(struct summary *x, uint32_t id, double us) {
@@ -369,6 +373,19 @@ static void put_csv_row(struct summary *x, uint32_t id, const struct sc__sweep_r
         sc__puts(x->csv, ",,,,,,\n");
 }
 
+static void put_page_row(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
+    bool ran = !strcmp(row->outcome, "ok");
+    sc__json_list(x->page, NULL);
+    for (uint32_t i = 0; i < x->s->axis_count; i++)
+        sc__json_string(x->page, NULL, value_at(x->s, i, id));
+    sc__json_string(x->page, NULL, row->outcome);
+    sc__json_double(x->page, NULL, ran ? row->step_us : NAN);
+    sc__json_double(x->page, NULL, ran ? row->tokens_per_s : NAN);
+    sc__json_double(x->page, NULL, ran ? row->mfu : NAN);
+    sc__json_double(x->page, NULL, ran ? row->memory_bytes : NAN);
+    sc__json_end_array(x->page);
+}
+
 static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
     struct summary *x = self;
     if (!strcmp(row->outcome, "ok")) {
@@ -382,6 +399,8 @@ static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
     }
     if (x->csv)
         put_csv_row(x, id, row);
+    if (x->page)
+        put_page_row(x, id, row);
 }
 
 static void put_summary(const struct summary *x, struct sc__buffer *out) {
@@ -401,11 +420,40 @@ static void put_summary(const struct summary *x, struct sc__buffer *out) {
     }
 }
 
+static void begin_page(const struct sweep *s, struct sc__json *j, struct sc__buffer *out) {
+    sc__page_begin(j, out, "stepcast/sweep-page/1", s->req->argv, s->req->argc);
+    sc__json_list(j, "axes");
+    for (uint32_t i = 0; i < s->axis_count; i++)
+        sc__json_string(j, NULL, s->axes[i].option->name);
+    sc__json_end_array(j);
+    sc__json_array(j, "points");
+}
+
+static sc_status
+end_page(struct sweep *s, struct sc__json *j, const struct sc__buffer *data) {
+    struct sc__buffer page;
+    sc__json_end_array(j);
+    sc__json_end_object(j);
+    struct sc__page_side side = {.name = "sweep",
+                                 .saved = (struct sc__str){data->text, data->size}};
+    sc__buffer_init(&page, &s->req->ctx->arena);
+    sc__write_html(&side, 1, &page);
+    return sc__job_output(s->req, "html", &page);
+}
+
 static sc_status write_sweep(struct sweep *s) {
     struct sc_request *req = s->req;
     struct sc__buffer csv;
+    struct sc__buffer data;
+    struct sc__json page;
     struct summary x = {.s = s};
     sc__buffer_init(&csv, &req->ctx->arena);
+    sc__buffer_init(&data, &req->ctx->arena);
+    if (sc__option(req, "html")) {
+        SC__TRY(sc__page_check(req->ctx));
+        x.page = &page;
+        begin_page(s, &page, &data);
+    }
     if (sc__option(req, "csv")) {
         x.csv = &csv;
         for (uint32_t i = 0; i < s->axis_count; i++)
@@ -417,6 +465,8 @@ static sc_status write_sweep(struct sweep *s) {
     SC__TRY(sc__store_read(s->store, take_row, &x));
     if (x.csv)
         SC__TRY(sc__job_output(req, "csv", &csv));
+    if (x.page)
+        SC__TRY(end_page(s, &page, &data));
     if (!x.ok)
         return sc__fail(req->ctx,
                         SC_NO,
@@ -499,6 +549,7 @@ static const struct sc__option options[] = {
      SC__OPT_REPEAT},
     {"db", 0, "FILE", NULL, "Sweep", "SQLite database of the points; resumed if there", 0},
     {"csv", 0, "FILE", NULL, "Output", "the points as CSV; - for standard output", 0},
+    {"html", 0, "FILE", NULL, "Output", "a page: a map of two axes, and all points", 0},
     {0}};
 
 static const struct sc__option *const tables[] = {sc__job_options,

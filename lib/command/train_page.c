@@ -60,14 +60,7 @@ page_put_run(struct sc_request *req, const struct sc__train *t, struct sc__buffe
     sc__goodput_simulate(&in, 1, &req->ctx->arena, &run);
     sc__buffer_init(&forecast, &req->ctx->arena);
     sc__train_write_json(t, req->ctx, &forecast);
-    sc__json_init(&j, out);
-    sc__json_object(&j, NULL);
-    sc__json_string(&j, "schema", "stepcast/train-page/1");
-    sc__json_string(&j, "version", SC_VERSION);
-    sc__json_list(&j, "command");
-    for (int i = 0; i < req->argc; i++)
-        sc__json_string(&j, NULL, req->argv[i]);
-    sc__json_end_array(&j);
+    sc__page_begin(&j, out, "stepcast/train-page/1", req->argv, req->argc);
     sc__json_raw(&j, "forecast", forecast.text, forecast.size);
     page_put_progress(&j, t, &track);
     page_put_curve(&j, t);

@@ -109,6 +109,13 @@ static sc_status read_ns3_header(struct cluster_simai_reader *r) {
                        "%u nodes leave no GPUs beside %u switches",
                        r->devices,
                        c->fabric.switches);
+    if ((uint64_t)r->links + 1 < r->devices) /* and memory follows the size of the file */
+        return fail_at(r,
+                       r->line.p,
+                       NULL,
+                       "%u links cannot join %u nodes",
+                       r->links,
+                       r->devices);
     c->gpus = r->devices - c->fabric.switches;
     c->node_gpus = 1; /* until the links are read */
     return SC_OK;

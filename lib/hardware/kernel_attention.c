@@ -163,13 +163,33 @@ sc__attention_class(const struct sc__gpu *gpu, const struct sc__kernel_key *key)
     return last;
 }
 
+/* Heads that are no multiple of 8 elements: only the older kernel takes them, and every
+ * operand is copied to a padded one and back. */
+static bool is_padded(const struct sc__kernel_key *key) {
+    return !is_wide(key) && (key->size[5] | key->size[6]) & 7;
+}
+
+/* Queries and output, or their gradients, and keys and values. */
+static double padding_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    if (!is_padded(key))
+        return 0;
+    uint64_t queries = key->size[0] * key->size[1] * key->size[3];
+    uint64_t keys = key->size[0] * key->size[2] * key->size[4];
+    enum sc__memory_op copy = SC__MEM_COPY_STRIDED;
+    return 2 * sc__memory_op_us(gpu, copy, SC__BF16, queries, key->size[5]) +
+           2 * sc__memory_op_us(gpu, copy, SC__BF16, keys, key->size[5]);
+}
+
 /* A factor on forward or backward: that of an older kernel; or, for elements of
  * four bytes on a GPU without constants for them, as the peaks say. */
 static double
 kernel_factor(const struct sc__gpu *gpu, const struct sc__kernel_key *key, bool backward) {
     double main = gpu->peak[SC__BF16] > 0 ? gpu->peak[SC__BF16] : gpu->peak[SC__FP16];
+    uint32_t software = key->dtype >> 8;
+    if (is_padded(key) && software == SC__ATTENTION_CURRENT)
+        software = SC__ATTENTION_FLASH2;
     if (!is_wide(key))
-        return gpu->software[key->dtype >> 8][backward];
+        return gpu->software[software][backward];
     if (gpu->attention_fp32[0].head_dim > 0 || !(gpu->peak[SC__FP32] > 0))
         return 1;
     return main / gpu->peak[SC__FP32];
@@ -180,7 +200,7 @@ static double forward_cost(const struct sc__gpu *gpu, const struct sc__kernel_ke
     const double *c = a->forward;
     struct kernel_attention_work w = measure(gpu, key, a, false);
     double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest;
-    return us * kernel_factor(gpu, key, false);
+    return us * kernel_factor(gpu, key, false) + padding_us(gpu, key);
 }
 
 static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
@@ -194,7 +214,7 @@ static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_k
     double step = c[1] * (key->size[7] == WHOLE && a->whole > 0 ? a->whole : 1);
     double us =
         c[0] + step * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
-    return us * kernel_factor(gpu, key, true);
+    return us * kernel_factor(gpu, key, true) + padding_us(gpu, key);
 }
 
 double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {

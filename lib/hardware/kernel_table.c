@@ -533,6 +533,15 @@ static void put_cell(struct kernel_table_reader *r, enum column c, uint64_t valu
     r->cells[c] = sc__str(sc__format(&r->ctx->arena, "%llu", (unsigned long long)value));
 }
 
+/* A size that others are multiplied by. */
+static sc_status
+read_factor(struct kernel_table_reader *r, enum column c, uint64_t dflt, uint64_t *out) {
+    SC__TRY(read_size_or(r, c, dflt, out));
+    if (*out > 1 << 20)
+        return fail(r, r->cells[c].p, NULL, "more than 1048576", r->cells[c]);
+    return *out ? SC_OK : read_size(r, c, out);
+}
+
 static bool kernel_starts(const struct kernel_table_reader *r, const char *with) {
     return sc__str_starts(r->cells[KERNEL], with);
 }
@@ -574,10 +583,10 @@ static sc_status public_delta(struct kernel_table_reader *r) {
     uint64_t values;
     uint64_t value_dim;
     SC__TRY(public_scan(r));
-    SC__TRY(read_size(r, K_HEADS, &keys));
-    SC__TRY(read_size_or(r, HEAD_K_DIM, 128, &key_dim));
-    SC__TRY(read_size(r, V_HEADS, &values));
-    SC__TRY(read_size_or(r, HEAD_V_DIM, 128, &value_dim));
+    SC__TRY(read_factor(r, K_HEADS, 0, &keys));
+    SC__TRY(read_factor(r, HEAD_K_DIM, 128, &key_dim));
+    SC__TRY(read_factor(r, V_HEADS, 0, &values));
+    SC__TRY(read_factor(r, HEAD_V_DIM, 128, &value_dim));
     r->cells[HEADS] = r->cells[V_HEADS];
     /* Some rows are of the convolution over the keys alone: their times do not depend on
      * the heads of values. */
@@ -595,10 +604,10 @@ static sc_status public_mamba(struct kernel_table_reader *r) {
     uint64_t groups;
     uint64_t state;
     SC__TRY(public_scan(r));
-    SC__TRY(read_size(r, HEADS, &heads));
-    SC__TRY(read_size(r, HEAD_DIM, &head_dim));
-    SC__TRY(read_size(r, N_GROUPS, &groups));
-    SC__TRY(read_size(r, D_STATE, &state));
+    SC__TRY(read_factor(r, HEADS, 0, &heads));
+    SC__TRY(read_factor(r, HEAD_DIM, 0, &head_dim));
+    SC__TRY(read_factor(r, N_GROUPS, 0, &groups));
+    SC__TRY(read_factor(r, D_STATE, 0, &state));
     put_cell(r, CHANNELS, heads * head_dim + 2 * groups * state);
     return SC_OK;
 }

@@ -32,8 +32,8 @@ struct sc__pipeline_costs {
     const int64_t *after;   /* by stage: what its step ends with */
 };
 
-/* ps. 0 where nothing is known: one stage, orders that depend on times, very many
- * micro-batches. */
+/* ps. 0 where nothing is known: one stage, orders that depend on times or go down and up
+ * again, very many micro-batches. */
 int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p);
 
 #endif

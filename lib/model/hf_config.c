@@ -174,8 +174,9 @@ static void note_like_llama(const struct model_hf_config_reading *r, const char 
              r->file,
              type,
              find(r, kv_keys, &key) ? "" : ", a key-value head for each head",
-             json_object_get(r->root, "tie_word_embeddings")
-                 ? ""
+             json_object_get(r->root, "tie_word_embeddings") ? ""
+             : r->is_part
+                 ? ", an output embedding of its own"
                  : ", one matrix for both embeddings (tie_word_embeddings is left out "
                    "where it is true, as transformers saves it)");
 }
@@ -346,6 +347,8 @@ read_dense(const struct model_hf_config_reading *r, unsigned traits, struct sc__
     SC__TRY(number(r, position_keys, UINT32_MAX, &m->context));
     if (traits & SC__HF_LEARNED && truth(r, "learned_pos_emb", true))
         m->positions = m->context;
+    if (r->is_part && !strcmp(m->family, sc__hf_family_like_llama()->type))
+        m->tied = false; /* a part is saved without what is as in its class */
     m->tied = truth(r, "tie_word_embeddings", m->tied);
     const char *activation =
         json_string_value(json_object_get(r->root, "activation_function"));

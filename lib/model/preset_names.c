@@ -38,7 +38,7 @@ static const struct publisher publishers[] = {{"meta-llama", "llama2"},
 
 /* Training or storage, not shape. */
 static const char *const endings[] = {
-    "-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.2", "-v0.3", NULL};
+    "-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.2", NULL};
 
 static bool publishes(struct sc__str publisher, const char *preset) {
     for (const struct publisher *p = publishers; p->name; p++)

@@ -56,6 +56,21 @@ html_put_data(struct sc__buffer *out, const struct sc__page_side *sides, unsigne
     sc__puts(out, "]}");
 }
 
+void sc__page_begin(struct sc__json *j,
+                    struct sc__buffer *out,
+                    const char *schema,
+                    const char *const *argv,
+                    int argc) {
+    sc__json_init(j, out);
+    sc__json_object(j, NULL);
+    sc__json_string(j, "schema", schema);
+    sc__json_string(j, "version", SC_VERSION);
+    sc__json_list(j, "command");
+    for (int i = 0; i < argc; i++)
+        sc__json_string(j, NULL, argv[i]);
+    sc__json_end_array(j);
+}
+
 static const char *html_find_mark(void) {
     const char *text = (const char *)sc__page_files[0].bytes;
     return sc__find_word(text, sc__page_files[0].size, MARK);

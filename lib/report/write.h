@@ -59,6 +59,13 @@ struct sc__page_side {
 void sc__write_html(const struct sc__page_side *sides,
                     unsigned count,
                     struct sc__buffer *out);
+/* The data of a page about something else than a step: how it was made, and a
+ * document. The caller adds what it has besides, and ends the object. */
+void sc__page_begin(struct sc__json *j,
+                    struct sc__buffer *out,
+                    const char *schema,
+                    const char *const *argv,
+                    int argc);
 /* SC_SYSTEM when the library was built without the page. */
 sc_status sc__page_check(struct sc_context *ctx);
 

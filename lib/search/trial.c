@@ -120,33 +120,58 @@ static struct sc__search_plan seed_plan(const struct sc__search *s, uint32_t see
 
 /* ---- floors ---- */
 
-/* Seeds of a group differ in chunks, schedule and sharding. */
+/* The parts of the model, as a seed has them, and the plan they come from. */
+struct seed_units {
+    bool tried;
+    struct sc__step_units units;
+    struct sc__evaluation *ev;
+    /* the last floor: of which chunks */
+    uint32_t vpp;
+    int64_t floor;
+};
+
+static void find_units(const struct trial *t, uint32_t seed, struct seed_units *out) {
+    struct sc__search *s = t->trials->s;
+    struct sc__search_plan p = seed_plan(s, seed);
+    struct trial of_seed = {t->trials, t->ctx, &p, NULL, 0};
+    sc_plan plan;
+    sc_options options;
+    out->tried = true;
+    out->ev = SC__NEW(&t->ctx->arena, struct sc__evaluation);
+    if (begin_trial(&of_seed, &plan, &options) == SC_OK) {
+        struct sc__evaluation_input in = trial_input(&of_seed, &options);
+        if (sc__evaluation_units(t->ctx, &in, s->model, &plan, out->ev, &out->units) !=
+            SC_OK)
+            out->units.layers = NULL;
+    }
+    sc__clear_error(t->ctx); /* a plan that cannot be is found out later */
+}
+
+/* Seeds of a group differ in chunks, schedule and sharding; one schedule hides the
+ * exchange of experts by itself, so its parts are others. */
 static sc_status find_floors(void *self) {
     const struct trial *t = self;
     struct sc__search *s = t->trials->s;
-    uint32_t first = t->trials->group_start[t->group];
     uint32_t end = t->trials->group_start[t->group + 1];
-    struct sc__search_plan p = seed_plan(s, first);
-    struct trial of_first = {t->trials, t->ctx, &p, NULL, 0};
-    struct sc__evaluation *ev = SC__NEW(&t->ctx->arena, struct sc__evaluation);
-    struct sc__step_units units;
-    sc_plan plan;
-    sc_options options;
-    SC__TRY(begin_trial(&of_first, &plan, &options));
-    struct sc__evaluation_input in = trial_input(&of_first, &options);
-    SC__TRY(sc__evaluation_units(t->ctx, &in, s->model, &plan, ev, &units));
-    int64_t floor[2] = {0};
-    uint32_t known[2] = {0};
-    for (uint32_t i = first; i < end && units.layers; i++) {
+    enum { USUAL, OTHER, PAIRED, KINDS };
+    struct seed_units of_kind[KINDS] = {{0}};
+    for (uint32_t i = t->trials->group_start[t->group]; i < end; i++) {
         struct sc__search_seed *x = &s->seeds[i];
+        uint8_t schedule = x->choice[SC__CHOICE_SCHEDULE];
+        const char *label = s->axes[SC__CHOICE_SCHEDULE].values[schedule].label;
+        int kind = !schedule ? USUAL : strcmp(label, "dualpipev") ? OTHER : PAIRED;
+        struct seed_units *u = &of_kind[kind];
+        if (!u->tried)
+            find_units(t, i, u);
+        if (!u->units.layers)
+            continue;
         uint32_t vpp = x->number[SC__NUMBER_VPP];
-        bool any =
-            x->choice[SC__CHOICE_SCHEDULE] || ev->plan.schedule > SC__SCHEDULE_INTERLEAVED;
-        ev->plan.vpp = vpp;
-        if (known[any] != vpp)
-            floor[any] = sc__plan_floor(s->model, &ev->plan, &units, any);
-        known[any] = vpp;
-        x->floor = floor[any];
+        bool any = schedule || u->ev->plan.schedule > SC__SCHEDULE_INTERLEAVED;
+        u->ev->plan.vpp = vpp;
+        if (u->vpp != vpp)
+            u->floor = sc__plan_floor(s->model, &u->ev->plan, &u->units, any);
+        u->vpp = vpp;
+        x->floor = u->floor;
     }
     return SC_OK;
 }

@@ -135,3 +135,14 @@ check repeated_layers "$(awk "BEGIN { n = $(kept --recompute none); a = $(kept $
 messages="--num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 32000 --seq 2048 --micro-batch 4 --global-batch 16 --tp 2 --pp 2 --dp 1 --cluster dgx-a100:4 --fusion 2021"
 of host_behind_messages 'r["breakdown_us"]["other"]' 1800 $messages
 of host_elsewhere 'r["breakdown_us"]["other"]' 0 $messages --overlap-p2p yes
+
+# operator tables without backward times: an addition's backward is as long as its forward; a row that has a time for its weights is complete
+table="name\tforward_compute_time\tforward_comm_type\tforward_comm_size\tbackward_compute_time\tbackward_comm_type\tbackward_comm_size\tweight_grad_compute_time\tweight_grad_comm_type\tweight_grad_comm_size\tprocess_time"
+printf "$table\nadd\t10\tNONE\t0\t0\tNONE\t0\t0\tNONE\t0\t0\n" >"$tmp/add.txt"
+check backward_of_add "$(step_of "$tmp/add.txt" --backward synth)" 20000
+printf "$table\nfc\t10\tNONE\t0\t0\tNONE\t0\t7\tNONE\t0\t0\n" >"$tmp/weights.txt"
+check backward_is_there "$(step_of "$tmp/weights.txt" --backward synth)" 17000
+
+# layer workloads: microseconds are a thousand nanoseconds
+of in_ns 'r["breakdown_us"]["compute"] > 0' True tests/data/seed_004.txt
+of in_us 'round(r["breakdown_us"]["compute"] / json.load(open("'"$tmp"'/in_ns.json"))["breakdown_us"]["compute"], 9)' 1000.0 tests/data/seed_004.txt --time-unit us

@@ -203,3 +203,7 @@ printf 'op,batch,heads,kv_heads,skv,head_dim,kv_dtype\nattention_generation,1,8,
 expect kernels_serving_heads 3 "no multiple of kv_heads" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
 printf 'op,batch,heads,kv_heads,skv,head_dim,kv_dtype\nattention_generation,1,8,4,128,128,fp4\n' >"$tmp/t.csv"
 expect kernels_serving_cache 3 "bf16 or fp8" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'framework,batch_size,seq_len,d_state,nheads,head_dim,n_groups,kernel_source,us\ntrtllm,1,128,128,99999999999,64,8,causal_conv1d_fn,9\n' >"$tmp/t.csv"
+expect kernels_public_sizes 3 "more than 1048576" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'framework,batch_size,seq_len,d_state,nheads,head_dim,n_groups,kernel_source,us\ntrtllm,1,128,128,64,64,8,selective_scan,9\n' >"$tmp/t.csv"
+expect kernels_public_source 3 "unknown kernel_source" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200

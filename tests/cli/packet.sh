@@ -254,7 +254,13 @@ for cc in nscc rccc nscc-rccc; do
     uet "uet-lossy-$cc" 0 '"stuck": 0' --cc $cc --json -
     says "uet-lossy-$cc-ends" '"cut_off": 0'
 done
-sed -i 's/0.01/1/' "$dir/topology"
+# credit that is lost is asked for again
+sed -i 's/0.01/0.3/' "$dir/topology"
+for cc in nscc rccc nscc-rccc; do
+    uet "uet-very-lossy-$cc" 0 '"stuck": 0' --cc $cc --json -
+    says "uet-very-lossy-$cc-ends" '"cut_off": 0'
+done
+sed -i 's/0.3/1/' "$dir/topology"
 uet uet-all-lost 0 'had not ended' --cc nscc --cc-set SIMULATOR_STOP_TIME=0.01
 base
 uet uet-paths-3 3 'power of two' --cc nscc --cc-set UET_PATHS=3

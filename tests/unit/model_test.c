@@ -396,6 +396,12 @@ static void test_language_model_of_a_multimodal_one(void **state) {
     assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(text), &m), SC_OK);
     assert_true(m.hidden == 64 && m.layers == 2 && m.tied && m.qk_norm);
     assert_true(noted(ctx, "towers for pictures and sound are not simulated"));
+    static const char unheard[] =
+        "{\"model_type\": \"pictures\", \"text_config\": {\"model_type\": \"unheard\", "
+        "\"hidden_act\": \"silu\", \"num_hidden_layers\": 2, \"hidden_size\": 64, "
+        "\"num_attention_heads\": 4, \"intermediate_size\": 96, \"vocab_size\": 100}}";
+    assert_int_equal(sc__model_parse(ctx, "config.json", sc__str(unheard), &m), SC_OK);
+    assert_false(m.tied);
 }
 
 /* A size that is left out is noted, but where the type's own rule gives it. */

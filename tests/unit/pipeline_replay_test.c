@@ -77,6 +77,7 @@ static void test_tax(void **state) {
 static void test_unknown(void **state) {
     (void)state;
     assert_int_equal(replay(SC__SCHEDULE_ZB2P, 4, 1, 8, 0, 0), 0);
+    assert_int_equal(replay(SC__SCHEDULE_DUALPIPEV, 4, 2, 8, 0, 0), 0);
     assert_int_equal(replay(SC__SCHEDULE_1F1B, 1, 1, 8, 0, 0), 0);
 }
 

@@ -2,6 +2,9 @@ import { h } from "./dom.js";
 import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
+import { moduleSection } from "./modules.js";
+import * as plans from "./plans.js";
+import * as sweep from "./sweep.js";
 import * as train from "./train.js";
 import { copyButton } from "./save.js";
 
@@ -54,7 +57,7 @@ function one(result) {
   const timeline = decodeTimeline(result.timeline, result.critical_path);
   const timelinePart = r.timelineSection(result, timeline);
   const sections = [r.settingsSection(result), r.breakdown(result), timelinePart, r.pathSection(result), r.commSection(result), r.memorySection(result, timeline),
-    r.linkSection(result), r.whatifSection(result), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
+    r.linkSection(result), r.whatifSection(result), moduleSection(result, timeline), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
   const title = `One training step: ${file(result)}`;
   document.title = `${file(result)} · stepcast`;
   return [head(title, commandLine(result), sections), h("main", { id: "main" }, r.headline(result), sections)];
@@ -64,6 +67,18 @@ function run(forecast) {
   const sections = [train.trainProgress(forecast), train.trainLosses(forecast), train.trainInterval(forecast), train.trainWhatif(forecast), r.notes({ input: forecast.forecast })].filter(Boolean);
   document.title = "A run · stepcast";
   return [head("A training run", commandLine(forecast), sections), h("main", { id: "main" }, train.trainHeadline(forecast), sections)];
+}
+
+function search(found) {
+  const sections = [plans.plansScatter(found), plans.plansHeat(found), plans.plansTable(found), r.notes({ input: found.search })].filter(Boolean);
+  document.title = "Plans · stepcast";
+  return [head("Plans", commandLine(found), sections), h("main", { id: "main" }, plans.plansHeadline(found), sections)];
+}
+
+function grid(points) {
+  const sections = [sweep.sweepMap(points), sweep.sweepTable(points)];
+  document.title = "A sweep · stepcast";
+  return [head("A sweep", commandLine(points), sections), h("main", { id: "main" }, sections)];
 }
 
 function two(a, b) {
@@ -76,7 +91,7 @@ function two(a, b) {
 
 printInLight();
 const version = results[0].version;
-const content = results.length > 1 ? two(...results) : results[0].schema?.startsWith("stepcast/train-page") ? run(results[0]) : one(results[0]);
+const content = results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search, "stepcast/sweep-page/1": grid }[results[0].schema] ?? one)(results[0]);
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
 document.getElementById("app").replaceChildren(...content,
   h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));

@@ -407,8 +407,8 @@ static void uet_timeout(struct sc__packet_sim *s, struct sc__packet_pair *p) {
     u->timer = NULL;
     uint32_t oldest = oldest_flying(s, u);
     if (oldest == UINT32_MAX) {
-        /* all is lost and waits for credit */
-        if (s->uet->rccc && u->lost_count) {
+        /* what is left waits for credit, which may have been lost */
+        if (s->uet->rccc && (u->lost_count || u->left_bytes > 0)) {
             request_credit(s, u);
             start_timer(s, u, s->queue.now);
         }
