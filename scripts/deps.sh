@@ -24,6 +24,10 @@ page)
     wanted="$wanted chromium"
     tools="chromium"
     ;;
+mpi)
+    wanted="$wanted libopenmpi-dev openmpi-bin"
+    tools="mpirun"
+    ;;
 format)
     wanted="$wanted clang-format"
     tools="clang-format"
