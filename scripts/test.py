@@ -29,8 +29,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 COUNTS = "tests/counts.txt"
+SLOW_S = 5  # a test that takes longer says so
 DIED = re.compile(r"^Traceback \(most recent call last\)|^SyntaxError: |: (command )?not found$|^(Segmentation fault|Aborted)"
                   r"|ERROR: \w+Sanitizer|runtime error: ", re.M)
 
@@ -89,10 +91,12 @@ class Test:
         self.failures = []
         self.skips = []  # (name, needs)
         self.log = ""
+        self.seconds = 0
 
     def run(self, build, before=None):
         """before: called in the new process"""
         limit = float(os.environ.get("TEST_TIMEOUT", "900"))
+        begin = time.monotonic()
         environment = {**os.environ, "STEPCAST": os.environ.get("STEPCAST", os.path.abspath(f"{build}/stepcast")), "BUILD": build}
         with tempfile.TemporaryFile() as out:
             # a session of its own, so that nothing it started outlives it
@@ -109,6 +113,7 @@ class Test:
             process.wait()
             out.seek(0)
             self.log = out.read().decode(errors="replace")
+        self.seconds = time.monotonic() - begin
         self.read(self.log)
         if status is None:
             self.failures.append(f"ran longer than {limit:g} s and was ended")
@@ -134,7 +139,7 @@ class Test:
 
     def show(self):
         if not self.failures:
-            print(f"ok   {self.name} ({self.ok})", flush=True)
+            print(f"ok   {self.name} ({self.ok})" + (f" in {self.seconds:.0f} s" if self.seconds >= SLOW_S else ""), flush=True)
             return
         print(f"FAIL {self.name}")
         for line in self.log.splitlines():

@@ -22,7 +22,7 @@ static const struct sc__choice schedules[] = {{"auto", SC_SCHEDULE_AUTO},
                                               {"zb-h1", SC_SCHEDULE_ZB_H1},
                                               {"zb-2p", SC_SCHEDULE_ZB_2P},
                                               {"zb-v", SC_SCHEDULE_ZB_V},
-                                              {"dualpipev", SC_SCHEDULE_DUALPIPE_V},
+                                              {"dualpipev", SC_SCHEDULE_DUALPIPEV},
                                               {0}};
 static const struct sc__choice recomputes[] = {{"none", SC_RECOMPUTE_NONE},
                                                {"selective", SC_RECOMPUTE_SELECTIVE},

@@ -480,7 +480,7 @@ sc_status sc__space_plan(struct sc_context *ctx,
         if (choice_counts(p, axis))
             SC__TRY(set_choice(ctx, value_of(s, p, axis), out, order));
     uint32_t chunks = out->pp * out->vpp;
-    bool v = out->schedule == SC_SCHEDULE_ZB_V || out->schedule == SC_SCHEDULE_DUALPIPE_V;
+    bool v = out->schedule == SC_SCHEDULE_ZB_V || out->schedule == SC_SCHEDULE_DUALPIPEV;
     if (v && !sc__space_number_given(s, SC__NUMBER_VPP)) {
         out->vpp = 0;
         chunks = 2 * out->pp;
