@@ -6,8 +6,6 @@
 #include "base/units.h"
 
 #define GROUP "Run"
-/* bf16 weights, fp32 master weights and Adam's two moments */
-#define BYTES_PER_PARAMETER 14
 #define MOST_SEEDS 10000u
 #define MOST_WORK_S (1000 * 365 * SC__DAY_S)
 /* Failures of all seeds together: minutes. */
@@ -54,7 +52,13 @@ static const struct sc__option options[] = {
      0,
      .choices = kinds},
     {"storage", 0, "RATE", "100GB/s", GROUP, "of checkpoints, for the whole job", 0},
-    {"state", 0, "SIZE", NULL, GROUP, "of a checkpoint; usually 14 B per parameter", 0},
+    {"state",
+     0,
+     "SIZE",
+     NULL,
+     GROUP,
+     "of a checkpoint; usually what the plan keeps, 14 B per parameter with Adam",
+     0},
     {"blocking",
      0,
      "TIME",
@@ -215,18 +219,16 @@ static sc_status train_state(struct sc_request *req, struct sc__train *t) {
     t->state_bytes = (double)bytes;
     if (sc__flag(req, "state"))
         return SC_OK;
-    if (!(t->step.parameters > 0))
+    if (!(t->step.checkpoint_bytes > 0))
         return sc__usage(req,
                          "like --state 5.6TB, or --blocking and --restore",
                          "the input does not say how large a checkpoint is");
-    t->state_bytes = BYTES_PER_PARAMETER * t->step.parameters;
-    sc__note(
-        req->ctx,
-        "state-of-parameters",
-        "a checkpoint has %d bytes per parameter (bf16 and fp32 weights, Adam's moments): "
-        "%.4g TB",
-        BYTES_PER_PARAMETER,
-        t->state_bytes / 1e12);
+    t->state_bytes = t->step.checkpoint_bytes;
+    sc__note(req->ctx,
+             "state-of-plan",
+             "a checkpoint has the weights that are trained, their main copy and the "
+             "optimizer's state: %.4g TB",
+             t->state_bytes / 1e12);
     return SC_OK;
 }
 

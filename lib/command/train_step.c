@@ -1,6 +1,7 @@
 /* train_step: the step that a run is made of, and those that differ from it. */
 #include "base/json_view.h"
 #include "command/train.h"
+#include "plan/memory.h"
 
 #define MOST_BYTES ((size_t)256 << 20)
 
@@ -70,11 +71,9 @@ static sc_status simulated_step(struct sc_request *req, struct sc__train_step *o
         out->usd_per_hour = r->cost_usd / out->step_s * 3600 / out->gpus;
     }
     sc__result_free(&out->job.ev->result);
-    if (out->job.model) {
-        struct sc__model_params n;
-        sc__model_count(out->job.model, &n);
-        out->parameters = n.total;
-    }
+    if (out->job.model)
+        out->checkpoint_bytes =
+            sc__plan_checkpoint_bytes(out->job.model, &out->job.ev->plan);
     if (!(out->step_s > 0))
         return sc__fail(req->ctx, SC_INPUT, NULL, NULL, "the step takes no time");
     return SC_OK;

@@ -48,6 +48,10 @@ sc__layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t
  * where a schedule parts them; more than 1 where they are computed again. */
 double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p);
 
+/* What a checkpoint holds of the whole model: the weights that are trained, their main
+ * copy and the optimizer's state. */
+double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__plan *p);
+
 /* Weights, gradients and state of the optimizer of a stage. */
 struct sc__training_state {
     double weights;

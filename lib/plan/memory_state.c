@@ -139,17 +139,41 @@ static void state_of_whole_weights(const struct sc__plan *p,
         out->growing = own * each;
 }
 
-static double optimizer_state(const struct sc__plan *p, const struct parameter_counts *n) {
-    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
+/* The main copy of a weight and what the optimizer keeps of it, in bytes. */
+static double kept_by_optimizer(const struct sc__plan *p,
+                                const struct parameter_counts *n) {
     double main = p->plain_update || p->amp || sc__plan_width(p) > 2 ? 0 : 4;
-    if (!p->optimizer)
-        return 0;
     if (p->torch_copies && p->zero >= 3)
         main = 0; /* the shards are it */
     double state = state_bytes(p, n);
     if (p->lora_fp32)
         state *= 4 / sc__plan_weight_bytes(p);
-    return own * (main + state);
+    return main + state;
+}
+
+static double optimizer_state(const struct sc__plan *p, const struct parameter_counts *n) {
+    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
+    return p->optimizer ? own * kept_by_optimizer(p, n) : 0;
+}
+
+/* Of a weight that is trained, as a checkpoint has it beside its main copy. */
+static double saved_weight_bytes(const struct sc__plan *p) {
+    if (p->lora_fp32 || (p->torch_copies && p->zero >= 3 && !p->plain_update))
+        return 4;
+    return sc__plan_weight_bytes(p);
+}
+
+double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__plan *p) {
+    struct sc__model_params total;
+    double held = 0;
+    double saved = 0;
+    sc__model_count(m, &total);
+    for (uint32_t stage = 0; stage < p->mesh.pp; stage++) {
+        struct parameter_counts n = count_parameters(m, p, stage);
+        held += p->lora ? n.all - n.trained : n.all; /* adapters are no part of the model */
+        saved += n.trained * (saved_weight_bytes(p) + kept_by_optimizer(p, &n));
+    }
+    return saved / held * total.total;
 }
 
 struct sc__training_state

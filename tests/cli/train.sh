@@ -10,6 +10,13 @@ model="--model llama2-7b --cluster dgx-h100:64 --tp 2 --global-batch 128 --seq 4
 train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json "$tmp/t.json" >"$tmp/text"
 check train_runs $? 0
 check state_is_14_bytes "$(figure "$tmp/t.json" 'abs(d["checkpoint"]["state_bytes"] / (14 * 6738415616) - 1) < 1e-9')" True
+# of a plan: 2 + 4 + 2 (1 + 4/256) bytes with 8-bit Adam; fp32 shards and two moments; adapters of rank 16 on q and v alone
+# (A and B of 4096 x 16 each, 32 layers)
+each() { train --model llama2-7b --cluster dgx-h100:64 --global-batch 128 --seq 4096 --recompute full --train-tokens 1B --json "$tmp/s.json" "$@" >/dev/null 2>"$tmp/err" && figure "$tmp/s.json" 'round(d["checkpoint"]["state_bytes"] / 6738415616, 4)'; }
+check state_of_8_bits "$(each --zero 1 --optimizer adam-8bit)" 8.0312
+check state_of_fsdp "$(each --use-torch-fsdp2)" 12.0
+check state_of_adapters "$(each --lora 16 && figure "$tmp/s.json" 'round(d["checkpoint"]["state_bytes"] / (14 * 2 * 2 * 4096 * 16 * 32), 6)')" "0.0174
+1.0"
 check blocking_is_state_over_storage "$(figure "$tmp/t.json" 'abs(d["checkpoint"]["blocking_s"] * 50e9 / d["checkpoint"]["state_bytes"] - 1) < 1e-9')" True
 check shares_add_up "$(figure "$tmp/t.json" 'abs(sum(d["time_share"].values()) - 1) < 1e-9')" True
 check gpu_hours "$(figure "$tmp/t.json" 'abs(d["gpu_hours"] / (64 * 24 * d["days"]["p50"]) - 1) < 1e-9')" True
