@@ -66,6 +66,13 @@ static const struct sc__option options[] = {
      GROUP,
      "the job stands still for a checkpoint; sync: state over storage",
      0},
+    {"host-rate",
+     0,
+     "RATE",
+     NULL,
+     GROUP,
+     "or, async and memory: a GPU's part of the state at this rate to its host (25GB/s)",
+     0},
     {"restore", 0, "TIME", NULL, GROUP, "reading a checkpoint; state over storage", 0},
     {"recovery",
      0,
@@ -213,6 +220,8 @@ static sc_status train_work(struct sc_request *req, struct sc__train *t) {
 /* ---- checkpoints ---- */
 
 static sc_status train_state(struct sc_request *req, struct sc__train *t) {
+    if (t->state_bytes > 0)
+        return SC_OK; /* known already */
     struct sc__settings settings = sc__settings(req);
     uint64_t bytes = 0;
     SC__TRY(sc__setting_bytes(&settings, "state", &bytes));
@@ -253,63 +262,96 @@ train_transfer(struct sc_request *req, struct sc__train *t, double *seconds) {
 /* Where both times are given nothing is left to compute. */
 static void train_note_unread(struct sc_request *req) {
     static const char *const names[] = {"storage", "state"};
+    bool copied = sc__flag(req, "host-rate");
     for (unsigned i = 0; i < 2; i++)
-        if (sc__flag(req, names[i]))
+        if (sc__flag(req, names[i]) && !(copied && !strcmp(names[i], "state")))
             sc__note(req->ctx,
                      "option-unused",
                      "--%s has no effect: no time of a checkpoint depends on it",
                      names[i]);
 }
 
-static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train *t) {
-    struct sc__settings settings = sc__settings(req);
-    unsigned kind = KIND_SYNC;
-    double transfer = 0;
-    struct sc__str word = checkpoint_words(req).blocking;
-    bool blocking = sc__flag(req, "blocking") || word.p;
-    bool in_memory = sc__recovery_from_memory(req);
-    if (sc__flag(req, "blocking") && word.p)
+/* The copy of a GPU's part into the memory of its machine. */
+static sc_status
+train_host_copy(struct sc_request *req, struct sc__train *t, unsigned kind) {
+    double rate = 0;
+    if (kind == KIND_SYNC)
         return sc__usage(req,
-                         "give one of them",
-                         "--blocking and --checkpoint both say how long a checkpoint "
-                         "blocks");
-    if (in_memory)
-        kind = KIND_MEMORY;
-    SC__TRY(sc__setting_word(&settings, "checkpoint-kind", kind_words, &kind));
-    if (in_memory && kind != KIND_MEMORY)
+                         "--checkpoint-kind async or memory",
+                         "--host-rate is of checkpoints that are copied to the host");
+    if (!sc__parse_rate(sc__str(sc__option(req, "host-rate")), &rate) || !(rate > 0))
+        return train_bad_value(req, "host-rate", "a rate above 0, like 25GB/s");
+    SC__TRY(train_state(req, t));
+    t->in.blocking_s = t->state_bytes / t->in.gpus / rate;
+    return SC_OK;
+}
+
+static sc_status
+train_blocking_unknown(struct sc_request *req, struct sc__train *t, unsigned kind) {
+    if (kind == KIND_SYNC)
+        return SC_OK;
+    if (!sc__recovery_from_memory(req))
+        return sc__usage(req,
+                         kind == KIND_ASYNC ? "measured: 10ms to 500ms; or --host-rate"
+                                            : "measured: 200ms to 1800ms; or --host-rate",
+                         "--checkpoint-kind %s needs --blocking",
+                         t->kind);
+    t->in.blocking_s = SC__IN_MEMORY_BLOCKING_S;
+    sc__note(req->ctx,
+             "blocking-assumed",
+             "no --blocking is given: %g s, the upper end of what checkpoints in memory "
+             "take",
+             SC__IN_MEMORY_BLOCKING_S);
+    return SC_OK;
+}
+
+/* How long a checkpoint blocks, where it is not written meanwhile. */
+static sc_status
+train_blocking(struct sc_request *req, struct sc__train *t, unsigned kind) {
+    struct sc__str word = checkpoint_words(req).blocking;
+    bool given = sc__flag(req, "blocking");
+    bool host = sc__flag(req, "host-rate");
+    if (given + host + (word.p != NULL) > 1)
+        return sc__usage(req,
+                         "give one of --blocking, --host-rate and --checkpoint TIME:TIME",
+                         "how long a checkpoint blocks is said twice");
+    if (given)
+        return train_time(req, "blocking", &t->in.blocking_s);
+    if (word.p)
+        return train_seconds(req, "checkpoint", word, &t->in.blocking_s);
+    return host ? train_host_copy(req, t, kind) : train_blocking_unknown(req, t, kind);
+}
+
+static sc_status
+train_checkpoint_kind(struct sc_request *req, struct sc__train *t, unsigned *kind) {
+    struct sc__settings settings = sc__settings(req);
+    bool in_memory = sc__recovery_from_memory(req);
+    *kind = in_memory ? KIND_MEMORY : KIND_SYNC;
+    SC__TRY(sc__setting_word(&settings, "checkpoint-kind", kind_words, kind));
+    if (in_memory && *kind != KIND_MEMORY)
         return sc__usage(req,
                          "leave --checkpoint-kind away",
                          "--recovery in-memory reads checkpoints that lie in memory");
-    t->kind = kind_words[kind];
-    if (in_memory && !blocking) {
-        t->in.blocking_s = SC__IN_MEMORY_BLOCKING_S;
-        blocking = true;
-        sc__note(
-            req->ctx,
-            "blocking-assumed",
-            "no --blocking is given: %g s, the upper end of what checkpoints in memory "
-            "take",
-            SC__IN_MEMORY_BLOCKING_S);
-    }
-    if (kind != KIND_SYNC && !blocking)
-        return sc__usage(req,
-                         kind == KIND_ASYNC ? "measured: 10ms to 500ms"
-                                            : "measured: 200ms to 1800ms",
-                         "--checkpoint-kind %s needs --blocking",
-                         t->kind);
+    t->kind = kind_words[*kind];
+    return SC_OK;
+}
+
+static sc_status train_checkpoint_times(struct sc_request *req, struct sc__train *t) {
+    unsigned kind;
+    double transfer = 0;
+    bool blocking = sc__flag(req, "blocking") || checkpoint_words(req).blocking.p;
+    SC__TRY(train_checkpoint_kind(req, t, &kind));
+    SC__TRY(train_blocking(req, t, kind));
     bool written = kind == KIND_ASYNC || (kind == KIND_SYNC && !blocking);
     bool read = kind != KIND_MEMORY && !sc__flag(req, "restore");
     if (written || read)
         SC__TRY(train_transfer(req, t, &transfer));
     else
         train_note_unread(req);
-    if (kind != KIND_MEMORY)
-        t->in.blocking_s = kind == KIND_SYNC ? transfer : 0;
+    if (kind == KIND_SYNC && !blocking)
+        t->in.blocking_s = transfer;
     t->in.write_s = kind == KIND_ASYNC ? transfer : 0;
     t->in.restore_s = transfer;
-    SC__TRY(train_time(req, "blocking", &t->in.blocking_s));
-    if (word.p)
-        SC__TRY(train_seconds(req, "checkpoint", word, &t->in.blocking_s));
     if (kind == KIND_MEMORY) {
         t->in.restore_s = t->in.blocking_s;
         sc__note(

@@ -17,6 +17,9 @@ check state_of_8_bits "$(each --zero 1 --optimizer adam-8bit)" 8.0312
 check state_of_fsdp "$(each --use-torch-fsdp2)" 12.0
 check state_of_adapters "$(each --lora 16 && figure "$tmp/s.json" 'round(d["checkpoint"]["state_bytes"] / (14 * 2 * 2 * 4096 * 16 * 32), 6)')" "0.0174
 1.0"
+# a GPU's part of the state to its host: 14 B x 6.738 B parameters over 64 GPUs at 25 GB/s
+check blocking_of_the_host "$(each --zero 1 --checkpoint-kind memory --host-rate 25GB/s && figure "$tmp/s.json" 'abs(d["checkpoint"]["blocking_s"] / (14 * 6738415616 / 64 / 25e9) - 1) < 1e-9')" "14.0
+True"
 check blocking_is_state_over_storage "$(figure "$tmp/t.json" 'abs(d["checkpoint"]["blocking_s"] * 50e9 / d["checkpoint"]["state_bytes"] - 1) < 1e-9')" True
 check shares_add_up "$(figure "$tmp/t.json" 'abs(sum(d["time_share"].values()) - 1) < 1e-9')" True
 check gpu_hours "$(figure "$tmp/t.json" 'abs(d["gpu_hours"] / (64 * 24 * d["days"]["p50"]) - 1) < 1e-9')" True
@@ -98,7 +101,10 @@ there is no failure set 'lama3'|--train-tokens 1T --failures lama3
 --checkpoint: '30'|--train-tokens 1T --checkpoint 30
 --checkpoint: '30min:'|--train-tokens 1T --checkpoint 30min:
 --checkpoint: 'auto:often'|--train-tokens 1T --checkpoint auto:often
-both say how long|--train-tokens 1T --checkpoint 30min:13s --blocking 13s
+is said twice|--train-tokens 1T --checkpoint 30min:13s --blocking 13s
+is said twice|--train-tokens 1T --checkpoint-kind async --blocking 13s --host-rate 25GB/s
+to the host|--train-tokens 1T --host-rate 25GB/s
+--host-rate: '0'|--train-tokens 1T --checkpoint-kind memory --host-rate 0
 above 0, or auto|--train-tokens 1T --checkpoint 0
 --storage: '0'|--train-tokens 1T --storage 0
 --storage: 'fast'|--train-tokens 1T --storage fast
