@@ -13,10 +13,10 @@ struct sc__train_step {
     double gpus;
     uint32_t dp;
     double node_gpus;
-    double watts;        /* of all GPUs */
-    double usd_per_hour; /* of one GPU */
+    double watts;            /* of all GPUs */
+    double usd_per_hour;     /* of one GPU */
     double checkpoint_bytes; /* of a model */
-    struct sc__job job; /* of a model: for steps that differ from this one */
+    struct sc__job job;      /* of a model: for steps that differ from this one */
 };
 
 /* The run with one thing changed. */
