@@ -16,8 +16,8 @@ A test fails, beside what it says itself, when
   fewer tests ran than tests/counts.txt has for it, in an environment that lacks
   the same. More may run: who adds a test changes nothing there.
 
-COUNTS=write puts the counts of this run into tests/counts.txt. TEST_JOBS=2 runs
-two at a time.
+COUNTS=write puts the counts of this run into tests/counts.txt. TEST_JOBS tests run at
+once: as many as there are cores, four at most, unless it says otherwise.
 """
 import concurrent.futures
 import glob
@@ -177,8 +177,10 @@ class ScriptTest(Test):
 
 def all_tests(build):
     tests = [UnitTest("unit/" + os.path.basename(p)[:-len("_test")], [p]) for p in sorted(glob.glob(f"{build}/tests/unit/*_test"))]
-    scripts = sorted(glob.glob("tests/*/*.sh"))
-    return tests + [ScriptTest(s[len("tests/"):-len(".sh")], ["sh", s]) for s in scripts]
+    # the page's takes longest: it begins first, so that nobody waits for it alone
+    scripts = sorted(glob.glob("tests/*/*.sh"), key=lambda s: (not s.startswith("tests/page/"), s))
+    scripts = [ScriptTest(s[len("tests/"):-len(".sh")], ["sh", s]) for s in scripts]
+    return scripts[:1] + tests + scripts[1:]
 
 
 def read_counts():
@@ -251,7 +253,8 @@ def main():
         return test
 
     failed = []
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("TEST_JOBS", "1"))) as pool:
+    jobs = int(os.environ.get("TEST_JOBS") or min(4, os.cpu_count() or 1))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for t in pool.map(run, tests):
             if os.environ.get("COUNTS") == "write" and not t.failures:
                 counts[t.name, t.lacking()] = t.ok
