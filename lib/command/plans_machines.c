@@ -16,6 +16,8 @@ enum { MOST_MACHINES = 64, LARGEST = 65536, SEEDS = 20 };
 #define STORAGE_RATE 100e9
 /* Of a run that does not get on: any other plan is better. */
 #define LEAST_ETTR 1e-6
+/* Failures of all runs on a machine: seconds. */
+#define MOST_EXPECTED 1e6
 
 static sc_status add_machine(struct sc__plans *x, const char *cluster, uint32_t gpus) {
     struct sc__search *s = &x->search;
@@ -173,6 +175,12 @@ static sc_status machine_goodput(struct sc__plans *x,
     double most = 0;
     in.gpus = machine->gpus;
     SC__TRY(sc__recovery_read(x->req, &in));
+    if (sc__goodput_rate(&in) * in.work_s * SEEDS > MOST_EXPECTED)
+        return sc__usage(x->req,
+                         "fewer GPUs, or another set of failures",
+                         "a run on %u GPUs fails every %.2g s",
+                         machine->gpus,
+                         1 / sc__goodput_rate(&in));
     double rate = sc__goodput_losing_rate(&in);
     in.interval_s =
         rate > 0 ? sc__best_interval(rate, in.blocking_s, in.write_s) : in.work_s;
