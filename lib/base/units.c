@@ -171,15 +171,27 @@ void sc__put_bytes(struct sc__buffer *b, uint64_t bytes) {
         sc__printf(b, "%llu B", (unsigned long long)bytes);
 }
 
+/* The largest first; what is written has the first of two that are equal. */
+static const struct count_unit {
+    const char *suffix;
+    double factor;
+} count_units[] = {{"T", 1e12}, {"B", 1e9}, {"G", 1e9}, {"M", 1e6}, {"K", 1e3}, {0}};
+
+void sc__put_count(struct sc__buffer *b, double v) {
+    const struct count_unit *u = count_units;
+    while (u->suffix && v < u->factor)
+        u++;
+    if (u->suffix)
+        sc__printf(b, "%.4g %s", v / u->factor, u->suffix);
+    else
+        sc__printf(b, "%.4g", v);
+}
+
 bool sc__parse_count(struct sc__str s, double *out) {
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {{"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
     double factor = 1;
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-        if (factor == 1 && sc__str_ends(s, units[i].suffix)) {
-            factor = units[i].factor;
+    for (const struct count_unit *u = count_units; u->suffix; u++)
+        if (factor == 1 && sc__str_ends(s, u->suffix)) {
+            factor = u->factor;
             s.n--;
         }
     if (!sc__parse_double(s, out))

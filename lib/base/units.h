@@ -42,5 +42,7 @@ static inline int64_t sc__from_us(double us) {
 
 /* "15T", above 0: decimal, as tokens are counted. */
 bool sc__parse_count(struct sc__str s, double *out);
+/* And back: 15 T, 3.99 M. */
+void sc__put_count(struct sc__buffer *b, double v);
 
 #endif

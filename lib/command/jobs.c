@@ -186,7 +186,7 @@ static sc_status write(struct sc_request *req, const struct placed *jobs, uint32
     return sc__job_output(req, "json", &b);
 }
 
-static sc_status refuse_outputs(struct sc_request *req) {
+static sc_status refuse_what_is_of_one_job(struct sc_request *req) {
     static const char *const names[] = {"csv",
                                         "csv-simai",
                                         "html",
@@ -196,7 +196,9 @@ static sc_status refuse_outputs(struct sc_request *req) {
                                         "what-if",
                                         "timeline",
                                         "amdahl",
-                                        "compat"};
+                                        "compat",
+                                        "train-tokens",
+                                        "price"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (sc__flag(req, names[i]))
             return sc__usage(req,
@@ -221,7 +223,7 @@ sc_status sc__jobs_run(struct sc_request *req) {
         sc__note(req->ctx, "jobs-flow", "several jobs: simulated by the flow engine");
     if (!count)
         return sc__usage(req, NULL, "no input given");
-    SC__TRY(refuse_outputs(req));
+    SC__TRY(refuse_what_is_of_one_job(req));
     SC__TRY(read_places(req, jobs));
     for (uint32_t i = 0; i < count; i++)
         SC__TRY(jobs_load(req, i, &jobs[i]));

@@ -167,18 +167,6 @@ static sc_status check_pairs(struct sc_request *req) {
     return SC_OK;
 }
 
-/* Of one job alone. */
-static sc_status check_place(struct sc_request *req) {
-    static const char *const names[] = {"train-tokens", "price"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (sc__flag(req, names[i]))
-            return sc__usage(req,
-                             "run the jobs one by one",
-                             "--%s is about one job, --place runs several",
-                             names[i]);
-    return SC_OK;
-}
-
 static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     SC__TRY(write_compat(req, job));
     bool profile = !strcmp(job->workload->format, "profiler-table");
@@ -211,10 +199,8 @@ static sc_status check_explain(struct sc_request *req, const struct sc__job *job
 static sc_status run_execute(struct sc_request *req) {
     struct sc__job job;
     SC__TRY(check_pairs(req));
-    if (sc__flag(req, "place")) {
-        SC__TRY(check_place(req));
+    if (sc__flag(req, "place"))
         return sc__jobs_run(req);
-    }
     bool timeline = sc__flag(req, "csv") || sc__pictures_wanted(req);
     SC__TRY(sc__job_suggest_plans(req, sc__job_run(req, &job, timeline)));
     sc_status status = check_explain(req, &job);

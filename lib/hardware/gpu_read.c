@@ -114,7 +114,6 @@ const struct sc__gpu_field sc__gpu_host_fields[] = {
     {0}};
 const struct sc__gpu_field sc__gpu_other_fields[] = {
     {"bias", AT(bias)},
-
     {"accumulate_element", AT(accumulate.element)},
     {"accumulate_over_k", AT(accumulate.over_k)},
     {"elementwise_bw", AT(elementwise_bw)},
@@ -418,6 +417,7 @@ static sc_status read_tiles(struct gpu_read_reader *r, json_t *list) {
 static sc_status read_grouped(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "grouped", o, sc__gpu_grouped_fields, r->gpu);
 }
+
 static sc_status read_moe(struct gpu_read_reader *r, json_t *o) {
     SC__TRY(read_fields(r, "moe", o, sc__gpu_moe_fields, r->gpu));
     if (r->gpu->moe.bw > 0 && !(r->gpu->moe.q >= 0.1 && r->gpu->moe.q <= 100))
@@ -426,25 +426,33 @@ static sc_status read_moe(struct gpu_read_reader *r, json_t *o) {
         return bad(r, NULL, "%s.%s is at most 1", "moe", "saved");
     return SC_OK;
 }
+
 static sc_status read_batched(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "batched", o, sc__gpu_batched_fields, r->gpu);
 }
+
 static sc_status read_unaligned(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "unaligned", o, sc__gpu_unaligned_fields, r->gpu);
 }
+
 static sc_status read_power(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "power", o, sc__gpu_power_fields, r->gpu);
 }
+
 static sc_status read_other(struct gpu_read_reader *r, json_t *o) {
     return read_fields(r, "other", o, sc__gpu_other_fields, r->gpu);
 }
+
 static sc_status read_embedding(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "embedding", o, 6, r->gpu->embedding);
 }
+
 /* {"ranks": 8, "dispatch": [fixed, expert, row, sm_bw, sm_power, link_bw, sharpness], …} */
 static sc_status read_deepep(struct gpu_read_reader *r, json_t *o) {
     const char *key;
     json_t *v;
+    if (!json_is_object(o))
+        return bad(r, NULL, "%s is not an object%s", "deepep", "");
     json_object_foreach(o, key, v) {
         int i = word_index(sc__gpu_exchange_names, key);
         if (!strcmp(key, "ranks")) {
@@ -474,41 +482,69 @@ static sc_status read_deepep(struct gpu_read_reader *r, json_t *o) {
         return bad(r, NULL, "%s.%s is from 1 to 1000000", "deepep", "ranks");
     return SC_OK;
 }
-/* {"trtllm": {"conv": [constants in the order of enum sc__sequence_constant], …}, …} */
-static sc_status read_sequence_ops(struct gpu_read_reader *r,
-                                   json_t *o,
-                                   double (*ops)[SC__SEQUENCE_CONSTANTS]) {
+
+/* The members of an object, each one of names: read is told which. */
+struct gpu_members {
+    const char *where;
+    const char *const *names;
+    sc_status (*read)(
+        struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self);
+    void *self;
+};
+
+static sc_status
+read_members(struct gpu_read_reader *r, json_t *o, const struct gpu_members *m) {
     const char *key;
     json_t *v;
+    if (!json_is_object(o))
+        return bad(r, NULL, "%s is not an object%s", m->where, "");
     json_object_foreach(o, key, v) {
-        int i = word_index(sc__gpu_sequence_names, key);
+        int i = word_index(m->names, key);
         if (i < 0)
-            return bad(r, NULL, "%s has no key '%s'", "sequence", key);
-        double *c = ops[i];
-        SC__TRY(read_list(r, key, v, SC__SEQUENCE_CONSTANTS, c));
-        bool whole = c[SC__SEQUENCE_CHUNK] > 0 && c[SC__SEQUENCE_WIDTH] > 0 &&
-                     c[SC__SEQUENCE_RESIDENT] > 0 && c[SC__SEQUENCE_CACHE] > 0 &&
-                     c[SC__SEQUENCE_SAVED] <= 1 && c[SC__SEQUENCE_PART] <= 1;
-        if (!whole || !(c[SC__SEQUENCE_Q] >= 0.1 && c[SC__SEQUENCE_Q] <= 100))
-            return bad(r,
-                       "chunk, width, cache and resident are above 0, q from 0.1 to 100, "
-                       "part and saved at most 1",
-                       "%s.%s",
-                       "sequence",
-                       key);
+            return bad(r, NULL, "%s has no key '%s'", m->where, key);
+        SC__TRY(m->read(r, key, (unsigned)i, v, m->self));
     }
     return SC_OK;
 }
-static sc_status read_sequence(struct gpu_read_reader *r, json_t *o) {
-    const char *key;
-    json_t *v;
-    json_object_foreach(o, key, v) {
-        int i = word_index(sc__gpu_serving_names, key);
-        if (i < 0)
-            return bad(r, NULL, "%s has no key '%s'", "sequence", key);
-        SC__TRY(read_sequence_ops(r, v, r->gpu->sequence[i]));
-    }
+
+/* Constants in the order of enum sc__sequence_constant. */
+static sc_status read_sequence_op(
+    struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
+    double *c = ((double(*)[SC__SEQUENCE_CONSTANTS])self)[i];
+    SC__TRY(read_list(r, key, v, SC__SEQUENCE_CONSTANTS, c));
+    bool whole = c[SC__SEQUENCE_CHUNK] > 0 && c[SC__SEQUENCE_WIDTH] > 0 &&
+                 c[SC__SEQUENCE_RESIDENT] > 0 && c[SC__SEQUENCE_CACHE] > 0 &&
+                 c[SC__SEQUENCE_SAVED] <= 1 && c[SC__SEQUENCE_PART] <= 1;
+    if (!whole || !(c[SC__SEQUENCE_Q] >= 0.1 && c[SC__SEQUENCE_Q] <= 100))
+        return bad(r,
+                   "chunk, width, cache and resident are above 0, q from 0.1 to 100, "
+                   "part and saved at most 1",
+                   "%s.%s",
+                   "sequence",
+                   key);
     return SC_OK;
+}
+
+static sc_status read_sequence_software(
+    struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
+    (void)key;
+    (void)self;
+    return read_members(r,
+                        v,
+                        &(struct gpu_members){"sequence",
+                                              sc__gpu_sequence_names,
+                                              read_sequence_op,
+                                              r->gpu->sequence[i]});
+}
+
+/* {"trtllm": {"conv": […], …}, …} */
+static sc_status read_sequence(struct gpu_read_reader *r, json_t *o) {
+    return read_members(r,
+                        o,
+                        &(struct gpu_members){"sequence",
+                                              sc__gpu_serving_names,
+                                              read_sequence_software,
+                                              NULL});
 }
 
 unsigned sc__serving_constant_count(unsigned phase) {
@@ -517,53 +553,65 @@ unsigned sc__serving_constant_count(unsigned phase) {
                : SC__GENERATION_CONSTANTS;
 }
 
-/* {"bf16": [constants of the phase], "fp8_cache": …, "fp8": …} */
-static sc_status read_serving_types(struct gpu_read_reader *r,
-                                    json_t *o,
-                                    unsigned phase,
-                                    double (*types)[SC__SERVING_CONSTANTS]) {
-    bool context = sc__serving_constant_count(phase) == SC__CONTEXT_CONSTANTS;
-    const char *key;
-    json_t *v;
-    json_object_foreach(o, key, v) {
-        int i = word_index(sc__gpu_serving_types, key);
-        if (i < 0)
-            return bad(r, NULL, "%s has no key '%s'", "serving", key);
-        double *c = types[i];
-        SC__TRY(read_list(r, key, v, sc__serving_constant_count(phase), c));
-        double bw = c[context ? SC__CONTEXT_BW : SC__GENERATION_BW];
-        double q = c[context ? SC__CONTEXT_Q : SC__GENERATION_Q];
-        double cache = c[context ? SC__CONTEXT_CACHE : SC__GENERATION_CACHE];
-        double saved = c[context ? SC__CONTEXT_SAVED : SC__GENERATION_SAVED];
-        if (!(c[0] > 0 && bw > 0 && cache > 0 && saved <= 1 && q >= 0.1 && q <= 100))
-            return bad(
-                r,
-                "fixed, bw and cache are above 0, q from 0.1 to 100, saved at most 1",
-                "%s: %s",
-                "serving",
-                key);
-    }
+/* Of a phase, and where its constants go. */
+struct serving_phase_reader {
+    unsigned phase;
+    double (*types)[SC__SERVING_CONSTANTS];
+};
+
+static sc_status read_serving_type(
+    struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
+    const struct serving_phase_reader *p = self;
+    bool context = sc__serving_constant_count(p->phase) == SC__CONTEXT_CONSTANTS;
+    double *c = p->types[i];
+    SC__TRY(read_list(r, key, v, sc__serving_constant_count(p->phase), c));
+    double bw = c[context ? SC__CONTEXT_BW : SC__GENERATION_BW];
+    double q = c[context ? SC__CONTEXT_Q : SC__GENERATION_Q];
+    double cache = c[context ? SC__CONTEXT_CACHE : SC__GENERATION_CACHE];
+    double saved = c[context ? SC__CONTEXT_SAVED : SC__GENERATION_SAVED];
+    if (!(c[0] > 0 && bw > 0 && cache > 0 && saved <= 1 && q >= 0.1 && q <= 100))
+        return bad(r,
+                   "fixed, bw and cache are above 0, q from 0.1 to 100, saved at most 1",
+                   "%s: %s",
+                   "serving",
+                   key);
     return SC_OK;
 }
+
+/* {"bf16": [constants of the phase], "fp8_cache": …, "fp8": …} */
+static sc_status read_serving_phase(
+    struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
+    (void)key;
+    double(*phases)[SC__SERVING_TYPES][SC__SERVING_CONSTANTS] = self;
+    struct serving_phase_reader p = {i, phases[i]};
+    return read_members(
+        r,
+        v,
+        &(struct gpu_members){"serving", sc__gpu_serving_types, read_serving_type, &p});
+}
+
+static sc_status read_serving_software(
+    struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
+    (void)key;
+    (void)self;
+    return read_members(r,
+                        v,
+                        &(struct gpu_members){"serving",
+                                              sc__gpu_phase_names,
+                                              read_serving_phase,
+                                              r->gpu->serving[i]});
+}
+
 /* {"trtllm": {"context": {…}, …}, …} */
 static sc_status read_serving(struct gpu_read_reader *r, json_t *o) {
-    const char *key;
-    const char *phase;
-    json_t *v;
-    json_t *w;
-    json_object_foreach(o, key, v) {
-        int i = word_index(sc__gpu_serving_names, key);
-        if (i < 0)
-            return bad(r, NULL, "%s has no key '%s'", "serving", key);
-        json_object_foreach(v, phase, w) {
-            int j = word_index(sc__gpu_phase_names, phase);
-            if (j < 0)
-                return bad(r, NULL, "%s has no key '%s'", "serving", phase);
-            SC__TRY(read_serving_types(r, w, (unsigned)j, r->gpu->serving[i][j]));
-        }
-    }
-    return SC_OK;
+    return read_members(r,
+                        o,
+                        &(struct gpu_members){"serving",
+                                              sc__gpu_serving_names,
+                                              read_serving_software,
+                                              NULL});
 }
+
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "adamw", o, 3, r->gpu->adamw);
 }

@@ -170,29 +170,17 @@ static void text_put_energy(struct sc__buffer *out, double joule) {
                unit);
 }
 
-/* 15T, 300B … as people write them. */
-static void text_put_count(struct sc__buffer *out, double count) {
-    static const char letters[] = "TBMK";
-    double unit = 1e12;
-    for (const char *letter = letters; *letter; letter++, unit /= 1000)
-        if (count >= unit) {
-            sc__printf(out, "%.4g %c", count / unit, *letter);
-            return;
-        }
-    sc__printf(out, "%.4g", count);
-}
-
 static void text_put_training(struct sc__buffer *out, const struct sc__training *t) {
     if (!(t->tokens > 0))
         return;
     sc__puts(out, "\n  training   ");
-    text_put_count(out, t->tokens);
+    sc__put_count(out, t->tokens);
     sc__printf(out, " tokens: %.4g days, ", t->days);
-    text_put_count(out, t->gpu_hours);
+    sc__put_count(out, t->gpu_hours);
     sc__puts(out, " GPU-hours");
     if (t->usd > 0) {
         sc__puts(out, ", ");
-        text_put_count(out, t->usd);
+        sc__put_count(out, t->usd);
         sc__printf(out, " USD at %.4g an hour", t->usd_per_hour);
     }
     sc__puts(out, "; nothing fails (else: stepcast train)");

@@ -171,6 +171,25 @@ sys.exit(not (len(errors) == 12 and mean < 0.025 and worst < 0.08))
 END
 expect kernels_cold_layers 0 "mean error" python3 "$tmp/cold.py" "$STEPCAST"
 
+# Sections of a GPU's file that are not what they must be: none is passed over.
+bad_section() { # name, text of the error, section of the constants as JSON
+    python3 -c 'import json, sys
+gpu = json.load(open("data/gpus/h200.json"))
+gpu["constants"].update(json.loads("{" + sys.argv[1] + "}"))
+json.dump(gpu, open(sys.argv[2], "w"))' "$3" "$tmp/bad.json"
+    expect "$1" 3 "$2" "$STEPCAST" run --model gpt2 --gpu "$tmp/bad.json" --cluster hgx-h200:1
+}
+bad_section sequence_number "sequence is not an object" '"sequence": 5'
+bad_section sequence_list "sequence is not an object" '"sequence": {"trtllm": [1]}'
+bad_section sequence_software "sequence has no key 'mine'" '"sequence": {"mine": {}}'
+bad_section sequence_kernel "sequence has no key 'walk'" '"sequence": {"vllm": {"walk": [1]}}'
+bad_section sequence_short "conv is not a list of" '"sequence": {"vllm": {"conv": [1]}}'
+bad_section serving_text "serving is not an object" '"serving": "fast"'
+bad_section serving_phases "serving is not an object" '"serving": {"vllm": {"context": 1}}'
+bad_section serving_phase "serving has no key 'prefill'" '"serving": {"vllm": {"prefill": {}}}'
+bad_section serving_type "serving has no key 'int8'" '"serving": {"vllm": {"context": {"int8": []}}}'
+bad_section deepep_list "deepep is not an object" '"deepep": []'
+
 # Kernels along a sequence and attention of serving stacks, in our columns and in those of the public tables: the same
 # times, and what is not known is refused.
 cat >"$tmp/serving.csv" <<'END'

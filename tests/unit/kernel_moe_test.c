@@ -6,19 +6,7 @@
 
 #include <math.h>
 
-#include "context.h"
-
-static const struct sc__gpu *gpu(const char *name) {
-    const struct sc__gpu *g;
-    if (sc__gpu_find(ctx, name, &g) != SC_OK)
-        fail_msg("%s", sc_error_text(ctx));
-    return g;
-}
-
-static void near(double a, double b) {
-    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b))))
-        fail_msg("%.17g is not %.17g", a, b);
-}
+#include "kernel_checks.h"
 
 static void loads_add_up(void **state) {
     (void)state;
