@@ -419,7 +419,8 @@ static void put_option(struct sc__buffer *out, const struct sc__option *o) {
 
 /* Groups in the order people need them. Where a command has many, the others are
  * only named. */
-static const char *const needed_groups[] = {"Search",
+static const char *const needed_groups[] = {"Run",
+                                            "Search",
                                             "Sweep",
                                             "Kernels",
                                             "Comparison",
@@ -429,7 +430,7 @@ static const char *const needed_groups[] = {"Search",
                                             "Machine",
                                             "Input",
                                             "What if",
-                                            "Run",
+                                            "Whole run",
                                             "Output",
                                             "Pictures and traces",
                                             "Other",

@@ -8,10 +8,10 @@ const struct sc__option sc__training_options[] = {
      0,
      "N",
      NULL,
-     "Run",
+     "Whole run",
      "tokens of the whole run (15T, 300B): days, GPU-hours, money, if nothing fails",
      0},
-    {"price", 0, "USD", "data/prices.json", "Run", "of a GPU-hour", 0},
+    {"price", 0, "USD", "data/prices.json", "Whole run", "of a GPU-hour", 0},
     {0}};
 
 static sc_status
