@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "base/units.h"
+#include "command/training.h"
 
 #define GROUP "Run"
 #define MOST_SEEDS 10000u
@@ -81,7 +82,7 @@ static const struct sc__option options[] = {
      GROUP,
      "requeue, hot, in-memory, spares=N, spares=2%, drop-replica, shrink",
      0},
-    {"price", 0, "USD", NULL, GROUP, "of a GPU-hour; usually that of the GPU's data", 0},
+    {"price", 0, "USD", "data/prices.json", GROUP, "of a GPU-hour", 0},
     {"carbon", 0, "G", NULL, GROUP, "g of CO2 per kWh", 0},
     {"seeds", 0, "N", "20", GROUP, "runs that are simulated", 0},
     {"what-if",
@@ -487,6 +488,8 @@ double sc__train_paid_gpus(const struct sc__train *t) {
 static sc_status train_money(struct sc_request *req, struct sc__train *t) {
     t->price = t->step.usd_per_hour;
     SC__TRY(train_number(req, "price", &t->price));
+    if (t->step.job.ev && !sc__flag(req, "price") && !(t->price > 0))
+        SC__TRY(sc__training_quote(req, t->step.job.ev->cluster.gpu, &t->price));
     SC__TRY(train_number(req, "carbon", &t->carbon));
     if (t->carbon > 0 && !(t->step.watts > 0))
         return sc__usage(req, NULL, "--carbon: the draw of the GPUs is not known");

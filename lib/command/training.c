@@ -14,6 +14,20 @@ const struct sc__option sc__training_options[] = {
     {"price", 0, "USD", "data/prices.json", "Whole run", "of a GPU-hour", 0},
     {0}};
 
+sc_status
+sc__training_quote(struct sc_request *req, const char *gpu, double *usd_per_hour) {
+    *usd_per_hour = 0;
+    if (gpu)
+        SC__TRY(sc__search_price(req->ctx, gpu, usd_per_hour));
+    if (*usd_per_hour > 0)
+        sc__note(req->ctx,
+                 "price-assumed",
+                 "no --price is given: %g USD for an hour of a %s, of data/prices.json",
+                 *usd_per_hour,
+                 gpu);
+    return SC_OK;
+}
+
 static sc_status
 training_price(struct sc_request *req, const struct sc__result *r, double *usd_per_hour) {
     const char *text = sc__option(req, "price");
@@ -25,16 +39,9 @@ training_price(struct sc_request *req, const struct sc__result *r, double *usd_p
     if (text)
         return SC_OK;
     *usd_per_hour = r->workload->gpu_usd_per_hour;
-    if (*usd_per_hour > 0 || !r->cluster.gpu)
-        return SC_OK;
-    SC__TRY(sc__search_price(req->ctx, r->cluster.gpu, usd_per_hour));
     if (*usd_per_hour > 0)
-        sc__note(req->ctx,
-                 "price-assumed",
-                 "no --price is given: %g USD for an hour of a %s, of data/prices.json",
-                 *usd_per_hour,
-                 r->cluster.gpu);
-    return SC_OK;
+        return SC_OK;
+    return sc__training_quote(req, r->cluster.gpu, usd_per_hour);
 }
 
 static sc_status

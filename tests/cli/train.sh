@@ -140,6 +140,7 @@ check whatif_detection "$(figure "$tmp/w.json" '[abs(w["days_saved"]) < 1e-9 for
 days() { train $model --train-tokens 2T --json "$tmp/d.json" "$@" >/dev/null && figure "$tmp/d.json" 'd["days"]["p50"]'; }
 check checkpoint_auto "$(days --checkpoint 30min:auto)" "$(days --checkpoint 30min)"
 check checkpoint_blocking "$(days --checkpoint auto:13s)" "$(days --blocking 13s)"
+expect price_quoted 0 "no --price is given: 3 USD for an hour of a h100" train $model --train-tokens 2T
 check hours "$(days --checkpoint 2h)" "$(days --checkpoint 120min)"
 check byterobust "$(days --failures byterobust)" "$(days --failures byterobust-dense)"
 check in_memory "$(days --recovery in-memory)" "$(days --recovery hot --checkpoint-kind memory --blocking 1800ms)"
