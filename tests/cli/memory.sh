@@ -108,7 +108,7 @@ hint_holds() {
     options=$(sed -n 's/.*hint: it fits with \(--.*\) (\([0-9.]*\) GiB).*/\1/p' "$tmp/hint")
     said=$(sed -n 's/.*hint: it fits with \(--.*\) (\([0-9.]*\) GiB).*/\2/p' "$tmp/hint")
     needs=$(value total "$@" $options)
-    holds "$name: the hint holds" "abs(${needs:-0} - ${said:--1}) < .06"
+    holds "$name: the hint holds" "abs(${needs:-0} / 2**30 - ${said:--1}) < .06"
 }
 hint_holds "sequence parallel, ZeRO, recompute" --model llama3-405b --cluster dgx-h100:1024 --tp 8 --pp 16 --global-batch 128 --seq 8192
 hint_holds "the optimizer's state shared" --model gpt-oss-120b --cluster dgx-b200:64 --ep 8 --global-batch 512 --seq 4096
