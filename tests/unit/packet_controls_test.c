@@ -97,8 +97,8 @@ static void fixed_window_has_a_closed_form(void **state) {
             use_swift(&s.config, 1000);
             s.config.swift_most_window = window;
             star_run(&s);
-            int64_t last = (packets - 1) / window * swift_round_trip() +
-                           (packets - 1) % window * 84;
+            int64_t last =
+                (packets - 1) / window * swift_round_trip() + (packets - 1) % window * 84;
             assert_int_equal(s.flow[0].completion, last + swift_round_trip());
         }
 }
@@ -120,7 +120,8 @@ static void window_below_a_packet_has_a_closed_form(void **state) {
 }
 
 /* The receiver's link is never idle, and nobody has much more of it than another. */
-static void check_shares(const struct star *s, double frame_ns, double unfair, double slow) {
+static void
+check_shares(const struct star *s, double frame_ns, double unfair, double slow) {
     double packets = (double)s->flow[0].bytes / 1000;
     double alone = packets * frame_ns * s->flows.count;
     int64_t first = INT64_MAX;

@@ -10,9 +10,9 @@
 
 #include <math.h>
 
-#define MOST_FLOWS 512.0    /* of a port at the same time: 1/512 is the least use */
-#define QUEUE_UNIT 256u     /* bytes in which a queue is counted */
-#define USE_UNITS 8192.0    /* of a use of 1 */
+#define MOST_FLOWS 512.0     /* of a port at the same time: 1/512 is the least use */
+#define QUEUE_UNIT 256u      /* bytes in which a queue is counted */
+#define USE_UNITS 8192.0     /* of a use of 1 */
 #define CHANCE_UNITS 65536.0 /* random numbers are so many */
 
 uint32_t sc__packet_pint_bytes(const struct sc__packet_config *c) {

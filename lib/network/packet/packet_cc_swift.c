@@ -22,7 +22,8 @@ static double flow_scaling(const struct sc__packet_config *c, double window) {
     return fmin(range, fmax(0, more));
 }
 
-static double swift_target(const struct sc__packet_sim *s, const struct sc__packet_pair *p) {
+static double swift_target(const struct sc__packet_sim *s,
+                           const struct sc__packet_pair *p) {
     const struct sc__packet_config *c = s->config;
     return c->swift_base_us * 1e3 + c->swift_hop_us * 1e3 * p->data.count +
            flow_scaling(c, p->swift_window);
