@@ -228,6 +228,23 @@ static uint32_t config_number(const struct sc__config *c, const char *key, uint3
     return n;
 }
 
+/* Its models go by a name and a flavor; NULL: not known. */
+static const char *
+torchtitan_preset(struct sc__arena *arena, const char *name, const char *flavor) {
+    static const char *const others[][3] = {
+        {"deepseek_v3", "16B", "deepseek-v2-lite"},
+        {"deepseek_v3", "236B", "deepseek-v2"},
+        {"deepseek_v3", "671B", "deepseek-v3"},
+        {"llama4", "17bx16e", "llama4-scout-17b-16e"},
+        {"llama4", "17bx128e", "llama4-maverick-17b-128e"},
+    };
+    for (size_t i = 0; flavor && i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i][0]) && !strcmp(flavor, others[i][1]))
+            return others[i][2];
+    const char *preset = flavor ? sc__format(arena, "%s-%s", name, flavor) : name;
+    return sc__model_preset(arena, preset) ? preset : NULL;
+}
+
 static sc_status take_torchtitan(struct config_taking *t) {
     const struct sc__config *c = t->c;
     struct sc__arena *arena = &t->l->ctx->arena;
@@ -269,10 +286,8 @@ static sc_status take_torchtitan(struct config_taking *t) {
                  replicas);
     if (!name || sc__launch_overridden(t->l, "model"))
         return SC_OK;
-    const char *preset = sc__format(arena, "%s-%s", name, flavor ? flavor : "");
-    if (!flavor || !sc__model_preset(arena, preset))
-        preset = name;
-    if (!sc__model_preset(arena, preset))
+    const char *preset = torchtitan_preset(arena, name, flavor);
+    if (!preset)
         return sc__launch_fail(t->l,
                                0,
                                "name the model with --model (stepcast list models)",
@@ -280,6 +295,7 @@ static sc_status take_torchtitan(struct config_taking *t) {
                                name,
                                flavor ? flavor : "");
     add_flag(t, "model", preset);
+    add_flag(t, "mtp-num-layers", "0"); /* it has none */
     return SC_OK;
 }
 

@@ -207,6 +207,68 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
     return SC_OK;
 }
 
+/* ---- layers made by other code ---- */
+
+/* A module whose layers we know by name. */
+static sc_status take_spec(struct sc__launch *l, const char *module, bool *known) {
+    *known = true;
+    if (strstr(module, "gemma4") || strstr(module, "gemma3n"))
+        return sc__launch_fail(l,
+                               0,
+                               "no flag says what its layers are",
+                               "--spec %.80s: layers with head sizes of their own, and a "
+                               "feed-forward beside the experts, are not modelled",
+                               module);
+    if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0))
+        return sc__launch_fail(l,
+                               0,
+                               "give the letters of the layers with "
+                               "--hybrid-override-pattern",
+                               "--spec %.80s: which layers are Mamba's is not said",
+                               module);
+    bool delta = strstr(module, "qwen3_next") || strstr(module, "qwen3_5");
+    if (delta && !sc__launch_nth(l, "linear-attention-freq", 0)) {
+        sc__launch_add(l, "linear-attention-freq", "4");
+        sc__launch_add(l, "attention-output-gate", "");
+        sc__note(l->ctx,
+                 "megatron-spec",
+                 "%s: --spec %s makes gated delta nets: in all but each fourth layer, with "
+                 "the sizes of Qwen3-Next (--linear-attention-freq says otherwise)",
+                 l->file,
+                 module);
+    }
+    *known = delta || strstr(module, "megatron") || !strcmp(module, "local");
+    return SC_OK;
+}
+
+sc_status sc__launch_spec(struct sc__launch *l) {
+    static const char *const flags[] = {"spec", "custom-model-provider-path", NULL};
+    const char *variant = word_behind(l, "experimental-attention-variant");
+    if (variant && !strcmp(variant, "dsa"))
+        return sc__launch_fail(l,
+                               0,
+                               "--model deepseek-v3.2 has it",
+                               "--experimental-attention-variant dsa: flags of sparse "
+                               "attention are not read");
+    for (const char *const *flag = flags; *flag; flag++) {
+        const char *module = word_behind(l, *flag);
+        bool known = false;
+        if (!module || sc__shell_mark(module))
+            continue;
+        SC__TRY(take_spec(l, module, &known));
+        if (!known)
+            sc__note(
+                l->ctx,
+                "megatron-spec",
+                "%s: the layers are made by --%s %s, which is not read: they are taken "
+                "to be what the other flags say",
+                l->file,
+                *flag,
+                module);
+    }
+    return SC_OK;
+}
+
 /* ---- the world ---- */
 
 static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
