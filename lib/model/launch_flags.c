@@ -25,6 +25,7 @@ static const struct {
     {"lora-target-modules", {"lora-targets", NULL}},
     {"megatron-fsdp-grad-comm-dtype", {"grad-dtype", NULL}},
     {"pad-vocab-size-to", {"padded-vocab-size", NULL}},
+    {"moe-expert-parallel-size", {"expert-model-parallel-size", NULL}},
     {"hybrid-layer-pattern", {"hybrid-override-pattern", NULL}},
     {"use-gated-attention", {"attention-output-gate", ""}},
     {"moe-use-shared-expert-gate", {"moe-shared-expert-gate", ""}},
@@ -50,8 +51,8 @@ static const struct {
 };
 
 /* They change the time of a step, and not what we say. */
-static const char *const not_modelled[] = {"schedules-method",
-                                           "swap-optimizer",
+static const char *const not_modelled[] = {"swap-optimizer",
+                                           "mlp-type",
                                            "optimizer-cpu-offload",
                                            "optimizer-offload-fraction",
                                            "cpu-optimizer",
@@ -317,6 +318,11 @@ static const char *const no_effect[] = {"save*",
                                         "empty-unused-memory-level",
                                         "use-nccl-ub",
                                         "spec",
+                                        "schedules-method", /* of sc__launch_schedule */
+                                        "multiple-of",      /* sc__launch_feed_forward */
+                                        "hidden-dim-multiplier",
+                                        "topk", /* sc__launch_deepspeed */
+                                        "expert-interval",
                                         "custom-model-provider-path",
                                         "experimental-attention-variant",
                                         "is-hybrid-model",

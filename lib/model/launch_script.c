@@ -663,9 +663,11 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
         SC__TRY(sc__config_trainer_script(l));
     }
     SC__TRY(take_flags(l));
+    sc__launch_schedule(l);
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
     sc__launch_deepspeed(l);
+    SC__TRY(sc__launch_feed_forward(l));
     SC__TRY(sc__launch_vocabulary(l));
     SC__TRY(sc__launch_spec(l));
     sc__launch_gpus(l, &slurm);

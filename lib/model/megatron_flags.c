@@ -222,6 +222,12 @@ static sc_status model_megatron_flags_read_experts(const struct sc__settings *s,
 /* --multi-latent-attention with Megatron's defaults for its ranks, or those of
  * a model that has it. */
 static sc_status read_latent(const struct sc__settings *s, struct sc__model *m) {
+    if (sc__setting_flag(s, "no-multi-latent-attention")) {
+        if (m->kv_lora && !sc__setting(s, "kv-channels"))
+            m->head_dim = m->hidden / m->heads;
+        m->kv_lora = m->q_lora = 0;
+        return SC_OK;
+    }
     if (!sc__setting_flag(s, "multi-latent-attention") && !m->kv_lora)
         return SC_OK;
     if (!m->kv_lora) {

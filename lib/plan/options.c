@@ -626,6 +626,7 @@ const struct sc__option sc__model_options[] = {
     SHAPE_FLAG("moe-shared-expert-gate", "the shared expert has a gate"),
     SHAPE("mtp-num-layers", "layers of multi-token prediction; 0 for none"),
     SHAPE_FLAG("multi-latent-attention", "multi-head latent attention"),
+    SHAPE_FLAG("no-multi-latent-attention", "plain attention, whatever the model has"),
     SHAPE("q-lora-rank", "its rank of queries"),
     SHAPE("kv-lora-rank", "its rank of keys and values"),
     SHAPE("qk-head-dim", "its head size without position"),
