@@ -144,23 +144,23 @@ static double host_need(const struct sc__script_maker *k) {
 
 /* Every rank's host launches its part of a collective at its own pace, and the
  * collective begins with the last one: the maximum over the ranks grows with the
- * logarithm of their number. A host that is far ahead of its GPU does not show. */
-static double host_skew(const struct sc__script_maker *k, double need, double busy) {
-    double behind = pow(need, 4) / (pow(need, 4) + pow(busy, 4));
-    return behind * k->l->constants.software.tp_skew_us * k->tp_waits *
-           log2(k->l->plan.mesh.tp);
+ * logarithm of their number. */
+static double host_skew(const struct sc__script_maker *k) {
+    return k->l->constants.software.tp_skew_us * k->tp_waits * log2(k->l->plan.mesh.tp);
 }
 
-/* Time the GPU waits for the host: what host time exceeds the GPU's by. */
+/* Time the GPU waits for the host: what host time exceeds the GPU's by. A host that is
+ * far ahead of its GPU does not show, and a GPU that is slower never ends sooner. */
 static void host(struct sc__script_maker *k) {
     double busy = k->script->us + k->comm;
     double need = host_need(k);
     if (need <= 0 || busy <= 0)
         return;
+    need += host_skew(k);
     /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
     double sum =
         k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy);
-    double extra = sum - busy + host_skew(k, need, busy);
+    double extra = sum - busy;
     if (extra < 0.01 * busy)
         return;
     close_segment(k);
