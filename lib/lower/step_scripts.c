@@ -41,6 +41,15 @@ static void close_segment(struct sc__script_maker *k) {
     k->open = k->script->count;
 }
 
+static void count_transfer(struct sc__script_maker *k, double us, bool async) {
+    if (async) {
+        k->beside_end = fmax(k->beside_end, k->script->us) + us;
+        return;
+    }
+    k->comm += us;
+    k->tp_waits++;
+}
+
 void sc__script_collective(struct sc__script_maker *k,
                            enum sc__coll coll,
                            enum sc__group_kind group,
@@ -61,16 +70,24 @@ void sc__script_collective(struct sc__script_maker *k,
                                .bytes = bytes,
                                .name = name};
     k->launches += 2;
-    if (!async && group == SC__GROUP_TP) {
-        k->comm += sc__step_tp_us(k->l, coll, bytes);
-        k->tp_waits++;
-    }
+    if (group == SC__GROUP_TP)
+        count_transfer(k, sc__step_tp_us(k->l, coll, bytes), async);
     close_segment(k);
+}
+
+/* What kernels beside a transfer do not hide of it is time in which the host gets
+ * ahead, as it does while the stream waits for one. */
+static void count_late(struct sc__script_maker *k) {
+    if (k->beside_end > k->script->us)
+        k->comm += k->beside_end - k->script->us;
+    k->beside_end = 0;
 }
 
 static void join(struct sc__script_maker *k, uint8_t stream) {
     *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
         (struct sc__step_item){.kind = SC__ITEM_JOIN, .stream = stream};
+    if (stream == SC__STREAM_COMM)
+        count_late(k);
     close_segment(k);
 }
 
