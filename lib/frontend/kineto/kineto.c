@@ -118,6 +118,28 @@ static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan 
     return SC_OK;
 }
 
+/* --host-trace, once for each trace in the order that they are given in. */
+static sc_status link_host_traces(struct sc_context *ctx,
+                                  const struct sc__settings *settings,
+                                  const struct details *d) {
+    uint32_t count = 0;
+    while (settings && sc__setting_nth(settings, "host-trace", count))
+        count++;
+    if (count && count != d->count)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one for each trace, in their order",
+                        "%u host traces for %u traces",
+                        count,
+                        d->count);
+    for (uint32_t i = 0; i < count; i++)
+        SC__TRY(sc__kineto_link_host_trace(ctx,
+                                           sc__setting_nth(settings, "host-trace", i),
+                                           d->traces[i]));
+    return SC_OK;
+}
+
 static sc_status kineto_read(struct sc_context *ctx,
                              const struct sc__settings *settings,
                              const char *const *paths,
@@ -138,6 +160,7 @@ static sc_status kineto_read(struct sc_context *ctx,
         d->traces[i] = SC__NEW(&ctx->arena, struct sc__kineto_trace);
         SC__TRY(sc__kineto_read_trace(ctx, files.items[i], d->traces[i]));
     }
+    SC__TRY(link_host_traces(ctx, settings, d));
     SC__TRY(order_traces(ctx, d->traces, d->count));
     out->details = d;
     out->files = files.items;
@@ -307,6 +330,13 @@ static void kineto_show(struct sc_context *ctx,
                    t->kernel_count,
                    t->stream_count,
                    t->comm_count);
+        if (t->host_nodes)
+            sc__printf(
+                text,
+                "  host trace: %u of %u operators are in the trace, %u collectives\n",
+                t->host_linked,
+                t->host_nodes,
+                t->host_comms);
         for (uint32_t s = 0; s < (t->step_count ? t->step_count : 1); s++) {
             int64_t start;
             int64_t end;
@@ -337,6 +367,13 @@ const struct sc__option sc__kineto_options[] = {
      "Kineto",
      "size of the gradients all-reduced with --dp, if not in the trace",
      0},
+    {"host-trace",
+     0,
+     "FILE",
+     NULL,
+     "Kineto",
+     "PyTorch's execution trace of the host of the same run: sizes of its collectives",
+     SC__OPT_REPEAT},
     {0},
 };
 
