@@ -18,10 +18,11 @@
  * its input gradient, and ZB-H1, so that the result is never slower.
  *
  * What is made small is the period, the longest time from the first operation
- * of one stage to its last, or to the end of the reductions of its gradients, which
- * run beside it from the last weight gradient of a chunk on: without a synchronisation of all stages at the
- * end of the step, a stage begins the next step when it has ended this one,
- * and the steps follow each other at that distance.
+ * of one stage to its last, or to the end of the reductions of its gradients,
+ * which run beside it from the last weight gradient of a chunk on. Without a
+ * synchronisation of all stages at the end of the step, a stage begins the next
+ * step when it has ended this one, and the steps follow each other at that
+ * distance.
  *
  * No deadlock: with depths that do not grow from stage to stage a forward that
  * is next has been sent, or is next, one part before it, an input gradient one
@@ -86,7 +87,7 @@ struct stage_state {
     int64_t begin;
     int64_t end;
     int64_t reduced; /* the gradients handed to data parallelism so far */
-    int64_t held; /* activations, in UNIT */
+    int64_t held;    /* activations, in UNIT */
 };
 
 struct player {
