@@ -6,6 +6,7 @@
 
 #define HEAD ((size_t)64 << 10)
 
+extern const struct sc__reader sc__reader_aicb_csv;
 extern const struct sc__reader sc__reader_capture;
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
@@ -22,6 +23,7 @@ extern const struct sc__reader sc__reader_workload_text;
 const struct sc__reader *const sc__readers[] = {
     &sc__reader_megatron_trace,
     &sc__reader_workload_text,
+    &sc__reader_aicb_csv,
     &sc__reader_chakra,
     &sc__reader_goal,
     &sc__reader_operator_table,

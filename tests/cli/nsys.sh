@@ -81,6 +81,8 @@ sql "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9223372036854775807"; expect "t
 sql "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO old; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS start, i AS end, 0 AS deviceId, 0 AS streamId FROM n"
 expect "an endless view" "no kernels in this export" timeout 10 "$STEPCAST" show "$t/x.sqlite"
 sql "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL"; expect "every kernel twice" "stands twice" "$STEPCAST" show "$t/x.sqlite"
+"$STEPCAST" run "$t/two.sqlite" --host-trace x.json >/dev/null 2>&1; ok "a host trace is no option here" $? 2
+"$STEPCAST" run tests/fuzz/corpus/kineto/small.json --step-range x >/dev/null 2>&1; ok "--step-range is none of Kineto" $? 2
 expect "a step that is not there" "there is no step 9" "$STEPCAST" run "$t/two.sqlite" --step 9
 python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("CREATE TABLE a(b)"); d.commit()' "$t/other.sqlite"
 expect "another database" "no kernels in this export" "$STEPCAST" run "$t/other.sqlite"

@@ -153,6 +153,28 @@ sc_status sc__kineto_make_document(struct sc_context *ctx,
                              &out->measured);
 }
 
+/* --host-trace, once for each trace in the order that they are given in. */
+static sc_status link_host_traces(struct sc_context *ctx,
+                                  const struct sc__settings *settings,
+                                  const struct sc__kineto_traces *d) {
+    uint32_t count = 0;
+    while (settings && sc__setting_nth(settings, "host-trace", count))
+        count++;
+    if (count && count != d->count)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one for each trace, in their order",
+                        "%u host traces for %u traces",
+                        count,
+                        d->count);
+    for (uint32_t i = 0; i < count; i++)
+        SC__TRY(sc__kineto_link_host_trace(ctx,
+                                           sc__setting_nth(settings, "host-trace", i),
+                                           d->items[i]));
+    return SC_OK;
+}
+
 static sc_status kineto_read(struct sc_context *ctx,
                              const struct sc__settings *settings,
                              const char *const *paths,
@@ -161,6 +183,12 @@ static sc_status kineto_read(struct sc_context *ctx,
     struct sc__kineto_paths files = {0};
     struct sc__kineto_plan plan;
     SC__TRY(read_plan(settings, &plan)); /* before long files are read */
+    if (settings && sc__setting(settings, "step-range"))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "steps of a Kineto trace are its ProfilerStep",
+                        "--step-range is for exports of Nsight Systems");
     SC__TRY(sc__kineto_find_files(ctx, paths, count, trace_endings, &files));
     struct sc__kineto_traces *d = SC__NEW(&ctx->arena, struct sc__kineto_traces);
     for (uint32_t i = 0; i < files.count; i++) {
@@ -168,6 +196,7 @@ static sc_status kineto_read(struct sc_context *ctx,
         SC__TRY(sc__kineto_read_trace(ctx, files.items[i], t));
         *SC__PUSH(&ctx->arena, d->items, d->count, d->capacity) = t;
     }
+    SC__TRY(link_host_traces(ctx, settings, d));
     return sc__kineto_make_document(ctx, settings, d, &files, out);
 }
 
@@ -328,6 +357,13 @@ void sc__kineto_show(struct sc_context *ctx,
                    t->kernel_count,
                    t->stream_count,
                    t->comm_count);
+        if (t->host_nodes)
+            sc__printf(
+                text,
+                "  host trace: %u of %u operators are in the trace, %u collectives\n",
+                t->host_linked,
+                t->host_nodes,
+                t->host_comms);
         for (uint32_t s = 0; s < (t->step_count ? t->step_count : 1); s++) {
             int64_t start;
             int64_t end;
@@ -365,6 +401,13 @@ const struct sc__option sc__kineto_options[] = {
      "Profiles",
      "size of the gradients all-reduced with --dp, if not in the trace",
      0},
+    {"host-trace",
+     0,
+     "FILE",
+     NULL,
+     "Profiles",
+     "PyTorch's execution trace of the host of the same run: sizes of its collectives",
+     SC__OPT_REPEAT},
     {0},
 };
 

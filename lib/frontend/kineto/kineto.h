@@ -54,6 +54,7 @@ struct sc__kineto_call {
     uint32_t thread;
     uint32_t name;
     uint32_t parent; /* the call it was made in; SC__NONE */
+    int64_t record;  /* its number among recorded functions; -1: not said */
 };
 
 /* An operator that updates parameters. */
@@ -121,6 +122,11 @@ struct sc__kineto_trace {
     struct sc__kineto_update *updates;
     uint32_t update_count;
     uint32_t update_capacity;
+    /* operators of the host trace that was linked, and those found here; 0: there is none
+     */
+    uint32_t host_nodes;
+    uint32_t host_linked;
+    uint32_t host_comms; /* collectives that it says the size of */
 };
 
 sc_status sc__kineto_read_trace(struct sc_context *ctx,
@@ -139,6 +145,15 @@ bool sc__kineto_is_nccl(struct sc__str kernel);
 /* What the name of a kernel says where nothing else does; pairs of sends and
  * receives are most often those of an all-to-all. */
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name);
+/* What the name of a call says: enum sc__coll, SC__COLLS: a message, SC__COLLS + 1: not
+ * known. */
+uint8_t sc__kineto_collective(struct sc__str name, bool *send);
+
+/* kineto_host_trace.c: what PyTorch's host trace of the same run (ExecutionTraceObserver)
+ * says of collectives that this trace has no record of. */
+sc_status sc__kineto_link_host_trace(struct sc_context *ctx,
+                                     const char *path,
+                                     struct sc__kineto_trace *t);
 
 /* What HTA prints, over [start, end) of one rank, ns. */
 struct sc__kineto_breakdown {
@@ -174,6 +189,9 @@ const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_tra
 
 /* Sorts the operators of the host, and finds which was made in which. */
 void sc__kineto_sort_calls(struct sc__kineto_trace *t);
+/* The innermost operator that launched a kernel, in calls; SC__NONE. */
+uint32_t sc__kineto_call_of(const struct sc__kineto_trace *t,
+                            const struct sc__kineto_kernel *k);
 /* The name of the innermost operator that launched a kernel; SC__NO_NAME. */
 uint32_t sc__kineto_operator_of(const struct sc__kineto_trace *t,
                                 const struct sc__kineto_kernel *k);

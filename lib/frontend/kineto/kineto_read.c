@@ -71,7 +71,7 @@ static uint32_t element_bytes(struct parser *p, struct sc__str dtype) {
     return 4;
 }
 
-static uint8_t collective_of(struct sc__str name, bool *send) {
+uint8_t sc__kineto_collective(struct sc__str name, bool *send) {
     static const struct {
         const char *word;
         uint8_t coll;
@@ -128,7 +128,7 @@ static uint32_t name_or_none(struct parser *p, struct sc__str s) {
 static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_event *e) {
     struct sc__kineto_comm c = {.seq = e->seq};
     uint32_t each = element_bytes(p, e->dtype);
-    c.coll = collective_of(e->coll, &c.send);
+    c.coll = sc__kineto_collective(e->coll, &c.send);
     c.group_size =
         e->group_size > 0 && e->group_size < UINT32_MAX ? (uint32_t)e->group_size : 0;
     c.group = name_or_none(p, e->group);
@@ -241,7 +241,8 @@ static void add_operator(struct parser *p,
         (struct sc__kineto_call){.start = start,
                                  .end = start + dur,
                                  .thread = thread_of(e),
-                                 .name = sc__names_add(&t->names, e->name.p, e->name.n)};
+                                 .name = sc__names_add(&t->names, e->name.p, e->name.n),
+                                 .record = e->record};
     if (SC__KINETO_IS(e->name, "record_param_comms") && e->coll.n) {
         struct sc__kineto_comm *c =
             SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity);

@@ -12,6 +12,12 @@ static sc_status nsys_read(struct sc_context *ctx,
                            uint32_t count,
                            struct sc__document *out) {
     struct sc__kineto_paths files = {0};
+    if (settings && sc__setting_nth(settings, "host-trace", 0))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "NCCL's own NVTX ranges tell its sizes here",
+                        "--host-trace is for Kineto traces");
     SC__TRY(sc__kineto_find_files(ctx, paths, count, export_endings, &files));
     struct sc__nsys *exports = SC__NEW_ARRAY(&ctx->arena, struct sc__nsys, files.count);
     struct sc__kineto_traces *traces = SC__NEW(&ctx->arena, struct sc__kineto_traces);
