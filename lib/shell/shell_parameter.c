@@ -310,13 +310,14 @@ static sc_status put_part(struct shell_expansion *x,
         begin += total;
     if (begin < 0 || begin > total)
         return SC_OK;
-    int64_t end = has_length && length < 0 ? total + length : begin + length;
-    if (end > total)
-        end = total;
+    int64_t end = has_length && length < 0 ? total + length : total;
+    if (length >= 0 && length < total - begin)
+        end = begin + length;
     if (end < begin)
         end = begin;
     if (p->all) {
-        shell_put_list(x, p->items + begin, (uint32_t)(end - begin), quoted, p->star);
+        uint32_t count = (uint32_t)(end - begin);
+        shell_put_list(x, count ? p->items + begin : NULL, count, quoted, p->star);
         return SC_OK;
     }
     if (p->text)
