@@ -308,8 +308,11 @@ static sc_status put_part(struct shell_expansion *x,
         begin = begin ? begin - 1 : 0;
     if (begin < 0)
         begin += total;
-    if (begin < 0 || begin > total)
+    bool outside = begin < 0 || begin > total;
+    if (outside && !p->all)
         return SC_OK;
+    if (outside)
+        begin = total;
     int64_t end = has_length && length < 0 ? total + length : total;
     if (length >= 0 && length < total - begin)
         end = begin + length;
