@@ -197,7 +197,11 @@ put_next(struct shell_expansion *x, struct sc__str raw, size_t *at, bool quoted)
     default:
         break;
     }
-    put_char(x, c, quoted);
+    const char text[] = {c, '\0'};
+    if (x->in_default)
+        shell_put_value(x, text, quoted);
+    else
+        put_char(x, c, quoted);
     ++*at;
     return SC_OK;
 }
