@@ -350,7 +350,7 @@ static sc_status put_part(struct shell_expansion *x,
         return shell_fail(x->sh,
                           x->line,
                           NULL,
-                          "the part of %.*s ends before it begins, where bash stops",
+                          "the part of %.*s ends before it begins, where bash fails",
                           SC__SHOW(p->name));
     if (p->all) {
         uint32_t count = (uint32_t)(end - begin);
