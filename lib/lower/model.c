@@ -190,6 +190,29 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     return SC_OK;
 }
 
+static sc_status
+make_kernel_model(struct sc_context *ctx, const char *name, const void *with, void **out) {
+    const struct sc__lowering *l = with;
+    struct sc__kernel_model *made = sc__kernel_model_new(&ctx->arena, l->gpu);
+    (void)name;
+    *out = made;
+    return l->plan.kernel_times
+               ? sc__kernel_model_read_times(ctx, made, l->plan.kernel_times)
+               : SC_OK;
+}
+
+/* That of a GPU and a table of measured times: it remembers what kernels take. */
+static sc_status find_kernel_model(struct sc__lowering *l) {
+    const char *times = l->plan.kernel_times;
+    const char *name = sc__plan_gpu(&l->plan, l->cluster);
+    void *found;
+    if (times)
+        name = sc__format(l->arena, "%s %s", name, times);
+    SC__TRY(sc__memo_ask(l->ctx, "kernel model", name, make_kernel_model, l, &found));
+    l->kernel_model = found;
+    return SC_OK;
+}
+
 static sc_status prepare_kernels(struct sc_context *ctx,
                                  const struct sc__model *m,
                                  const struct sc__plan *plan,
@@ -210,9 +233,7 @@ static sc_status prepare_kernels(struct sc_context *ctx,
                                l->gpu,
                                &plan->software_constants,
                                &l->constants));
-    l->kernel_model = sc__kernel_model_new(l->arena, l->gpu);
-    if (plan->kernel_times)
-        SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));
+    SC__TRY(find_kernel_model(l));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
     return SC_OK;
