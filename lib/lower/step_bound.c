@@ -108,6 +108,15 @@ static int64_t message_alone(const struct bounding *b, uint32_t from) {
                             (uint64_t)sc__plan_message(&l->plan, l->model));
 }
 
+static int64_t shortest_message(const struct bounding *b) {
+    int64_t least = INT64_MAX;
+    for (uint32_t s = 0; s + 1 < b->l->plan.mesh.pp; s++) {
+        int64_t x = message_alone(b, s);
+        least = x < least ? x : least;
+    }
+    return least < INT64_MAX ? least : 0;
+}
+
 /* ---- blocks ---- */
 
 /* A stretch of compute with no collective on its stream, since `from`. Transfers
@@ -339,10 +348,11 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
 
 /* ---- parts of the model ---- */
 
-static struct sc__unit_times time_unit(struct bounding *b, int kind, uint32_t layer) {
+static struct sc__unit_times
+time_unit(struct bounding *b, int kind, uint32_t layer, bool again) {
     struct sc__unit_times least = {INT64_MAX, INT64_MAX};
     uint32_t blocks[2];
-    sc__step_make_unit(b->l, kind, layer, &blocks[0], &blocks[1]);
+    sc__step_make_unit(b->l, kind, layer, again, &blocks[0], &blocks[1]);
     for (uint32_t place = 0; place == 0 || (b->places && place < b->places->count);
          place++) {
         int64_t forward[SC__MAX_STREAMS] = {0};
@@ -362,19 +372,27 @@ void sc__step_units(struct sc__lowering *l,
                     struct sc__step_units *out) {
     struct bounding b = {.l = l, .mesh = placed ? *placed : l->plan.mesh};
     const struct sc__model *m = l->model;
-    struct sc__unit_times of_kind[SC__LAYER_KINDS];
+    struct sc__unit_times of_kind[2][SC__LAYER_KINDS];
     bool known[SC__LAYER_KINDS] = {false};
     sc__step_blocks_begin(l);
     if (placed)
         b.places = sc__step_places(l->ctx, l->cluster, placed, true);
     out->layers = SC__NEW_ARRAY(l->arena, struct sc__unit_times, m->layers);
+    out->others = out->layers;
+    if (l->plan.recompute_block)
+        out->others = SC__NEW_ARRAY(l->arena, struct sc__unit_times, m->layers);
     for (uint32_t i = 0; i < m->layers; i++) {
         int kind = sc__layer_kind(l, i);
-        if (!known[kind])
-            of_kind[kind] = time_unit(&b, SC__UNIT_LAYER, i);
+        if (!known[kind]) {
+            of_kind[0][kind] = time_unit(&b, SC__UNIT_LAYER, i, true);
+            if (l->plan.recompute_block)
+                of_kind[1][kind] = time_unit(&b, SC__UNIT_LAYER, i, false);
+        }
         known[kind] = true;
-        out->layers[i] = of_kind[kind];
+        out->layers[i] = of_kind[0][kind];
+        out->others[i] = of_kind[l->plan.recompute_block][kind];
     }
-    out->embedding = time_unit(&b, SC__UNIT_EMBEDDING, 0);
-    out->head = time_unit(&b, SC__UNIT_HEAD, 0);
+    out->embedding = time_unit(&b, SC__UNIT_EMBEDDING, 0, false);
+    out->head = time_unit(&b, SC__UNIT_HEAD, 0, false);
+    out->message = shortest_message(&b);
 }
