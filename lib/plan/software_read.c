@@ -25,7 +25,6 @@ struct constant_name {
 static const struct constant_name constant_table[] = {
     CONSTANT(host_us),
     CONSTANT(blocking_us),
-    CONSTANT(tp_skew_us),
     CONSTANT(host_message_us),
     CONSTANT(host_moe_us),
     CONSTANT(moe_fused),
