@@ -24,13 +24,18 @@ static const struct {
     {"{",
      {"\"schema\"", "\"nodes\"", "\"op_schema\""},
      {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
-      "it has no times of the device: give the Kineto trace of the same run; "
-      "chakra_trace_link and chakra_converter make a Chakra trace of the two"}},
+      "it has no times of the device: stepcast run KINETO.json --host-trace FILE, with the "
+      "Kineto trace of the same run"}},
     {"{",
      {"\"schema\"", "\"nodes\"", "\"fw_parent\""},
      {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
-      "it has no times of the device: give the Kineto trace of the same run; "
-      "chakra_trace_link and chakra_converter make a Chakra trace of the two"}},
+      "it has no times of the device: stepcast run KINETO.json --host-trace FILE, with the "
+      "Kineto trace of the same run"}},
+    {"{",
+     {"\"schema\"", "\"nodes\"", "\"ctrl_deps\""},
+     {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
+      "it has no times of the device: stepcast run KINETO.json --host-trace FILE, with the "
+      "Kineto trace of the same run"}},
     {"{",
      {"\"dimensions-count\"", "\"topologies-per-dim\""},
      {"a network of ASTRA-sim 1 (JSON)", "stepcast run INPUT --cluster FILE", true}},

@@ -115,6 +115,8 @@ static void test_sample_by_sample(void **state) {
         {"tests/fuzz/corpus/cluster/nccl", NULL},
         {"tests/fuzz/corpus/cluster/htsim", NULL},
         {"tests/fuzz/corpus/cluster/astra1", NULL},
+        {"tests/fuzz/corpus/host_trace/old.json", NULL},
+        {"tests/fuzz/corpus/host_trace/new.json", NULL},
         {"tests/data/kernels_reference.csv", NULL},
     };
     (void)state;
@@ -135,6 +137,7 @@ static void test_other_formats(void **state) {
     } samples[] = {
         {"{\n \"model_type\": \"llama\" }", "Hugging Face"},
         {"{\"schema\": \"1.0.1\", \"nodes\": [{\"op_schema\": \"\"", "PyTorch's host"},
+        {"{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{\"ctrl_deps\": 2", "host"},
         {"{\"dimensions-count\": 2, \"topologies-per-dim\": [", "ASTRA-sim 1"},
         {"<system version=\"1\">\n <cpu numaid=\"0\">\n <pci", "NCCL's"},
         {"Nodes 8\nTiers 3\n\nTier 0\nRadix_Down 2\n", "htsim"},
