@@ -5,6 +5,7 @@
 
 #include "network/flow/flow_batch.h"
 #include "network/flow/flow_cluster.h"
+#include "network/packet/packet_fabric.h"
 #include "network/packet/packet_list.h"
 
 #include <math.h>
@@ -328,12 +329,12 @@ static sc_status run_shares(struct sc_request *req,
 static sc_status check_losses(struct sc_request *req, const struct packet_question *q) {
     for (uint32_t i = 0; i < q->run_count; i++) {
         const struct sc__packet_config *c = &q->runs[i].config;
-        if (c->error_rate > 0 && q->place.route->kind == SC__ROUTE_SPRAY &&
+        if (c->error_rate > 0 && sc__packet_many_ways(q->place.route) &&
             c->control < SC__PACKET_NSCC)
             return sc__usage(
                 req,
                 NULL,
-                "links that lose packets need them in order: not --route spray");
+                "links that lose packets need them in order: --route ecmp or dmodk");
     }
     return SC_OK;
 }

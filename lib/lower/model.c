@@ -79,10 +79,10 @@ static double step_watts(const struct sc__lowering *l) {
     return tdp > 0 && l->throttling.watts > tdp ? tdp : l->throttling.watts;
 }
 
+/* Whatever transfer runs beside compute takes SMs and bandwidth from it: not reducing
+ * gradients there does not make tensor and context parallelism take less. */
 static void set_tax(struct sc__lowering *l) {
-    const struct sc__plan *p = &l->plan;
-    bool beside = p->zero >= 2 || p->overlap_grad || p->overlap_param;
-    if (beside && p->mesh.dp * p->mesh.cp > 1)
+    if (l->plan.gpus > 1)
         l->workload->comm_tax = l->constants.software.comm_tax;
 }
 

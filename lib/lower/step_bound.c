@@ -38,7 +38,7 @@ struct chunk_bound {
     uint32_t place; /* which of the places of stages */
     int64_t time[BOUND_KINDS];
     int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
-    int64_t alone[BOUND_KINDS]; /* no transfer runs beside compute before this */
+    int64_t alone[BOUND_KINDS]; /* no collective runs before this */
     uint32_t blocks[BOUND_KINDS];
 };
 
@@ -145,8 +145,8 @@ end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t strea
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
 }
 
-/* Runs a block from the given clocks of the streams on. Returns when the first transfer
- * beside compute begins; busy may be NULL. */
+/* Runs a block from the given clocks of the streams on. Returns when its first collective
+ * begins, until which it only computes; busy may be NULL. */
 static int64_t replay_block(struct bounding *b,
                             uint32_t block,
                             uint32_t place,
@@ -185,7 +185,7 @@ static int64_t replay_block(struct bounding *b,
             stretch.compute += cost;
         if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
             stretch.beside[op->stream] += cost;
-        if (!on_compute && collective && start < alone)
+        if (collective && start < alone)
             alone = start;
         end[i] = start + cost;
         clock[op->stream] = end[i];

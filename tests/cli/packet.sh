@@ -176,7 +176,7 @@ option() { # name pattern options...
     check "$name" 2 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" "$@"
     says "$name-says" "$pattern"
 }
-option cc-unknown 'swift' --cc swift
+option cc-unknown 'swift' --cc swiftly
 option mtu-option-0 'makes no sense' --mtu 0
 option buffer-option-0 'makes no sense' --buffer 0
 option cc-set-unknown 'did you mean RATE_AI' --cc-set RATE_AJ=1Mb/s

@@ -126,7 +126,11 @@ is() { # name, text, file
     check "show knows $1" $?
 }
 is "a host trace of PyTorch" "an execution trace of PyTorch's host" chakra/pytorch_host_et.json.gz
-is "AICB's other workload" "a workload of AICB for real clusters" workload/aicb_physical_head200.csv
+# the calls behind the set-up that send something: as awk counts them
+aicb="$inputs/workload/aicb_physical_head200.csv"
+calls=$(awk -F, '/epoch_end/ { epoch++ } epoch == 1 && /all_reduce/ && $4 > 0 { n++; bytes += $4 } END { printf "ALLREDUCE × %d, %.3f GB", n, bytes / 1e9 }' "$aicb")
+shown "$aicb" && grep -q "$calls" "$dir/out" && grep -q '128 ranks: tp 8, cp 1, ep 1, dp 16, pp 1' "$dir/out" && "$S" run "$aicb" --cluster dgx-a100:128 >"$dir/out" 2>"$dir/err" && grep -q 'communication alone' "$dir/out"
+check "AICB's calls for real clusters" $?
 # the sum of its e2e_latency is 28.62098 ms
 [ "$("$S" run "$inputs/neusight/bert_large-train-512-8.csv" --json - 2>/dev/null | sed -n 's/^ *"step_time_us": \([0-9]*\).*/\1/p' | head -1)" = 28620 ]
 check "NeuSight's own output" $?

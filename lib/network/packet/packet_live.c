@@ -59,6 +59,7 @@ static sc_status lay_wire(struct sc__packet_live *l,
     p->data = w->data;
     p->ack = w->ack;
     p->spray = w->spray;
+    p->ack_spray = w->ack_spray;
     p->spray_count = w->spray_count;
     if (w->spray_count)
         p->spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
@@ -162,7 +163,7 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->sim->delivered = deliver;
     l->sim->forgotten = forget_pair;
     l->sim->owner = l;
-    l->sim->wakes_all = steps->send <= 0;
+    l->sim->wakes_all |= steps->send <= 0;
     l->sim->fine = steps->send <= 0;
     l->sim->queue.now_sequence = UINT64_MAX;
     sc__packet_ports_init(f, l->sim, &l->ports);
