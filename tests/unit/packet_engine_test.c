@@ -162,6 +162,31 @@ static void skipped_phases(void **unused) {
     }
 }
 
+/* Of a ring with several members on a node every so many phases one goes between nodes:
+ * phases beside each other are alike where turns of them are not. */
+static void skipped_turns(void **unused) {
+    (void)unused;
+    static const struct option_value all_phases[] = {{"exact", ""},
+                                                     {"route", "dmodk"},
+                                                     {"send-latency", "3us"},
+                                                     {0}};
+    static const struct option_value some_phases[] = {{"route", "dmodk"},
+                                                      {"send-latency", "3us"},
+                                                      {0}};
+    static const char *const clusters[] = {
+        "gpu=a100 node=8 nvlink=2880Gbps nics=8 nic=400Gbps fabric=rail class=plain "
+        "spines=64 link=400Gbps step=25ns switch-latency=500ns",
+        "dgx-a100"};
+    for (unsigned i = 0; i < 4; i++) {
+        const char *cluster = clusters[i % 2];
+        uint64_t bytes = (uint64_t)1 << (20 + 3 * (i / 2));
+        double all = step_us(cluster, true, all_phases, 64, 1, SC__ALLREDUCE, bytes, 1);
+        double some = step_us(cluster, true, some_phases, 64, 1, SC__ALLREDUCE, bytes, 1);
+        if (fabs(some / all - 1) > 0.002)
+            fail_msg("%s: %.2f us, all phases %.2f us", cluster, some, all);
+    }
+}
+
 /* One after the other takes as long as each alone. */
 static void one_after_the_other(void **unused) {
     (void)unused;
@@ -212,6 +237,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_model),
                                        cmocka_unit_test(simai_points),
                                        cmocka_unit_test(skipped_phases),
+                                       cmocka_unit_test(skipped_turns),
                                        cmocka_unit_test(one_after_the_other),
                                        cmocka_unit_test(jobs_share_links)};
     return cmocka_run_group_tests(tests, NULL, NULL);
