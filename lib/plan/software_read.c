@@ -18,7 +18,6 @@
 #define EACH_CONSTANT(DO)                                                                  \
     DO(host_us)                                                                            \
     DO(blocking_us)                                                                        \
-    DO(tp_skew_us)                                                                         \
     DO(host_message_us)                                                                    \
     DO(host_moe_us)                                                                        \
     DO(moe_fused)                                                                          \

@@ -59,7 +59,7 @@ check "alltoall_seq, --n-shared-experts" $?
 run_script pretrain_qwen3_0point6b_4K_ptd.sh && billions 0.596 0.001 && gpus 8
 check "--padded-vocab-size" $?
 run_script rocm_mamba_train.sh
-refused $? 'layers of Mamba are not modelled'
+refused $? 'layers of Mamba without --hybrid-override-pattern are not modelled'
 check "Mamba is refused" $?
 run_script run_32xH20.sh
 refused $? 'run_32xH20.sh:57: error: the script exits here before it trains' && grep -q 'WORLD_SIZE' "$dir/err"
