@@ -199,6 +199,7 @@ check-packet: all ## packets against ns-3's recorded runs, 300 random scenarios 
 	@if [ -d $(STEPCAST_SHARED)/truth/packet_oracle ]; then \
 	    python3 -B tests/tools/check_packet.py $(PROGRAM) $$(dirname $(STEPCAST_SHARED)/truth/packet_oracle/*/fct.txt) && \
 	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300 && \
+	    python3 -B tests/tools/packet_controls.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300 && \
 	    python3 -B tests/tools/check_uet.py $(PROGRAM) --all; \
 	else echo "check-packet: skipped, there is no $(STEPCAST_SHARED)/truth/packet_oracle"; fi
 

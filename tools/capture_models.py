@@ -2,6 +2,7 @@
 """Training steps of models that stepcast has no preset for, measured and captured.
 
     python3 tools/capture_models.py measure  -o times.csv        on a GPU
+    python3 tools/capture_models.py measure  --compile -o …      with torch.compile
     python3 tools/capture_models.py capture  -o captures/        anywhere
 
 Each model is built by one function, on the real device or under a capture, so that
@@ -15,8 +16,10 @@ import statistics
 import sys
 import time
 
+import capture_training
 from capture_clean_models import CLEAN_MODELS
 from capture_training import image_classifier, images, tokens, training_step
+from capture_unseen_models import UNSEEN_MODELS
 
 # named before anything was fitted
 LEFT_OUT = {"convnext", "swin", "whisper", "wav2vec2", "dit", "vlm", "lora", "mamba"}
@@ -481,14 +484,19 @@ MODELS = {
     "mamba": (mamba, 16, 1),
     "gpt": (gpt, 8, 1),
     **CLEAN_MODELS,
+    **UNSEEN_MODELS,
 }
 
 
 def cases(names):
+    """NAME: both batches, NAME:BATCH that one."""
+    wanted = {}
+    for name in names:
+        model, _, batch = name.partition(":")
+        wanted.setdefault(model, []).extend([int(batch)] if batch else MODELS[model][1:])
     for name, (build, busy, small) in MODELS.items():
-        if not names or name in names:
-            yield name, build, busy
-            yield name, build, small
+        for batch in wanted.get(name, ()) if names else (busy, small):
+            yield name, build, batch
 
 
 def busy_share(step):
@@ -551,8 +559,13 @@ def measure_one(name, build, batch, most_seconds):
     torch.cuda.empty_cache()
     with torch.device("cuda"):
         step = build(batch)
-    left_out = "clean" if name in CLEAN_MODELS else "yes" if name in LEFT_OUT else "no"
-    return [name, batch, *measure_step(step, most_seconds), left_out]
+    return [name, batch, *measure_step(step, most_seconds), left_out(name)]
+
+
+def left_out(name):
+    if name in UNSEEN_MODELS:
+        return "unseen"
+    return "clean" if name in CLEAN_MODELS else "yes" if name in LEFT_OUT else "no"
 
 
 COLUMNS = (
@@ -573,7 +586,7 @@ def measure(names, path, seconds):
                 row = measure_one(name, build, batch, seconds)
                 out.write(",".join(str(cell) for cell in row) + "\n")
                 out.flush()
-                shown = [] if name in CLEAN_MODELS else row[2:6]
+                shown = [] if name in UNSEEN_MODELS else row[2:6]
                 print(name, batch, *shown, f"{time.perf_counter() - begin:.1f}s", flush=True)
             except Exception as error:  # one model that fails leaves the others
                 print(f"{name} {batch}: {type(error).__name__}: {str(error)[:300]}", flush=True)
@@ -601,8 +614,13 @@ def main():
     parser.add_argument("names", nargs="*", metavar="MODEL")
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--seconds", type=float, default=1.5, help="of measuring for each")
+    parser.add_argument(
+        "--compile", nargs="?", const="default", metavar="MODE", help="as torch.compile's mode"
+    )
     options = parser.parse_args()
-    unknown = [name for name in options.names if name not in MODELS]
+    if options.compile:
+        capture_training.COMPILE = {"mode": options.compile}
+    unknown = [name for name in options.names if name.partition(":")[0] not in MODELS]
     if unknown:
         parser.error(f"no model {unknown[0]}; there are {', '.join(MODELS)}")
     if options.what == "measure":

@@ -1,10 +1,14 @@
-"""What the builders of capture_models.py and capture_clean_models.py share."""
+"""What the builders of capture_models.py and its neighbours share."""
+
+COMPILE = None  # arguments of torch.compile, where models are compiled
 
 
 def training_step(model, loss, fused=False, autocast=False, lr=1e-4):
     """One step: forward, backward, AdamW, gradients dropped."""
     import torch
 
+    if COMPILE is not None:
+        model.compile(**COMPILE)
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(parameters, lr=lr, fused=fused or None)
 

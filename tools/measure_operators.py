@@ -5,6 +5,7 @@
     python3 tools/measure_operators.py kinds   -o kinds.json.gz
     python3 tools/measure_operators.py host    -o host.csv
 
+with PYTHONPATH=build/python, whose recorder says which types and attributes are described.
 Every operation below autograd is timed by two events on the GPU. A kernel that only waits
 runs before the first, so that the host is ahead and no launch is counted. `models` looks
 at the steps of capture_models.py, `kinds` at operators by kind over a grid of shapes that
@@ -24,42 +25,17 @@ from torch import nn
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 
-TYPES = {
-    torch.bfloat16: "bf16",
-    torch.float16: "fp16",
-    torch.float32: "fp32",
-    torch.float64: "fp64",
-    torch.int64: "int64",
-    torch.int32: "int32",
-    torch.int16: "int16",
-    torch.int8: "int8",
-    torch.uint8: "uint8",
-    torch.bool: "bool",
-}
+from stepcast.capture._recorder import ATTRIBUTES, DTYPES, NO_KERNEL, tensors_of
 
-WITH = {
-    "aten.convolution": ("stride", "padding", "dilation", "transposed", "groups"),
-    "aten.convolution_backward": ("stride", "padding", "dilation", "transposed", "groups", "output_mask"),
-}
-NO_KERNEL = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty", "aten.detach",
-             "aten.alias", "aten.new_empty_strided", "aten._local_scalar_dense", "aten.is_same_size"}
 CYCLES = 700_000  # about 400 us
 SLOW = ("_foreach_", "_fused_", "embedding_bag", "index_put", "sort", "topk", "rnn")
-
-
-def tensors_of(value):
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_of(item)
 
 
 def described(value):
     if isinstance(value, torch.Tensor):
         if not value.is_cuda:
             return []
-        entry = [TYPES.get(value.dtype, "other"), list(value.shape)]
+        entry = [DTYPES.get(value.dtype, "other"), list(value.shape)]
         if not value.is_contiguous():
             entry.append(list(value.stride()))
         return [entry]
@@ -70,7 +46,7 @@ def described(value):
         return [entry for t in tensors for entry in described(t)]
     by_type = {}
     for tensor in tensors:
-        by_type.setdefault(TYPES.get(tensor.dtype, "other"), []).append(tensor.numel())
+        by_type.setdefault(DTYPES.get(tensor.dtype, "other"), []).append(tensor.numel())
     return [[kind, [sum(sizes)], None, len(sizes)] for kind, sizes in by_type.items()]
 
 
@@ -85,12 +61,12 @@ class Timed(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         name = str(func._schema.name).replace("::", ".")
-        if name in NO_KERNEL or func.is_view:
+        if name in NO_KERNEL or name == "aten._local_scalar_dense" or func.is_view:
             return func(*args, **kwargs)
         inputs = [entry for value in (*args, *kwargs.values()) for entry in described(value)]
         attributes = {}
         for index, argument in enumerate(func._schema.arguments):
-            if argument.name in WITH.get(name, ()):
+            if argument.name in ATTRIBUTES.get(name, ()):
                 value = args[index] if index < len(args) else kwargs.get(argument.name)
                 attributes[argument.name] = list(value) if isinstance(value, (list, tuple)) else value
             if argument.name in ("is_causal", "dropout_p"):

@@ -255,6 +255,14 @@ sc_status sc__vfail(struct sc_context *ctx,
     return status;
 }
 
+void sc__note_drop(struct sc_context *ctx, const char *code) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (strcmp(ctx->notes[i].code, code) != 0)
+            ctx->notes[kept++] = ctx->notes[i];
+    ctx->note_count = kept;
+}
+
 void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
     struct sc__buffer b;
     sc__buffer_init(&b, &ctx->arena);

@@ -122,6 +122,8 @@ void sc__clear_error(struct sc_context *ctx);
 /* Adds a note; one with the same code and text is kept once. */
 void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Forgets the notes of this code. */
+void sc__note_drop(struct sc_context *ctx, const char *code);
 
 /* Tells whoever wants to know how far a long piece of work is: what, and its
  * share from 0 to 1. Cheap, but not for every event. SC_CANCELLED when it is

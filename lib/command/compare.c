@@ -51,6 +51,7 @@ static sc_status compare_load_measured(struct sc_request *req,
                                        const char *path,
                                        struct sc__job *job,
                                        struct compare_side *side) {
+    sc__note_drop(req->ctx, "kineto-replay"); /* nothing is simulated here */
     SC__TRY(sc__result_of_measured(req->ctx, job->doc.measured, &side->result));
     sc__result_set_files(&side->result, job->doc.files, job->doc.file_count);
     compare_see_result(req, path, side);

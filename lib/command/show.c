@@ -177,9 +177,8 @@ write_json(struct sc_context *ctx, const struct sc__job *job, struct sc__buffer 
 }
 
 /* Without an input: the cluster itself. */
-static sc_status show_cluster(struct sc_request *req) {
+static sc_status show_cluster(struct sc_request *req, const char *cluster) {
     struct sc__cluster c;
-    const char *cluster = sc__option(req, "cluster");
     SC__TRY(
         sc__job_name_cluster(req, cluster, sc__cluster_parse(req->ctx, cluster, 0, &c)));
     if (sc__flag(req, "json")) {
@@ -215,6 +214,25 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static const char *what_it_is(struct sc_context *ctx, const char *path) {
+    const char *title = NULL;
+    if (sc__path_is_folder(path))
+        return sc__folder_is_input(path) ? "a folder that is one input" : "a folder";
+    const struct sc__identity *identity = sc__identify_file(ctx, path, &title);
+    return title                    ? title
+           : identity               ? identity->what
+           : sc__launch_named(path) ? "a script or a configuration"
+                                    : "not known";
+}
+
+static void put_folder_head(
+    struct sc__buffer *out, const char *path, uint32_t files, uint32_t folders, bool more) {
+    sc__printf(out, "%s: %u file%s", path, files, files == 1 ? "" : "s");
+    if (folders)
+        sc__printf(out, ", %u folder%s", folders, folders == 1 ? "" : "s");
+    sc__printf(out, "%s\n", more ? " and more" : "");
+}
+
 /* Each file of a folder with what it is. */
 static void put_folder(struct sc_request *req, const char *path, struct sc__buffer *out) {
     int reason = 0;
@@ -230,22 +248,14 @@ static void put_folder(struct sc_request *req, const char *path, struct sc__buff
         sc__folder_close(f);
     if (count)
         qsort(names, count, sizeof *names, by_text);
-    sc__printf(out,
-               "%s: %u files%s\n",
-               path,
-               count,
-               count == SHOWN_FILES ? " and more" : "");
+    uint32_t folders = 0;
+    for (uint32_t i = 0; i < count; i++)
+        folders +=
+            sc__path_is_folder(sc__format(&req->ctx->arena, "%s/%s", path, names[i]));
+    put_folder_head(out, path, count - folders, folders, count == SHOWN_FILES);
     for (uint32_t i = 0; i < count; i++) {
         const char *file = sc__format(&req->ctx->arena, "%s/%s", path, names[i]);
-        const char *title = NULL;
-        const struct sc__identity *identity =
-            sc__path_is_folder(file) ? NULL : sc__identify_file(req->ctx, file, &title);
-        const char *what = sc__path_is_folder(file) ? "a folder"
-                           : title                  ? title
-                           : identity               ? identity->what
-                           : sc__launch_named(file) ? "a script or a configuration"
-                                                    : "not known";
-        sc__printf(out, "  %-40s %s\n", names[i], what);
+        sc__printf(out, "  %-40s %s\n", names[i], what_it_is(req->ctx, file));
     }
 }
 
@@ -268,7 +278,7 @@ static sc_status show_identity(struct sc_request *req, bool *done) {
         return SC_OK;
     put_identity(&req->out, path, identity);
     *done = true;
-    return SC_OK;
+    return identity->is_cluster ? show_cluster(req, path) : SC_OK;
 }
 
 static sc_status show_execute(struct sc_request *req) {
@@ -280,7 +290,7 @@ static sc_status show_execute(struct sc_request *req) {
     if (done)
         return SC_OK;
     if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
-        return show_cluster(req);
+        return show_cluster(req, sc__option(req, "cluster"));
     if (!req->input_count && sc__option(req, "gpu") && !sc__option(req, "model") &&
         !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
         return sc__show_gpu(req);

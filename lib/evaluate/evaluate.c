@@ -47,6 +47,40 @@ sc__workload_change(struct sc_context *ctx, const sc_options *o, struct sc__work
     return sc__workload_slow(ctx, o->slow, w);
 }
 
+/* Groups along each dimension lie in nodes as those of rank 0 do: whole nodes, or whole
+ * parts of one. */
+static bool lies_evenly(const struct sc__cluster *c, const struct sc__mesh *m) {
+    const uint32_t sizes[SC__DIMS] = {m->tp, m->cp, m->dp, m->pp};
+    const uint64_t others[] = {m->etp,
+                               (uint64_t)m->etp * m->ep,
+                               (uint64_t)m->tp * m->shard};
+    uint64_t block = 1;
+    bool even = !c->gpu_of;
+    for (int i = 0; i < SC__DIMS; i++) {
+        block *= sizes[m->order[i]];
+        even = even && (block % c->node_gpus == 0 || c->node_gpus % block == 0);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (others[i] && others[i] % c->node_gpus && c->node_gpus % others[i])
+            even = false;
+    return even || (!c->gpu_of && block <= c->node_gpus);
+}
+
+/* Ranks of a stage whose groups or neighbours lie differently in nodes do not take the
+ * same time. */
+static void split_places(const struct sc__cluster *c, struct sc__workload *w) {
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
+    struct sc__arena arena;
+    if (c->ideal || lies_evenly(c, &w->mesh))
+        return;
+    sc__arena_init(&arena);
+    uint32_t *node = SC__NEW_ARRAY(&arena, uint32_t, ranks);
+    for (uint32_t r = 0; r < ranks; r++)
+        node[r] = sc__cluster_node(c, r);
+    sc__workload_split_places(w, node);
+    sc__arena_free(&arena);
+}
+
 /* The plan, every choice made and checked, and the cluster of its size. */
 static sc_status begin_model(struct sc_context *ctx,
                              const struct sc__evaluation_input *in,
@@ -91,7 +125,9 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
     SC__TRY(begin_model(ctx, in, model, plan, ev));
     sc__plan_settings(&ev->plan, &ev->settings);
     SC__TRY(sc__lower_plan(ctx, model, &ev->plan, &ev->cluster, &ev->workload));
-    return sc__workload_change(ctx, &ev->options, ev->workload);
+    SC__TRY(sc__workload_change(ctx, &ev->options, ev->workload));
+    split_places(&ev->cluster, ev->workload);
+    return SC_OK;
 }
 
 /* Transfers take at least the time the step's lowering knows: on the engine that
@@ -123,6 +159,7 @@ sc_status sc__evaluation_units(struct sc_context *ctx,
                                const struct sc__evaluation_input *in,
                                const struct sc__model *model,
                                const sc_plan *plan,
+                               bool as_planned,
                                struct sc__evaluation *ev,
                                struct sc__step_units *out) {
     struct sc__mesh room;
@@ -132,7 +169,7 @@ sc_status sc__evaluation_units(struct sc_context *ctx,
     SC__TRY(place_ranks(ctx, ev, &room, &placed));
     if (!bounds_are_known(&ev->options))
         return SC_OK;
-    return sc__plan_units(ctx, model, &ev->plan, &ev->cluster, placed, out);
+    return sc__plan_units(ctx, model, &ev->plan, &ev->cluster, placed, as_planned, out);
 }
 
 sc_status sc__evaluation_outlook(struct sc_context *ctx,
@@ -165,7 +202,9 @@ sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   .workload = w,
                                   .sim_options.comm_tax = in->options->comm_sm_tax};
     SC__TRY(sc__workload_change(ctx, in->options, w));
-    return sc__evaluation_cluster(ctx, in, sc__mesh_ranks(&w->mesh), &ev->cluster);
+    SC__TRY(sc__evaluation_cluster(ctx, in, sc__mesh_ranks(&w->mesh), &ev->cluster));
+    split_places(&ev->cluster, w);
+    return SC_OK;
 }
 
 static void echo_setting(void *self, const char *name, const char *value) {

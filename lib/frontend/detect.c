@@ -6,6 +6,7 @@
 
 #define HEAD ((size_t)64 << 10)
 
+extern const struct sc__reader sc__reader_aicb_csv;
 extern const struct sc__reader sc__reader_capture;
 extern const struct sc__reader sc__reader_chakra;
 extern const struct sc__reader sc__reader_goal;
@@ -15,12 +16,14 @@ extern const struct sc__reader sc__reader_operator_table;
 extern const struct sc__reader sc__reader_neusight_csv;
 extern const struct sc__reader sc__reader_profiler_table;
 extern const struct sc__reader sc__reader_kineto;
+extern const struct sc__reader sc__reader_nsys;
 extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
 const struct sc__reader *const sc__readers[] = {
     &sc__reader_megatron_trace,
     &sc__reader_workload_text,
+    &sc__reader_aicb_csv,
     &sc__reader_chakra,
     &sc__reader_goal,
     &sc__reader_operator_table,
@@ -29,6 +32,7 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_capture,
     &sc__reader_ir_json,
     &sc__reader_kineto,
+    &sc__reader_nsys,
     NULL,
 };
 

@@ -11,7 +11,6 @@
 #define FILE_LIMIT ((size_t)256 << 20)
 #define DEFAULT_CLASS "roce"
 #define DEFAULT_GENERATION "unknown"
-#define PCIE_RATE 25e9 /* of 32 GB/s of a PCIe 4.0 slot */
 
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {
     return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
@@ -193,6 +192,26 @@ static bool given_before(const char *text, struct sc__str word, struct sc__str k
     return false;
 }
 
+/* Links that a file gives one by one are not changed by a word. */
+static sc_status refuse_other_links(struct sc_context *ctx,
+                                    const char *text,
+                                    struct sc__str key,
+                                    const struct sc__cluster *c) {
+    bool open = c->fabric.kind != SC__FABRIC_LINKS || sc__str_is(key, "gpu") ||
+                sc__str_is(key, "class") || sc__str_is(key, "hbm");
+    for (uint32_t i = 0; i < c->fabric.link_count && !open; i++)
+        open = sc__str_is(key, "nvlink") && !(c->fabric.links[i].rate > 0);
+    if (open)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    "gpu= and class= can be changed here, the rest in the file",
+                    "cluster '%s': %.*s: its links are given one by one",
+                    text,
+                    SC__SHOW(key));
+}
+
 static sc_status set_word(struct sc_context *ctx,
                           const char *text,
                           struct sc__str word,
@@ -212,6 +231,7 @@ static sc_status set_word(struct sc_context *ctx,
                         SC__SHOW(word));
     if (given_before(text, word, key))
         return refuse_repeated(ctx, text, key);
+    SC__TRY(refuse_other_links(ctx, text, key, out));
     if (sc__str_is(key, "dims"))
         expected = sc__dims_parse(value, &out->fabric) ? NULL : "sizes like 8x8x4";
     else if (!f)
@@ -231,37 +251,6 @@ static sc_status set_word(struct sc_context *ctx,
                     SC__SHOW(value));
 }
 
-static sc_status
-parse_line(struct sc_context *ctx, const char *text, struct sc__cluster *out) {
-    struct sc__str rest = sc__str(text);
-    struct sc__str word;
-    bool first = true;
-    bool found = false;
-    *out = (struct sc__cluster){.name = text};
-    while (sc__split(&rest, ' ', &word)) {
-        if (!word.n)
-            continue;
-        if (first && !memchr(word.p, '=', word.n)) {
-            SC__TRY(parse_preset(ctx, word, out, &found));
-            if (!found)
-                return sc__fail(ctx,
-                                SC_USAGE,
-                                NULL,
-                                preset_list(ctx, sc__strndup(&ctx->arena, word.p, word.n)),
-                                "cluster '%s': unknown preset '%.*s'",
-                                text,
-                                SC__SHOW(word));
-        } else {
-            SC__TRY(set_word(ctx, text, word, out));
-            /* a preset that something was changed in is named with it */
-            if (found && !sc__str_starts(word, "gpus="))
-                out->name = sc__format(&ctx->arena, "%s %.*s", out->name, SC__SHOW(word));
-        }
-        first = false;
-    }
-    return SC_OK;
-}
-
 static sc_status parse_bytes(struct sc_context *ctx,
                              const char *path,
                              struct sc__str text,
@@ -275,25 +264,13 @@ static sc_status parse_bytes(struct sc_context *ctx,
         return sc__cluster_nccl(ctx, path, text, out);
     if (sc__find_word(text.p, text.n, "Radix_Down"))
         return sc__cluster_htsim(ctx, path, text, out);
+    if (sc__find_word(text.p, text.n, "switchguid="))
+        return sc__cluster_ibnetdiscover(ctx, path, text, out);
+    if (sc__find_word(text.p, text.n, "GPU0"))
+        return sc__cluster_nvidia_smi(ctx, path, text, out);
     if (sc__find_word(text.p, text.n, "topology:"))
         return sc__cluster_astra(ctx, path, text, out);
     return sc__cluster_simai(ctx, path, text, out);
-}
-
-static sc_status check_count(struct sc_context *ctx,
-                             const struct sc__cluster *c,
-                             const struct sc__place *at,
-                             uint32_t gpus) {
-    if (gpus > c->gpus)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        at,
-                        "give the cluster as many GPUs as the job has ranks",
-                        "the job has %u ranks, but cluster '%s' has only %u GPUs",
-                        gpus,
-                        c->name,
-                        c->gpus);
-    return SC_OK;
 }
 
 static sc_status
@@ -334,6 +311,71 @@ static sc_status parse_sized_file(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* "topo.xml nic=200Gbps": a file, with something changed. */
+static sc_status parse_first_file(struct sc_context *ctx,
+                                  struct sc__str word,
+                                  struct sc__cluster *out,
+                                  const char **file,
+                                  bool *found) {
+    const char *path = sc__strndup(&ctx->arena, word.p, word.n);
+    *found = sc__path_look(path).kind != SC__PATH_NONE;
+    if (!*found)
+        return parse_sized_file(ctx, path, out, file, found);
+    *file = path;
+    return parse_file(ctx, path, out);
+}
+
+static sc_status parse_line(struct sc_context *ctx,
+                            const char *text,
+                            struct sc__cluster *out,
+                            const char **file) {
+    struct sc__str rest = sc__str(text);
+    struct sc__str word;
+    bool first = true;
+    bool found = false;
+    *out = (struct sc__cluster){.name = text};
+    while (sc__split(&rest, ' ', &word)) {
+        if (!word.n)
+            continue;
+        if (first && !memchr(word.p, '=', word.n)) {
+            SC__TRY(parse_preset(ctx, word, out, &found));
+            if (!found)
+                SC__TRY(parse_first_file(ctx, word, out, file, &found));
+            if (!found)
+                return sc__fail(ctx,
+                                SC_USAGE,
+                                NULL,
+                                preset_list(ctx, sc__strndup(&ctx->arena, word.p, word.n)),
+                                "cluster '%s': unknown preset '%.*s'",
+                                text,
+                                SC__SHOW(word));
+        } else {
+            SC__TRY(set_word(ctx, text, word, out));
+            /* a preset that something was changed in is named with it */
+            if (found && !sc__str_starts(word, "gpus="))
+                out->name = sc__format(&ctx->arena, "%s %.*s", out->name, SC__SHOW(word));
+        }
+        first = false;
+    }
+    return SC_OK;
+}
+
+static sc_status check_count(struct sc_context *ctx,
+                             const struct sc__cluster *c,
+                             const struct sc__place *at,
+                             uint32_t gpus) {
+    if (gpus > c->gpus)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        at,
+                        "give the cluster as many GPUs as the job has ranks",
+                        "the job has %u ranks, but cluster '%s' has only %u GPUs",
+                        gpus,
+                        c->name,
+                        c->gpus);
+    return SC_OK;
+}
+
 /* As described, with nothing that follows from it. *file: what it came from. */
 static sc_status parse_text(struct sc_context *ctx,
                             const char *text,
@@ -342,8 +384,9 @@ static sc_status parse_text(struct sc_context *ctx,
     bool found = false;
     *file = NULL;
     memset(out, 0, sizeof *out);
-    if (strchr(text, '=') || strchr(text, ' '))
-        return parse_line(ctx, text, out);
+    bool words = strchr(text, '=') || strchr(text, ' ');
+    if (words && sc__path_look(text).kind == SC__PATH_NONE)
+        return parse_line(ctx, text, out, file);
     SC__TRY(parse_preset(ctx, sc__str(text), out, &found));
     if (found)
         return SC_OK;
@@ -428,12 +471,12 @@ static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c) {
     if (c->nvlink > 0)
         return;
     c->inside = SC__INSIDE_PCIE;
-    c->nvlink = PCIE_RATE;
+    c->nvlink = SC__PCIE_RATE;
     sc__note(ctx,
              "pcie",
              "GPU %s has no NVLink: the GPUs of a node communicate over PCIe at %.0f GB/s",
              c->gpu,
-             PCIE_RATE / 1e9);
+             SC__PCIE_RATE / 1e9);
 }
 
 static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
@@ -611,6 +654,13 @@ static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
     resolve_dims(c);
 }
 
+/* Links to NVSwitches of a file that has the network alone. */
+static void resolve_nvswitch_links(struct sc__cluster *c) {
+    for (uint32_t i = 0; i < c->fabric.link_count; i++)
+        if (!(c->fabric.links[i].rate > 0))
+            c->fabric.links[i].rate = c->nvlink;
+}
+
 static sc_status check_rates(struct sc_context *ctx,
                              const struct sc__cluster *c,
                              const struct sc__place *at) {
@@ -671,6 +721,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     if (c->ideal)
         return SC_OK;
     SC__TRY(check_rates(ctx, c, at));
+    resolve_nvswitch_links(c);
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
     note_idle_planes(ctx, c);

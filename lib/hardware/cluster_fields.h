@@ -66,6 +66,18 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
                            const char *file,
                            struct sc__str text,
                            struct sc__cluster *out);
+sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
+                                 const char *file,
+                                 struct sc__str text,
+                                 struct sc__cluster *out);
+sc_status sc__cluster_ibnetdiscover(struct sc_context *ctx,
+                                    const char *file,
+                                    struct sc__str text,
+                                    struct sc__cluster *out);
+/* Of a cluster of links: NVLink, NICs, leaves and what is above them, as the links have
+ * them. */
+void sc__cluster_sum_links(struct sc_context *ctx, struct sc__cluster *c);
+#define SC__PCIE_RATE 25e9 /* bytes/s of 32 GB/s of a PCIe 4.0 slot */
 /* Fills in what follows from the rest (generation, constants, counts) and
  * refuses what cannot be built. at: where the description stands, or NULL. */
 sc_status sc__cluster_finish(struct sc_context *ctx,

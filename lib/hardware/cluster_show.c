@@ -132,6 +132,11 @@ static void put_node(const struct sc__cluster *c, struct sc__buffer *out, uint32
     sc__puts(out, "\n   └─ ");
     if (!c->node_nics)
         sc__puts(out, "no NIC\n");
+    else if (!(c->nic > 0))
+        sc__printf(out,
+                   "%u NIC%s, rate not known\n",
+                   c->node_nics,
+                   c->node_nics == 1 ? "" : "s");
     else {
         sc__printf(out, "%u NIC%s, ", c->node_nics, c->node_nics == 1 ? "" : "s");
         put_wire(out, c->nic);

@@ -417,6 +417,11 @@ static void read_leaves(struct sc_context *ctx, struct sc__cluster *c) {
     c->fabric.leaf_nodes = nodes;
 }
 
+void sc__cluster_sum_links(struct sc_context *ctx, struct sc__cluster *c) {
+    read_ports(c);
+    read_leaves(ctx, c);
+}
+
 sc_status sc__cluster_simai(struct sc_context *ctx,
                             const char *file,
                             struct sc__str text,
@@ -439,8 +444,7 @@ sc_status sc__cluster_simai(struct sc_context *ctx,
     out->name = file;
     out->source = r.ns3 ? "topology file of ns-3" : "SimAI topology file";
     out->fabric.kind = SC__FABRIC_LINKS;
-    read_ports(out);
-    read_leaves(ctx, out);
+    sc__cluster_sum_links(ctx, out);
     sc__note(ctx,
              "simai-topology",
              "the GPU's rates are those of GPU 0's links: %.6g GB/s NVLink, %.6g GB/s NIC",

@@ -188,25 +188,52 @@ static int64_t longest_counted(const struct sc__pipeline *p) {
     return INT64_MAX / 4 / (3 * (int64_t)p->vpp * p->micro_batches + 2 * (int64_t)p->pp);
 }
 
-/* How long a block holds the compute stream. */
-static int64_t block_time(const struct pipeline_lowering *l, uint32_t block) {
-    int64_t sum = 0;
+static int64_t op_time(const struct pipeline_lowering *l, const struct sc__op *op) {
+    if (op->kind == SC__OP_COMPUTE)
+        return op->cost;
+    if (op->kind == SC__OP_COLLECTIVE && l->p->collective_cost)
+        return l->p->collective_cost(l->p->self, op);
+    return 0;
+}
+
+/* How long a block holds the compute stream: its own operations, and what it waits for
+ * of those that run beside it. */
+struct block_times {
+    int64_t compute;
+    int64_t beside; /* of reductions of gradients, which run beside what follows */
+    int64_t last;   /* from the end of the compute to the end of the last of them */
+};
+
+static struct block_times block_times(const struct pipeline_lowering *l, uint32_t block) {
+    struct block_times t = {0};
+    int64_t end[SC__MAX_STREAMS] = {0};
     int64_t most = longest_counted(l->p);
     if (block == SC__NONE)
-        return 0;
+        return t;
     const struct sc__block *b = &l->w->blocks[block];
+    int64_t *ends = SC__NEW_ARRAY(l->w->arena, int64_t, b->ops);
     for (uint32_t i = 0; i < b->ops; i++) {
         const struct sc__op *op = &l->w->ops[b->first_op + i];
-        if (op->stream != SC__STREAM_COMPUTE)
-            continue;
-        if (op->kind == SC__OP_COMPUTE)
-            sum += op->cost;
-        if (op->kind == SC__OP_COLLECTIVE && l->p->collective_cost)
-            sum += l->p->collective_cost(l->p->self, op);
-        if (sum >= most)
-            return most;
+        int64_t start = end[op->stream];
+        for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
+            if (op->after >> s & 1 && end[s] > start)
+                start = end[s];
+        for (uint32_t d = 0; d < op->deps; d++) {
+            int64_t done = ends[l->w->deps[op->first_dep + d]];
+            start = done > start ? done : start;
+        }
+        int64_t time = op_time(l, op);
+        ends[i] = end[op->stream] = start + (time < most - start ? time : most - start);
+        if (op->stream == SC__STREAM_DP)
+            t.beside = t.beside < most - time ? t.beside + time : most;
     }
-    return sum;
+    t.compute = end[SC__STREAM_COMPUTE];
+    t.last = end[SC__STREAM_DP] > t.compute ? end[SC__STREAM_DP] - t.compute : 0;
+    return t;
+}
+
+static int64_t compute_time(const struct pipeline_lowering *l, uint32_t block) {
+    return block_times(l, block).compute;
 }
 
 /* Of a micro-batch in the middle: the first and the last may do more. */
@@ -216,11 +243,16 @@ static struct sc__zb_times *chunk_times(const struct pipeline_lowering *l) {
         SC__NEW_ARRAY(l->w->arena, struct sc__zb_times, (size_t)p->pp * p->vpp);
     uint32_t m = p->micro_batches / 2;
     for (uint32_t s = 0; s < p->pp; s++)
-        for (uint32_t c = 0; c < p->vpp; c++)
+        for (uint32_t c = 0; c < p->vpp; c++) {
+            struct block_times last =
+                block_times(l, p->wgrad(p->self, s, c, p->micro_batches - 1));
             t[s * p->vpp + c] =
-                (struct sc__zb_times){.f = block_time(l, p->forward(p->self, s, c, m)),
-                                      .b = block_time(l, p->backward(p->self, s, c, m)),
-                                      .w = block_time(l, p->wgrad(p->self, s, c, m))};
+                (struct sc__zb_times){.f = compute_time(l, p->forward(p->self, s, c, m)),
+                                      .b = compute_time(l, p->backward(p->self, s, c, m)),
+                                      .w = compute_time(l, p->wgrad(p->self, s, c, m)),
+                                      .reduce = last.beside,
+                                      .reduce_late = last.last};
+        }
     return t;
 }
 

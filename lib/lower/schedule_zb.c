@@ -17,10 +17,12 @@
  * same way). Two that are tried are 1F1B with each weight gradient right after
  * its input gradient, and ZB-H1, so that the result is never slower.
  *
- * What is made small is the period, the longest time from the first to the
- * last operation of one stage: without a synchronisation of all stages at the
- * end of the step, a stage begins the next step when it has ended this one,
- * and the steps follow each other at that distance.
+ * What is made small is the period, the longest time from the first operation
+ * of one stage to its last, or to the end of the reductions of its gradients,
+ * which run beside it from the last weight gradient of a chunk on. Without a
+ * synchronisation of all stages at the end of the step, a stage begins the next
+ * step when it has ended this one, and the steps follow each other at that
+ * distance.
  *
  * No deadlock: with depths that do not grow from stage to stage a forward that
  * is next has been sent, or is next, one part before it, an input gradient one
@@ -84,7 +86,8 @@ struct stage_state {
     uint32_t count;
     int64_t begin;
     int64_t end;
-    int64_t held; /* activations, in UNIT */
+    int64_t reduced; /* the gradients handed to data parallelism so far */
+    int64_t held;    /* activations, in UNIT */
 };
 
 struct player {
@@ -105,6 +108,10 @@ static bool is_v(const struct player *p) {
 static const struct sc__zb_times *
 times_of(const struct player *p, uint32_t stage, uint32_t chunk) {
     return &p->z->times[stage * p->z->chunks + chunk];
+}
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
 }
 
 /* ---- main sequences ---- */
@@ -257,6 +264,8 @@ schedule_zb_run(struct player *p, uint32_t stage, struct sc__slot x, int64_t now
     sc__heap_push(&p->heap, s->end, stage, 0);
     if (x.kind != 'W')
         hand_on(p, stage, &x, s->end);
+    else if (c->w == p->micro_batches)
+        s->reduced = later(s->reduced + t->reduce, s->end + t->reduce_late);
 }
 
 /* The weight gradient that is due first. */
@@ -320,7 +329,7 @@ static void reset(struct player *p) {
     for (uint32_t i = 0; i < p->z->pp; i++) {
         struct stage_state *s = &p->stages[i];
         s->main_count = s->next = s->count = 0;
-        s->begin = s->end = s->held = 0;
+        s->begin = s->end = s->reduced = s->held = 0;
         for (uint32_t c = 0; c < p->z->chunks; c++) {
             struct chunk_state *k = &s->chunk[c];
             k->f = k->b = k->w = 0;
@@ -346,9 +355,12 @@ static int64_t play(struct player *p, const struct rule *rule, uint32_t micro_ba
         if (e.time >= p->stages[e.a].end)
             decide(p, e.a, e.time);
     }
-    for (uint32_t s = 0; s < p->z->pp; s++)
-        if (p->stages[s].end - p->stages[s].begin > period)
-            period = p->stages[s].end - p->stages[s].begin;
+    for (uint32_t i = 0; i < p->z->pp; i++) {
+        const struct stage_state *s = &p->stages[i];
+        int64_t end = later(s->reduced, s->end);
+        if (end - s->begin > period)
+            period = end - s->begin;
+    }
     return period;
 }
 

@@ -10,6 +10,10 @@ struct sc__zb_times {
     int64_t f;
     int64_t b;
     int64_t w;
+    /* The last weight gradients hand their sums to data parallelism, which reduces them
+     * beside what follows: all of that, and what is left when they end. */
+    int64_t reduce;
+    int64_t reduce_late;
 };
 
 /* chunks 1: stage s is the s-th part of the model. chunks 2: the V, chunk 0
@@ -28,7 +32,7 @@ struct sc__zb {
 struct sc__zb_order {
     struct sc__slot **slots; /* by stage: 3 · chunks · micro_batches */
     int64_t period; /* time of a step where the next begins on a stage as soon as it has
-                       ended there */
+                       ended there, and its gradients are reduced */
 };
 
 void sc__schedule_zb(struct sc__arena *a, const struct sc__zb *z, struct sc__zb_order *out);

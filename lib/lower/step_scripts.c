@@ -41,6 +41,14 @@ static void close_segment(struct sc__script_maker *k) {
     k->open = k->script->count;
 }
 
+static void count_transfer(struct sc__script_maker *k, double us, bool async) {
+    if (async) {
+        k->beside_end = fmax(k->beside_end, k->script->us) + us;
+        return;
+    }
+    k->comm += us;
+}
+
 void sc__script_collective(struct sc__script_maker *k,
                            enum sc__coll coll,
                            enum sc__group_kind group,
@@ -61,16 +69,24 @@ void sc__script_collective(struct sc__script_maker *k,
                                .bytes = bytes,
                                .name = name};
     k->launches += 2;
-    if (!async && group == SC__GROUP_TP) {
-        k->comm += sc__step_tp_us(k->l, coll, bytes);
-        k->tp_waits++;
-    }
+    if (group == SC__GROUP_TP)
+        count_transfer(k, sc__step_tp_us(k->l, coll, bytes), async);
     close_segment(k);
+}
+
+/* What kernels beside a transfer do not hide of it is time in which the host gets
+ * ahead, as it does while the stream waits for one. */
+static void count_late(struct sc__script_maker *k) {
+    if (k->beside_end > k->script->us)
+        k->comm += k->beside_end - k->script->us;
+    k->beside_end = 0;
 }
 
 static void join(struct sc__script_maker *k, uint8_t stream) {
     *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
         (struct sc__step_item){.kind = SC__ITEM_JOIN, .stream = stream};
+    if (stream == SC__STREAM_COMM)
+        count_late(k);
     close_segment(k);
 }
 
@@ -142,25 +158,26 @@ static double host_need(const struct sc__script_maker *k) {
     return per * k->launches + sc__expert_host_us(k);
 }
 
-/* Every rank's host launches its part of a collective at its own pace, and the
- * collective begins with the last one: the maximum over the ranks grows with the
- * logarithm of their number. A host that is far ahead of its GPU does not show. */
-static double host_skew(const struct sc__script_maker *k, double need, double busy) {
-    double behind = pow(need, 4) / (pow(need, 4) + pow(busy, 4));
-    return behind * k->l->constants.software.tp_skew_us * k->tp_waits *
-           log2(k->l->plan.mesh.tp);
+/* How sharp the corner between the GPU's time and its host's is: a layer takes the norm
+ * of both. Ranks that meet in every layer wait each time for the last host, which is not
+ * always the same one; others meet once a step. */
+static double host_corner(const struct sc__plan *p) {
+    enum { MEET_IN_LAYERS = 2, MEET_IN_STEPS = 8 };
+    return p->mesh.tp > 1 ? MEET_IN_LAYERS : MEET_IN_STEPS;
 }
 
-/* Time the GPU waits for the host: what host time exceeds the GPU's by. */
+/* Time the GPU waits for the host: what host time exceeds the GPU's by. A host that is
+ * far ahead of its GPU does not show, and a GPU that is slower never ends sooner. */
 static void host(struct sc__script_maker *k) {
     double busy = k->script->us + k->comm;
     double need = host_need(k);
     if (need <= 0 || busy <= 0)
         return;
-    /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
-    double sum =
-        k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy);
-    double extra = sum - busy + host_skew(k, need, busy);
+    double corner = host_corner(&k->l->plan);
+    double sum = k->l->plan.gpus > 1
+                     ? pow(pow(need, corner) + pow(busy, corner), 1 / corner)
+                     : fmax(need, busy);
+    double extra = sum - busy;
     if (extra < 0.01 * busy)
         return;
     close_segment(k);

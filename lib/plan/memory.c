@@ -247,13 +247,6 @@ static void put_item(struct sc__buffer *b, const char *name, double bytes) {
     sc__printf(b, "%s%s %.1f", b->size ? ", " : "", name, bytes / (1u << 30));
 }
 
-static const char *memory_hint(const struct sc__plan *p, const struct sc__stage_memory *x) {
-    if (x->activations + x->logits > x->optimizer + x->weights)
-        return "more recompute, or a smaller micro-batch; --ignore-memory goes on";
-    return p->zero ? "more tp or pp; --ignore-memory goes on"
-                   : "--zero 1, or more tp or pp; --ignore-memory goes on";
-}
-
 sc_status sc__memory_check(struct sc_context *ctx,
                            const struct sc__model *m,
                            const struct sc__plan *p,
@@ -290,7 +283,7 @@ sc_status sc__memory_check(struct sc_context *ctx,
     return sc__fail(ctx,
                     SC_NO_FIT,
                     NULL,
-                    memory_hint(p, &x),
+                    sc__memory_hint(ctx, m, p, capacity),
                     "does not fit into memory: stage %u needs %s (GiB: %s)",
                     worst,
                     sizes,

@@ -34,6 +34,12 @@ sc_status sc__memory_check(struct sc_context *ctx,
                            const struct sc__plan *p,
                            double capacity);
 
+/* What a user may change so that it fits, in words: options of `run`. */
+const char *sc__memory_hint(struct sc_context *ctx,
+                            const struct sc__model *m,
+                            const struct sc__plan *p,
+                            double capacity);
+
 /* Bytes of activations one layer keeps for one micro-batch. */
 double
 sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint32_t layer);

@@ -14,46 +14,38 @@
 /* The profile that says every constant; all others fall back on it. */
 #define ROOT "megatron-core-2025"
 
-struct constant_name {
-    const char *name;
-    size_t offset;
-};
+/* Every constant by its name, in one list for both tables below. */
+#define EACH_CONSTANT(DO)                                                                  \
+    DO(host_us)                                                                            \
+    DO(blocking_us)                                                                        \
+    DO(host_message_us)                                                                    \
+    DO(host_moe_us)                                                                        \
+    DO(moe_fused)                                                                          \
+    DO(moe_unfused)                                                                        \
+    DO(flex_exposed)                                                                       \
+    DO(tp_exposed)                                                                         \
+    DO(comm_tax)                                                                           \
+    DO(shard_messages)                                                                     \
+    DO(owned_tensors)                                                                      \
+    DO(accumulate_bytes)                                                                   \
+    DO(adam_bytes)                                                                         \
+    DO(attention_64)                                                                       \
+    DO(unaligned_heads)
 
-#define CONSTANT(member)                                                                   \
-    { #member, offsetof(struct sc__software_constants, member) }
+#define NAME(member) #member,
+#define OFFSET(member) offsetof(struct sc__software_constants, member),
 
-static const struct constant_name constant_table[] = {
-    CONSTANT(host_us),
-    CONSTANT(blocking_us),
-    CONSTANT(tp_skew_us),
-    CONSTANT(host_message_us),
-    CONSTANT(host_moe_us),
-    CONSTANT(moe_fused),
-    CONSTANT(moe_unfused),
-    CONSTANT(flex_exposed),
-    CONSTANT(tp_exposed),
-    CONSTANT(comm_tax),
-    CONSTANT(shard_messages),
-    CONSTANT(owned_tensors),
-    CONSTANT(accumulate_bytes),
-    CONSTANT(adam_bytes),
-    CONSTANT(attention_64),
-    CONSTANT(unaligned_heads),
-    {NULL, 0},
-};
+static const char *const constant_names[] = {EACH_CONSTANT(NAME) NULL};
+static const size_t constant_offsets[] = {EACH_CONSTANT(OFFSET)};
 
 const char *const *sc__software_constant_names(void) {
-    static const char *names[sizeof constant_table / sizeof *constant_table];
-    if (!names[0])
-        for (unsigned i = 0; constant_table[i].name; i++)
-            names[i] = constant_table[i].name;
-    return names;
+    return constant_names;
 }
 
 double *sc__software_constant(struct sc__software_constants *c, const char *name) {
-    for (const struct constant_name *t = constant_table; t->name; t++)
-        if (!strcmp(t->name, name))
-            return (double *)((char *)c + t->offset);
+    for (unsigned i = 0; constant_names[i]; i++)
+        if (!strcmp(constant_names[i], name))
+            return (double *)((char *)c + constant_offsets[i]);
     return NULL;
 }
 

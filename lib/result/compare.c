@@ -81,6 +81,12 @@ void sc__compared_result(struct sc__arena *a,
                               &r->classes[c].breakdown,
                               r->labels,
                               r->classes[c].class->ranks / all);
+    if (r->class_count)
+        compare_add_breakdown(a,
+                              &out->slowest,
+                              &r->classes[r->slowest].breakdown,
+                              r->labels,
+                              1);
     compare_add_work(a, out, r);
     compare_add_operations(a, out, r);
 }
@@ -147,12 +153,39 @@ compare_add_cause(struct sc__arena *a, const struct sc__pair *p, struct sc__pair
         *SC__PUSH(a, out->items, out->count, out->capacity) = *p;
 }
 
-static void compare_find_causes(struct sc__arena *a, struct sc__comparison *c) {
+/* Kernels of several streams run beside each other: then kinds of work are more than
+ * the time they took. */
+static void compare_add_beside(struct sc__arena *a,
+                               const struct sc__pairs *slowest,
+                               struct sc__comparison *c) {
+    struct sc__pair beside = {.key = "kernels side by side"};
+    double most = 0;
+    for (uint32_t i = 0; i < slowest->count; i++)
+        if (is_compute(slowest->items[i].key)) {
+            beside.a += slowest->items[i].a;
+            beside.b += slowest->items[i].b;
+        }
+    most = fmax(beside.a, beside.b);
+    for (uint32_t i = 0; i < c->work.count; i++) {
+        beside.a -= c->work.items[i].a;
+        beside.b -= c->work.items[i].b;
+    }
+    if (fabs(beside.b - beside.a) > 1e-9 * most)
+        compare_add_cause(a, &beside, &c->causes);
+}
+
+static void compare_find_causes(struct sc__arena *a,
+                                const struct sc__compared side[2],
+                                struct sc__comparison *c) {
+    struct sc__pairs slowest = {0};
+    compare_pair_up(a, &side[0].slowest, &side[1].slowest, &slowest);
     for (uint32_t i = 0; i < c->work.count; i++)
         compare_add_cause(a, &c->work.items[i], &c->causes);
-    for (uint32_t i = 0; i < c->parts.count; i++)
-        if (!c->work.count || !is_compute(c->parts.items[i].key))
-            compare_add_cause(a, &c->parts.items[i], &c->causes);
+    for (uint32_t i = 0; i < slowest.count; i++)
+        if (!c->work.count || !is_compute(slowest.items[i].key))
+            compare_add_cause(a, &slowest.items[i], &c->causes);
+    if (c->work.count)
+        compare_add_beside(a, &slowest, c);
     if (c->causes.count)
         qsort(c->causes.items,
               c->causes.count,
@@ -185,5 +218,5 @@ void sc__compare(struct sc__arena *a,
               sizeof *out->operations.items,
               compare_largest_first);
     compare_find_worst(out);
-    compare_find_causes(a, out);
+    compare_find_causes(a, side, out);
 }

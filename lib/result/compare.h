@@ -20,6 +20,7 @@ struct sc__compared {
     bool measured;
     double step;                   /* us */
     struct sc__amounts parts;      /* of the breakdown: they add up to the step */
+    struct sc__amounts slowest;    /* the same of the slowest rank alone */
     struct sc__amounts work;       /* of the slowest rank's compute, by kind: "gemm" … */
     struct sc__amounts groups;     /* communication: time on the wire */
     struct sc__amounts operations; /* by name */
@@ -46,8 +47,9 @@ struct sc__comparison {
     struct sc__pair step;
     struct sc__pairs parts;
     struct sc__pairs work; /* empty where one side does not know */
-    /* What explains the difference: compute by kind of work where both sides know it,
-     * and all other parts; largest difference first. */
+    /* What explains the difference, on the slowest rank of each side: compute by kind
+     * of work where both know it, and all other parts; they add up to the difference of
+     * the steps. Largest first. */
     struct sc__pairs causes;
     /* empty when one side has no timeline */
     struct sc__pairs groups;

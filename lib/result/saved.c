@@ -121,6 +121,10 @@ sc_status sc__compared_saved(struct sc_context *ctx,
         .measured = json_is_true(json_object_get(root, "measured")),
         .step = json_number_value(json_object_get(root, "step_time_us"))};
     saved_add_parts(&ctx->arena, &out->parts, root);
+    saved_add_breakdown(&ctx->arena,
+                        &out->slowest,
+                        json_object_get(root, "breakdown_us"),
+                        1);
     saved_add_work(&ctx->arena, out, root);
     saved_add_operations(&ctx->arena, out, root);
     saved_add_left_out(&ctx->arena, out, root);

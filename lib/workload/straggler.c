@@ -1,5 +1,6 @@
 /* straggler: --slow rank:5=1.2, and the splitting of classes of ranks that it
- * needs; also the merging of ranks that are alike.
+ * needs; also the splitting of ranks that lie differently in nodes, and the merging
+ * of ranks that are alike.
  *
  * Ranks share a class when nothing they do or wait for tells them apart. Start
  * from the classes there are with the straggler in one of its own (or from the
@@ -218,6 +219,82 @@ void sc__workload_merge(struct sc__workload *w) {
     s.colours = recolour(&s);
     refine(&s);
     make_classes(&s);
+    sc__arena_free(&s.arena);
+}
+
+/* ---- places in nodes ---- */
+
+/* Everything is said by the mesh: no lists of ranks, no peers by number. */
+static bool of_the_mesh(const struct sc__workload *w) {
+    for (uint32_t g = 0; g < w->group_count; g++)
+        if (w->groups[g].kind == SC__GROUP_LIST)
+            return false;
+    for (uint32_t b = 0; b < w->block_count; b++)
+        if (w->blocks[b].graph)
+            return false;
+    return true;
+}
+
+/* How many members of a group follow each other in a node. */
+static uint64_t
+group_lies(const struct class_split *s, uint16_t g, uint32_t rank, const uint32_t *node) {
+    uint32_t n = sc__group_size(s->w, g);
+    uint64_t lies = 0;
+    uint32_t run = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t here = node[sc__group_member(s->w, g, rank, i)];
+        bool last = i + 1 == n || node[sc__group_member(s->w, g, rank, i + 1)] != here;
+        run++;
+        if (!last)
+            continue;
+        lies = sc__splitmix64(lies ^ run);
+        run = 0;
+    }
+    return lies;
+}
+
+static void place_group(struct class_split *s, uint16_t g, const uint32_t *node) {
+    const struct sc__workload *w = s->w;
+    uint32_t n = sc__group_size(w, g);
+    for (uint32_t r = 0; r < s->ranks; r++) {
+        if (sc__group_member(w, g, r, 0) != r)
+            continue;
+        uint64_t lies = group_lies(s, g, r, node);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t member = sc__group_member(w, g, r, i);
+            uint32_t class = sc__workload_class_of(w, member);
+            if (s->uses_group[class * w->group_count + g])
+                s->signature[member] = sc__splitmix64(s->signature[member] ^ lies);
+        }
+    }
+}
+
+static void place_neighbours(struct class_split *s, uint32_t rank, const uint32_t *node) {
+    uint8_t has = s->neighbours[sc__workload_class_of(s->w, rank)];
+    static const uint8_t flags[] = {SC__OP_PEER_NEXT, SC__OP_PEER_PREV};
+    for (unsigned i = 0; i < 2; i++) {
+        struct sc__op op = {.flags = flags[i]};
+        if (has >> i & 1 && node[sc__op_peer(s->w, &op, rank)] == node[rank])
+            s->signature[rank] = sc__splitmix64(s->signature[rank] + 1 + i);
+    }
+}
+
+void sc__workload_split_places(struct sc__workload *w, const uint32_t *node) {
+    struct class_split s;
+    if (!of_the_mesh(w))
+        return;
+    straggler_begin(w, &s);
+    for (uint32_t r = 0; r < s.ranks; r++)
+        s.signature[r] = sc__splitmix64(sc__workload_class_of(w, r) + 1u);
+    for (uint32_t g = 0; g < w->group_count; g++)
+        place_group(&s, (uint16_t)g, node);
+    for (uint32_t r = 0; r < s.ranks; r++)
+        place_neighbours(&s, r, node);
+    s.colours = recolour(&s);
+    if (s.colours > w->class_count) {
+        refine(&s);
+        make_classes(&s);
+    }
     sc__arena_free(&s.arena);
 }
 

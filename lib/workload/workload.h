@@ -282,6 +282,10 @@ sc_status sc__workload_slow_rank(struct sc_context *ctx,
  * wait for the same classes: the fewest classes the simulator may run. How their
  * groups lie on nodes is taken from one of them. */
 void sc__workload_merge(struct sc__workload *w);
+/* Splits classes whose ranks have groups or pipeline neighbours that lie differently in
+ * nodes: what they send takes different times. node: by rank. Leaves alone what
+ * lists its groups or is a graph. */
+void sc__workload_split_places(struct sc__workload *w, const uint32_t *node);
 /* sc__workload_slow_rank for each of "rank:N=F", NULL-terminated; slow may be NULL. */
 sc_status
 sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w);

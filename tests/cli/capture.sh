@@ -1,7 +1,7 @@
 #!/bin/sh
 # Captured PyTorch steps: forecasts beside measured steps, traffic of FSDP, what-if by
 # module, and refusals.
-# not of the program: no_torch|no_mesh
+# not of the program: no_torch|old_torch|no_mesh|repeated_layers
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
@@ -67,9 +67,19 @@ expect pipe 0 "step time" sh -c "cat '$tmp/good.json' | '$STEPCAST' run -"
 if ! python3 -c "import torch" 2>/dev/null; then
     expect no_torch 3 "PyTorch is not installed" env PYTHONPATH=build/python STEPCAST_LIBRARY="$PWD/build/libstepcast.so.0" python3 -m stepcast.capture examples/capture_llama.py
 fi
+mkdir -p "$tmp/old/torch"
+echo '__version__ = "2.3.1+cpu"' >"$tmp/old/torch/__init__.py"
+expect old_torch 3 "torch 2.3.1+cpu is too old" env PYTHONPATH="$tmp/old:build/python" STEPCAST_LIBRARY="$PWD/build/libstepcast.so.0" python3 -m stepcast.capture examples/capture_llama.py
 expect no_mesh 2 "is not NAME=SIZE" env PYTHONPATH=build/python python3 -m stepcast.capture --mesh pp8 examples/capture_llama.py
 if python3 tests/tools/check_capture.py bindings/python >"$tmp/unit" 2>&1 && "$STEPCAST" --version >/dev/null; then echo "ok ranks_and_documents"
 else
     echo "not ok ranks_and_documents"
     tail -20 "$tmp/unit"
+fi
+if ! python3 -c "import torch" 2>/dev/null; then
+    echo "skip capture: repeated_layers [needs python:torch]"
+elif python3 tests/tools/check_repeated_layers.py bindings/python >"$tmp/layers" 2>&1; then echo "ok repeated_layers"
+else
+    echo "not ok repeated_layers"
+    tail -20 "$tmp/layers"
 fi

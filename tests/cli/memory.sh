@@ -99,3 +99,20 @@ expect "a row that cannot be built is named" 0 "there is no model 'nothing-7b'" 
 expect "a row without a model" 0 "the options name no model" $V "$tmp/t.csv"
 printf '' >"$tmp/t.csv"
 expect "an empty table" 3 "error" $V "$tmp/t.csv"
+
+# What a hint says fits does, and needs what it says.
+hint_holds() {
+    name=$1
+    shift
+    "$STEPCAST" run "$@" 2>"$tmp/hint" >/dev/null
+    options=$(sed -n 's/.*hint: it fits with \(--.*\) (\([0-9.]*\) GiB).*/\1/p' "$tmp/hint")
+    said=$(sed -n 's/.*hint: it fits with \(--.*\) (\([0-9.]*\) GiB).*/\2/p' "$tmp/hint")
+    needs=$(value total "$@" $options)
+    holds "$name: the hint holds" "abs(${needs:-0} / 2**30 - ${said:--1}) < .06"
+}
+hint_holds "sequence parallel, ZeRO, recompute" --model llama3-405b --cluster dgx-h100:1024 --tp 8 --pp 16 --global-batch 128 --seq 8192
+hint_holds "the optimizer's state shared" --model gpt-oss-120b --cluster dgx-b200:64 --ep 8 --global-batch 512 --seq 4096
+hint_holds "weights shared, one sequence at a time" --model llama3-8b --cluster h100:8 --micro-batch 4 --global-batch 64
+hint_holds "activations of a long sequence" --model llama3-8b --cluster h100:8 --seq 32768 --global-batch 8
+expect no_cut_fits 1 "neither recompute nor sharding" "$STEPCAST" run --model llama3-405b --gpus 16 --tp 8
+expect one_gpu 1 "trains adapters alone" "$STEPCAST" run --model llama3-8b --gpus 1

@@ -115,3 +115,99 @@ printf '{"topologies-per-dim": ["Ring"], "dimensions-count": 1, "units-count": [
 expect astra_1_missing 3 '"links-count": dimension 0 has no number' "$STEPCAST" show --cluster "$tmp/short.json"
 printf '{"topologies-per-dim": [], "dimensions-count": 99}' >"$tmp/dims.json"
 expect astra_1_too_many 3 'must be from 1 to' "$STEPCAST" show --cluster "$tmp/dims.json"
+
+# nvidia-smi topo -m: against the same node in one line. NIC2 is far from all GPUs
+smi_table() { # LINKS GPUS
+    awk -v links="$1" -v gpus="$2" 'BEGIN {
+        n = gpus + 3
+        for (i = 0; i < n; i++) name[i] = i < gpus ? "GPU" i : "NIC" (i - gpus)
+        for (i = 0; i < n; i++) printf "\t%s", name[i]
+        print "\tCPU Affinity\tNUMA Affinity"
+        for (i = 0; i < n; i++) {
+            printf "%s", name[i]
+            for (j = 0; j < n; j++) printf "\t%s", i == j ? " X " : i < gpus && j < gpus ? links : i + gpus == j || j + gpus == i ? "PXB" : "SYS"
+            print i < gpus ? "\t0-47\t0" : ""
+        }
+        print "\nLegend:\n\n  X    = Self\n  NV#  = Connection traversing a bonded set of # NVLinks"
+    }'
+}
+smi_table NV18 8 >"$tmp/hopper.txt"
+expect smi_nics 0 '3 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/hopper.txt"
+check smi_switch "$(all_reduce_times "$tmp/hopper.txt nics=8 nic=400Gbps" 16 analytic)" "$(all_reduce_times "gpu=h100-sxm node=8 nvlink=450GB/s nics=8 nic=400Gbps" 16 analytic)"
+check smi_gpu "$(all_reduce_times "$tmp/hopper.txt gpu=b200" 8 analytic)" "$(all_reduce_times "gpu=b200 node=8 nvlink=900GB/s" 8 analytic)"
+smi_table NV4 4 >"$tmp/four.txt" # 12 links of a GPU to three others
+check smi_direct "$(all_reduce_times "$tmp/four.txt" 4 analytic)" "$(all_reduce_times "gpu=a100-80 node=4 nvlink=300GB/s inside=full" 4 analytic)"
+smi_table SYS 4 >"$tmp/slots.txt"
+check smi_pcie "$(all_reduce_times "$tmp/slots.txt gpu=l40s" 4 analytic)" "$(all_reduce_times "gpu=l40s node=4 nvlink=25GB/s inside=pcie" 4 analytic)"
+# the cube of eight V100: each has six links, to four others
+printf '\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tGPU6\tGPU7\tCPU Affinity
+GPU0\tX\tNV1\tNV2\tNV1\tSYS\tSYS\tSYS\tNV2\t0
+GPU1\tNV1\tX\tNV1\tNV2\tSYS\tSYS\tNV2\tSYS\t0
+GPU2\tNV2\tNV1\tX\tNV2\tSYS\tNV1\tSYS\tSYS\t0
+GPU3\tNV1\tNV2\tNV2\tX\tNV1\tSYS\tSYS\tSYS\t0
+GPU4\tSYS\tSYS\tSYS\tNV1\tX\tNV2\tNV2\tNV1\t1
+GPU5\tSYS\tSYS\tNV1\tSYS\tNV2\tX\tNV1\tNV2\t1
+GPU6\tSYS\tNV2\tSYS\tSYS\tNV2\tNV1\tX\tNV1\t1
+GPU7\tNV2\tSYS\tSYS\tSYS\tNV1\tNV2\tNV1\tX\t1\n' >"$tmp/cube.txt"
+check smi_cube "$(all_reduce_times "$tmp/cube.txt" 8 analytic)" "$(all_reduce_times "gpu=v100 node=8 nvlink=150GB/s inside=mesh" 8 analytic)"
+expect smi_shown 0 'is        links of a node (nvidia-smi topo -m)' "$STEPCAST" show "$tmp/cube.txt"
+expect smi_nodes_without_a_rate 3 'give nics=8 nic=400Gbps' "$STEPCAST" coll all_reduce --cluster "$tmp/hopper.txt" --gpus 16
+sed 's/GPU5/GPU0/' "$tmp/cube.txt" >"$tmp/twice.txt"
+expect smi_row_twice 3 'twice.txt:7:1: error: this row stands there twice' "$STEPCAST" show --cluster "$tmp/twice.txt"
+head -5 "$tmp/cube.txt" >"$tmp/rows.txt"
+expect smi_cut 3 'the row of GPU4 is missing' "$STEPCAST" show --cluster "$tmp/rows.txt"
+sed '3s/\tNV2.*//' "$tmp/cube.txt" >"$tmp/columns.txt"
+expect smi_cut_line 3 'columns.txt:3:1: error: 3 of 8 columns' "$STEPCAST" show --cluster "$tmp/columns.txt"
+sed '3s/NV1/NV9/' "$tmp/cube.txt" >"$tmp/skew.txt"
+expect smi_two_ways 3 'GPU0 and GPU1 are joined in two ways' "$STEPCAST" show --cluster "$tmp/skew.txt"
+sed 's/NV2/NV99/' "$tmp/cube.txt" >"$tmp/many.txt"
+expect smi_too_many 3 "'NV99' is no path between GPU0 and GPU2" "$STEPCAST" show --cluster "$tmp/many.txt"
+printf 'GPU0 CPU Affinity\n' >"$tmp/bare.txt"
+expect smi_no_rows 3 'the row of GPU0 is missing' "$STEPCAST" show "$tmp/bare.txt"
+
+# ibnetdiscover: 8 hosts of two adapters, a leaf for each rail, two spines above
+ib_fabric() { # HOSTS UPLINKS
+    awk -v hosts="$1" -v up="$2" 'function head(s) { printf "\nvendid=0x2c9\nswitchguid=0x%s(%s)\nSwitch\t40 \"S-%s\"\t\t# \"MF0;%s\" enhanced port 0 lid 1 lmc 0\n", s, s, s, s }
+    BEGIN {
+        print "#\n# Topology file: generated on a day\n#"
+        for (l = 0; l < 2; l++) {
+            head("leaf" l)
+            for (h = 1; h <= hosts; h++) printf "[%d]\t\"H-%04d%d\"[1](%d%d) \t\t# \"node%d mlx5_%d\" lid %d 4xHDR\n", h, h, l, h, l, h, l, h
+            for (s = 0; s < 2; s++) for (u = 0; u < up; u++) printf "[%d]\t\"S-spine%d\"[%d]\t\t# \"MF0;spine%d\" lid 3 4xHDR\n", hosts + s * up + u + 1, s, l * up + u + 1, s
+        }
+        for (s = 0; s < 2; s++) {
+            head("spine" s)
+            for (l = 0; l < 2; l++) for (u = 0; u < up; u++) printf "[%d]\t\"S-leaf%d\"[%d]\t\t# \"MF0;leaf%d\" lid 1 4xHDR\n", l * up + u + 1, l, hosts + s * up + u + 1, l
+        }
+        for (h = 1; h <= hosts; h++) printf "\nvendid=0x2c9\ncaguid=0x%d\nCa\t1 \"H-%04d0\"\t\t# \"node%d mlx5_0\"\n[1](%d0) \t\"S-leaf0\"[%d]\t\t# lid %d lmc 0 \"MF0;leaf0\" lid 1 4xHDR\n", h, h, h, h, h, h
+    }'
+}
+ib_fabric 8 4 >"$tmp/fabric.txt"
+rails="gpu=a100-80 node=2 nics=2 nic=200Gbps fabric=rail class=ib"
+check ib_as_rails "$(all_reduce_times "$tmp/fabric.txt" 16 flow)" "$(all_reduce_times "$rails" 16 flow)"
+check ib_as_rails_in_closed_form "$(all_reduce_times "$tmp/fabric.txt" 16 analytic)" "$(all_reduce_times "$rails" 16 analytic)"
+check ib_with_another_gpu "$(all_reduce_times "$tmp/fabric.txt gpu=h100-sxm" 16 flow)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=200Gbps fabric=rail class=ib" 16 flow)"
+ib_fabric 8 2 >"$tmp/thin.txt"
+expect ib_oversubscribed 0 '40 links, 8 NVSwitches, 4 switches, leaves 2:1' "$STEPCAST" show "$tmp/thin.txt"
+ib_fabric 10 5 >"$tmp/ten.txt" # node10 comes after node9: the last two are left with one adapter each
+sed '/"node9 mlx5_1"/d; /"node10 mlx5_0"/d' "$tmp/ten.txt" >"$tmp/other.txt"
+expect ib_other_hosts 0 '2 of 10 hosts have another number of ports than 2' "$STEPCAST" show "$tmp/other.txt"
+sed '/mlx5_1/s/4xHDR/4xEDR/' "$tmp/fabric.txt" >"$tmp/slow.txt"
+expect ib_slower_ports 0 '8 ports slower than others' "$STEPCAST" show "$tmp/slow.txt"
+expect ib_word 2 'its links are given one by one' "$STEPCAST" show --cluster "$tmp/fabric.txt nic=100Gbps"
+sed 's/ 4xHDR$//' "$tmp/fabric.txt" >"$tmp/speeds.txt"
+expect ib_no_speed 3 'speeds.txt:8:1: error: width and speed' "$STEPCAST" show "$tmp/speeds.txt"
+sed '/S-spine1" *#/,/^$/d; /S-spine1"\t\t#/,$d' "$tmp/fabric.txt" >"$tmp/half.txt"
+expect ib_cut 3 'a switch that is not listed: is the file cut off' "$STEPCAST" show "$tmp/half.txt"
+sed '/"S-leaf1"\[9\]/d' "$tmp/fabric.txt" >"$tmp/one_end.txt"
+expect ib_one_end 3 'listed by one end only' "$STEPCAST" show "$tmp/one_end.txt"
+sed 's/"S-spine1"\t\t/"S-spine0"\t\t/' "$tmp/fabric.txt" >"$tmp/same.txt"
+expect ib_switch_twice 3 'this switch stands there twice' "$STEPCAST" show "$tmp/same.txt"
+sed 's/^\[3\]/[three]/' "$tmp/fabric.txt" >"$tmp/port.txt"
+expect ib_no_port 3 "begins with '[port]'" "$STEPCAST" show "$tmp/port.txt"
+printf 'switchguid=0x1(1)\nSwitch 40 "S-1" # "lone"\n' >"$tmp/lone.txt"
+expect ib_no_adapter 3 'no switch in it leads to an adapter' "$STEPCAST" show "$tmp/lone.txt"
+# a file with changes, as a preset may have them
+expect file_with_words 0 'a100-80, NVSwitch 100 GB/s' "$STEPCAST" show --cluster "$tmp/hopper.txt gpu=a100-80 nvlink=100GB/s"
+mkdir "$tmp/mixed" && cp "$tmp/fabric.txt" "$tmp/cube.txt" "$tmp/mixed" && mkdir "$tmp/mixed/below"
+expect folder_counts 0 '2 files, 1 folder' "$STEPCAST" show "$tmp/mixed"

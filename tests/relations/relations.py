@@ -19,10 +19,8 @@ A relation that is not exact has its bound from physics:
             take the place of bubbles: less can be said about both
   jitter    the slowest of more nodes is slower (0.003 a doubling): an ideal network has a
             GPU a node, eight times as many
-  host      hosts that launch slower than GPUs run come to a collective one after another,
-            and a GPU that is slower hides that (fusion 2021: a small part of the step); a
-            transfer that nobody waits for is not counted on to hide launches, so that
-            overlap may cost what it still exposes (eager, hf)
+  host      a wait for the host of less than 1/100 of a layer is not counted, so that a
+            GPU that gets slower may save it
   rings     two collectives at once: the analytic engine shares what rings reach of an
             NVLink port (0.72 to 0.92, data/collectives.json), flows share the port
   search    orders of zero-bubble schedules are searched among a few: more work may
@@ -47,7 +45,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import CLUSTERS, POWER, Case, Program, Refused, random_plan, shown, size, temporary, words_of  # noqa: E402
 
 HEAT, NVLS, BUCKETS, JITTER, SEARCH = "1.01", Decimal("0.35"), "1.02", "1.02", "1.05"
-HOST, RINGS = "1.04", Decimal("0.28")
+HOST, RINGS = "1.01", Decimal("0.28")
 SHOWN = 10  # violations of one relation
 
 
@@ -196,8 +194,7 @@ def check_plan(c, rng):
             sent = [sum(v["bytes"] for k, v in x["comm"].items() if k.startswith("dp")) for x in (c.base, r)]
             c.hold("weights are gathered once, beside forward or not", sent[0] == sent[1], r, f"{sent}")
     if p["tp"] > 1:
-        left = c.base["breakdown_us"]["exposed_comm"]["tp"] / c.base["step_time_us"] if p.get("fusion") else 0
-        c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), Decimal(BUCKETS) + left)
+        c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), BUCKETS)
     # Experts' exchanges and reductions meet on the NICs: there, stage after stage, overlap may cost more than it hides. In a
     # pipeline the last backward of each stage runs beside its reductions, on fewer SMs, and the stage before waits for it.
     if p["zero"] < 2 and not c.experts and p.get("overlap-grad") != "no":
@@ -238,10 +235,7 @@ def check_same(c, rng):
     n = size(c.plan)
     c.step("scaling by 1 changes nothing", c.other(gpu_speedup=1), 1, 1)
     c.step("threads change nothing", c.other(jobs=3), 1, 1)
-    # Where stages end inside of nodes, groups of one stage lie differently in them; a class stands for the dearest.
-    even = c.even_stages()
-    r = c.other(slow=f"rank:{rng.randrange(n)}=1")
-    c.step("splitting a class changes nothing", r, 1 if even else "0.99", 1 if even else "1.01")
+    c.step("splitting a class changes nothing", c.other(slow=f"rank:{rng.randrange(n)}=1"), 1, 1)
     words = list(c.plan.items())
     rng.shuffle(words)
     c.step("the order of options changes nothing", c.book.run(c, dict(words)), 1, 1)

@@ -28,11 +28,11 @@ class FakeTorch:
 def recorded(rank_name):
     """In place of a run: a rank's program names its stage and its operation."""
 
-    def run(document, rank, warm_up, body):
+    def run(document, rank, warm_up, body, every_layer):
         if not document.mesh:
             document.mesh = [("pp", 2), ("dp", 3)]
         operation = document.call(rank_name(rank), [], [], {})
-        return document, {"storages": [], "alive": [], "ops": [[operation]]}
+        return document, {"storages": [], "alive": [], "ops": [[operation, 0]]}
 
     return run
 
@@ -110,12 +110,17 @@ class Document(unittest.TestCase):
         capture = Capture("a test", 1, [])
         tensor = capture.tensor("bf16", [4, 8], None, 1)
         self.assertEqual(tensor, capture.tensor("bf16", [4, 8], None, 1))
-        capture.add(0, {"storages": [], "alive": [], "ops": []})
+        call = capture.call("aten.relu", [tensor], [tensor], {})
+        unused = capture.tensor("fp32", [1], None, 1)
+        capture.call("aten.warm_up", [unused], [unused], {})
+        capture.add(0, {"storages": [], "alive": [], "ops": [[call, 0]]})
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "c.json")
             capture.write(path)
             with open(path, encoding="utf-8") as file:
-                self.assertEqual(json.load(file)["tensors"], [["bf16", [4, 8]]])
+                written = json.load(file)
+            self.assertEqual(written["tensors"], [["bf16", [4, 8]]])
+            self.assertEqual([c["op"] for c in written["calls"]], ["aten.relu"])
             self.assertEqual(os.listdir(folder), ["c.json"])
 
 

@@ -105,9 +105,7 @@ def write_flows(rng, folder, hosts):
             print(source, to, priority, 100, size, f"{start:.9f}", waits, file=out)
 
 
-def write_expected(folder, stream, mini):
-    sim = mini.Sim(folder, stream)
-    sim.run()
+def write_results(folder, sim):
     none = lambda value: -1 if value is None else value
     with open(folder + "/fct.txt", "w") as out:
         print("# src dst sport size start_ns fct_ns standalone_fct_ns rx_done_ns", file=out)
@@ -118,6 +116,12 @@ def write_expected(folder, stream, mini):
             print(name, value, file=out)
         for name, value in (("drops_buffer", sim.ndrop), ("drops_link_error", sim.nerr)):
             print(name, value, file=out)
+
+
+def write_expected(folder, stream, mini):
+    sim = mini.Sim(folder, stream)
+    sim.run()
+    write_results(folder, sim)
     return sim
 
 

@@ -80,6 +80,55 @@ static void test_one_reader_is_the_surest(void **state) {
     assert_int_equal(t.doubtful, 0);
 }
 
+/* The reader that is surest of a file; NULL: none takes it. */
+static const char *surest_of(const char *path) {
+    sc_context *ctx = sc_open();
+    struct sc__input in;
+    const char *name = NULL;
+    assert_int_equal(sc__input_open(ctx, path, &in), SC_OK);
+    assert_int_equal(sc__input_fill_text(&in, 64 << 10), SC_OK);
+    int most = 0;
+    for (const struct sc__reader *const *r = sc__readers; *r; r++) {
+        int sure = (*r)->detect(in.bytes + in.begin, in.end - in.begin, path, false);
+        if (sure > most) {
+            most = sure;
+            name = (*r)->name;
+        }
+    }
+    sc__input_close(&in);
+    sc_close(ctx);
+    return name;
+}
+
+/* A row for each format: a sample, and who must take it. */
+static void test_sample_by_sample(void **state) {
+    static const struct {
+        const char *file;
+        const char *reader; /* NULL: none, it is for another option */
+    } samples[] = {
+        {"tests/fuzz/corpus/aicb_csv/one_stage.csv", "aicb-csv"},
+        {"tests/fuzz/corpus/aicb_csv/two_stages.csv", "aicb-csv"},
+        {"tests/fuzz/corpus/neusight_csv/two_layers.csv", "neusight-csv"},
+        {"tests/data/seed_000.txt", "operator-table"},
+        {"tests/fuzz/corpus/cluster/nvidia_smi", NULL},
+        {"tests/fuzz/corpus/cluster/ibnetdiscover", NULL},
+        {"tests/fuzz/corpus/cluster/nccl", NULL},
+        {"tests/fuzz/corpus/cluster/htsim", NULL},
+        {"tests/fuzz/corpus/cluster/astra1", NULL},
+        {"tests/fuzz/corpus/host_trace/old.json", NULL},
+        {"tests/fuzz/corpus/host_trace/new.json", NULL},
+        {"tests/data/kernels_reference.csv", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const char *got = surest_of(samples[i].file);
+        if (samples[i].reader)
+            assert_string_equal(got ? got : "none", samples[i].reader);
+        else
+            assert_null(got);
+    }
+}
+
 /* Beginnings of files, and the words that their description must have. */
 static void test_other_formats(void **state) {
     static const struct {
@@ -88,13 +137,15 @@ static void test_other_formats(void **state) {
     } samples[] = {
         {"{\n \"model_type\": \"llama\" }", "Hugging Face"},
         {"{\"schema\": \"1.0.1\", \"nodes\": [{\"op_schema\": \"\"", "PyTorch's host"},
+        {"{\"schema\": \"1.1.1-chakra.0.0.4\", \"nodes\": [{\"ctrl_deps\": 2", "host"},
         {"{\"dimensions-count\": 2, \"topologies-per-dim\": [", "ASTRA-sim 1"},
         {"<system version=\"1\">\n <cpu numaid=\"0\">\n <pci", "NCCL's"},
         {"Nodes 8\nTiers 3\n\nTier 0\nRadix_Down 2\n", "htsim"},
         {"41 25 52\n16 17\n16 0 4800Gbps 0.1ms 0\n", "ns-3"},
         {"128 8 16 10 400 H100\n1 2\n0 1 400Gbps 1us 0\n", "SimAI"},
-        {"[rank0 ~ rank127]\ncomm_type,comm_group,msg_size\n", "AICB"},
+        {"train_iter:10\nEmb:\n    time_gpu_avg: 799\n", "AIOB"},
         {"\tGPU0\tGPU1\tNIC0\tCPU Affinity\n", "nvidia-smi"},
+        {"vendid=0x2c9\nswitchguid=0x1(1)\nSwitch\t36 \"S-1\"\n", "ibnetdiscover"},
         {"#!/bin/bash\n#SBATCH --nodes=4\n", "SLURM"},
         {"{\"zero_optimization\": {\"stage\": 3}}", "DeepSpeed"},
     };
@@ -114,6 +165,7 @@ static void test_other_formats(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_reader_is_the_surest),
+        cmocka_unit_test(test_sample_by_sample),
         cmocka_unit_test(test_other_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -604,6 +604,33 @@ static void test_recompute_of_operators(void **state) {
         time_of(*state, LLAMA ";recompute ops", SC__RECOMPUTE, SC__WORK_ATTENTION) == 0);
 }
 
+/* Ranks that meet in every layer: layer and host add as squares, E² + 2EB = (hN)² for the
+ * time E that the GPU waits, its own time B and N launches of h. Two values of h give B, a
+ * third must agree; embedding and head, which have a B of their own, are a few percent. */
+static double waits(struct sc_context *ctx, const char *plan, double host) {
+    char text[160];
+    snprintf(text, sizeof text, "%s;host-launch %g", plan, host);
+    return time_of(ctx, text, SC__FORWARD, SC__WORK_HOST);
+}
+
+static void test_hosts_that_meet_in_layers(void **state) {
+    static const char met[] = "model llama3-70b;gpus 2;tp 2;seq 2048;global-batch 1;"
+                              "no-optimizer;ignore-memory";
+    static const char apart[] = "model llama3-70b;gpus 2;seq 2048;global-batch 2;"
+                                "no-optimizer;ignore-memory;zero 0";
+    double e = waits(*state, met, 300);
+    double e2 = waits(*state, met, 600);
+    double e3 = waits(*state, met, 1200);
+    double b = (e2 * e2 - 4 * e * e) / (8 * e - 2 * e2);
+    assert_true(b > 0);
+    double want = 16 * (e * e + 2 * e * b);
+    if (fabs((e3 * e3 + 2 * e3 * b) / want - 1) > 0.02)
+        fail_msg("%g, closed form %g", e3 * e3 + 2 * e3 * b, want);
+    /* half of the GPU's time: a fiftieth of a percent where ranks meet once a step */
+    assert_true(waits(*state, met, 100) > 0);
+    assert_true(waits(*state, apart, 100) == 0);
+}
+
 /* A graph of the whole iteration asks nothing of the host, parts of a layer less. */
 static void test_graphs_spare_the_host(void **state) {
 #define SMALL                                                                              \
@@ -664,6 +691,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_tokens_go_once_to_a_rank, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recompute_modules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recompute_of_operators, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hosts_that_meet_in_layers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_graphs_spare_the_host, setup, teardown),
         cmocka_unit_test_setup_teardown(test_windows_cut_attention, setup, teardown),
     };

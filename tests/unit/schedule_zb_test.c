@@ -275,6 +275,62 @@ static void like_chunks_are_never_slower(void **state) {
         }
 }
 
+/* When a stage is through with its reductions: one after another on a stream of their
+ * own, each from the last weight gradient of its chunk on, but for what went before. */
+static int64_t reduced(const struct run *r, uint32_t stage) {
+    const int64_t last[2] = {r->ends[2][stage][0][r->z.micro_batches - 1],
+                             r->ends[2][stage][1][r->z.micro_batches - 1]};
+    uint32_t first = r->z.chunks == 2 && last[1] < last[0];
+    int64_t end = 0;
+    for (uint32_t i = 0; i < r->z.chunks; i++) {
+        uint32_t c = i ? 1 - first : first;
+        const struct sc__zb_times *t = &r->times[stage * r->z.chunks + c];
+        int64_t at_best = last[c] + t->reduce_late;
+        end = end + t->reduce > at_best ? end + t->reduce : at_best;
+    }
+    return end;
+}
+
+static int64_t with_reductions(struct run *r, struct sc__slot **slots) {
+    int64_t period = replay(r, slots);
+    for (uint32_t s = 0; s < r->z.pp; s++)
+        if (reduced(r, s) - r->begin[s] > period)
+            period = reduced(r, s) - r->begin[s];
+    return period;
+}
+
+/* The order is chosen with them in view: never slower than one that is not. */
+static void reductions_are_in_the_period(void **state) {
+    (void)state;
+    uint64_t seed = 41;
+    int better = 0;
+    for (uint32_t p = 2; p <= 6; p++)
+        for (uint32_t m = p; m <= 8 * p; m += 5)
+            for (uint32_t chunks = 1; chunks <= 2; chunks++) {
+                struct sc__zb_order with;
+                struct sc__zb_order without;
+                struct sc__zb_times times[2 * STAGES];
+                set_up(&run, p, chunks, m, 0, 0, 0);
+                randomise(&run, &seed);
+                for (uint32_t i = 0; i < p * chunks; i++) {
+                    run.times[i].reduce = (int64_t)(sc__random(&seed) % 4000);
+                    run.times[i].reduce_late = run.times[i].reduce / 2;
+                }
+                find(&run, &with);
+                int64_t period = with_reductions(&run, with.slots);
+                assert_int_equal(period, with.period);
+                memcpy(times, run.times, sizeof times);
+                for (uint32_t i = 0; i < p * chunks; i++)
+                    run.times[i].reduce = run.times[i].reduce_late = 0;
+                find(&run, &without);
+                memcpy(run.times, times, sizeof times);
+                int64_t other = with_reductions(&run, without.slots);
+                assert_true(period <= other);
+                better += period < other;
+            }
+    assert_true(better > 0);
+}
+
 /* Recomputation: weight gradients need more than the forward left. They are
  * then done at once. */
 static void large_fragments_do_not_pile_up(void **state) {
@@ -397,6 +453,7 @@ int main(void) {
         cmocka_unit_test(lines_are_never_slower_than_h1),
         cmocka_unit_test(random_vs_are_valid),
         cmocka_unit_test(like_chunks_are_never_slower),
+        cmocka_unit_test(reductions_are_in_the_period),
         cmocka_unit_test(large_fragments_do_not_pile_up),
         cmocka_unit_test(simulated_steps_follow_each_other)};
     return cmocka_run_group_tests(tests, open_context, close_context);

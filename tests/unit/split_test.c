@@ -40,6 +40,8 @@ static uint32_t stage_program(struct sc__workload *w, uint32_t stage) {
         op->flags = ops[i].flags;
         op->group = ops[i].group;
         op->cost = ops[i].cost * SC__PS_PER_US;
+        if (ops[i].kind != SC__OP_COMPUTE)
+            op->bytes = 32 << 20;
     }
     uint32_t block = sc__block_end(w);
     uint32_t program = sc__program_begin(w);
@@ -68,16 +70,21 @@ static struct sc__workload *make(struct sc_context *ctx, struct sc__mesh mesh, b
     return w;
 }
 
-static int64_t step_of(struct sc_context *ctx, struct sc__workload *w) {
+static int64_t
+step_on(struct sc_context *ctx, struct sc__workload *w, const char *machine) {
     struct sc__cluster cluster;
     struct sc__net net;
     struct sc__sim sim;
-    assert_int_equal(sc__cluster_parse(ctx, "ideal", sc__mesh_ranks(&w->mesh), &cluster),
+    assert_int_equal(sc__cluster_parse(ctx, machine, sc__mesh_ranks(&w->mesh), &cluster),
                      SC_OK);
     assert_int_equal(sc__net_analytic(ctx, &cluster, w, &net), SC_OK);
     if (sc__simulate(ctx, w, &net, NULL, &sim) != SC_OK)
         fail_msg("%s", sc_error_text(ctx));
     return sim.step;
+}
+
+static int64_t step_of(struct sc_context *ctx, struct sc__workload *w) {
+    return step_on(ctx, w, "ideal");
 }
 
 static void split_classes_run_like_single_ranks(void **state) {
@@ -100,6 +107,52 @@ static void split_classes_run_like_single_ranks(void **state) {
         assert_true(step_of(ctx, split) == step_of(ctx, single));
         sc_close(ctx);
     }
+}
+
+static void split_by_nodes(struct sc_context *ctx, struct sc__workload *w, uint32_t size) {
+    uint32_t ranks = sc__mesh_ranks(&w->mesh);
+    uint32_t *node = SC__NEW_ARRAY(&ctx->arena, uint32_t, ranks);
+    for (uint32_t r = 0; r < ranks; r++)
+        node[r] = r / size;
+    sc__workload_split_places(w, node);
+}
+
+/* Stages and groups of any size on nodes of eight: as if every rank ran by itself. */
+static void places_run_like_single_ranks(void **state) {
+    (void)state;
+    uint64_t random = 19;
+    for (int i = 0; i < 60; i++) {
+        struct sc_context *ctx = sc_open();
+        uint32_t tp = 1 + (uint32_t)(sc__random(&random) % 4);
+        uint32_t dp = 1 + (uint32_t)(sc__random(&random) % 7);
+        uint32_t pp = 1 + (uint32_t)(sc__random(&random) % 6);
+        struct sc__mesh mesh = sc__mesh(tp, 1, 1, dp, pp, 0);
+        struct sc__workload *split = make(ctx, mesh, false);
+        struct sc__workload *single = make(ctx, mesh, true);
+        split_by_nodes(ctx, split, 8);
+        assert_int_equal(step_on(ctx, split, "dgx-h100"), step_on(ctx, single, "dgx-h100"));
+        assert_true(split->class_count <= single->class_count);
+        sc_close(ctx);
+    }
+}
+
+/* Stage 0 of tp 2, dp 3: ranks 0 and 1 send to 6 and 7 of their node, 2 to 5 to another. */
+static void places_are_classes(void **state) {
+    (void)state;
+    struct sc_context *ctx = sc_open();
+    struct sc__workload *w = make(ctx, sc__mesh(2, 1, 1, 3, 2, 0), false);
+    split_by_nodes(ctx, w, 8);
+    assert_int_equal(w->class_count, 4);
+    for (uint32_t r = 0; r < 6; r++) {
+        assert_int_equal(w->classes[w->rank_class[r]].ranks, r < 2 ? 2 : 4);
+        assert_int_equal(w->classes[w->rank_class[r]].stage, 0);
+    }
+    /* whole nodes: nothing to tell apart */
+    w = make(ctx, sc__mesh(2, 1, 1, 4, 3, 0), false);
+    split_by_nodes(ctx, w, 8);
+    assert_int_equal(w->class_count, 3);
+    assert_null(w->rank_class);
+    sc_close(ctx);
 }
 
 /* dp 64, tp 1, pp 4: the slow pipeline and the others, by stage. */
@@ -163,6 +216,8 @@ static void many_ranks_split_too(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(split_classes_run_like_single_ranks),
+        cmocka_unit_test(places_run_like_single_ranks),
+        cmocka_unit_test(places_are_classes),
         cmocka_unit_test(no_more_classes_than_needed),
         cmocka_unit_test(merging_undoes_splitting),
         cmocka_unit_test(many_ranks_split_too),

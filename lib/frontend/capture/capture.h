@@ -93,6 +93,8 @@ struct sc__capture_op {
     struct sc__capture_list born;
     struct sc__capture_list freed;
     struct sc__capture_list after; /* operations of other streams it waits for */
+    struct sc__capture_list used;  /* storages of its inputs, then of its outputs */
+    uint32_t unit;                 /* what would be compiled together; 0: outside */
 };
 
 enum sc__capture_storage_kind {
@@ -139,6 +141,7 @@ struct sc__capture {
     struct sc__arena *arena;
     const char *file;
     const char *made_by;
+    bool compiled; /* the program asks for torch.compile */
     uint32_t world;
     struct sc__capture_dim mesh[SC__CAPTURE_MOST_DIMS]; /* slowest first */
     uint32_t dims;

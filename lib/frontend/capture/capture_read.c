@@ -63,6 +63,24 @@ static sc_status read_list(struct sc__capture *c,
     return SC_OK;
 }
 
+/* Storages of an operation's tensors, in their order; -1, SC__NONE here, for a list. */
+static sc_status read_used(struct sc__capture *c,
+                           const struct sc__node *array,
+                           uint32_t storages,
+                           struct sc__capture_list *out) {
+    SC__TRY(sc__node_is_array(array));
+    out->first = c->place_count;
+    out->count = (uint32_t)sc__node_count(array);
+    for (uint32_t i = 0; i < out->count; i++) {
+        int64_t number = 0;
+        struct sc__node item = sc__node_item(array, i);
+        SC__TRY(sc__node_number(&item, -1, (int64_t)storages - 1, &number));
+        *SC__PUSH(c->arena, c->places, c->place_count, c->place_capacity) =
+            number < 0 ? SC__NONE : (uint32_t)number;
+    }
+    return SC_OK;
+}
+
 static sc_status
 need_array(const struct sc__node *n, const char *key, struct sc__node *out) {
     SC__TRY(sc__node_need(n, key, out));
@@ -428,6 +446,9 @@ enum {
     PART_BORN,
     PART_FREED,
     PART_AFTER,
+    PARTS_OF_OLD, /* captures made before the following were written */
+    PART_USED = PARTS_OF_OLD,
+    PART_UNIT,
     PARTS
 };
 
@@ -440,7 +461,7 @@ static sc_status read_op(const struct sc__node *n,
     int64_t groups = (int64_t)c->group_count;
     unsigned phase = 0;
     SC__TRY(sc__node_is_array(n));
-    if (sc__node_count(n) != PARTS)
+    if (sc__node_count(n) != PARTS && sc__node_count(n) != PARTS_OF_OLD)
         return sc__node_fail(n, NULL, "must have %d parts", PARTS);
     SC__TRY(item_number(n, PART_CALL, 0, (int64_t)c->call_count - 1, &number[PART_CALL]));
     SC__TRY(
@@ -456,6 +477,12 @@ static sc_status read_op(const struct sc__node *n,
     SC__TRY(read_list(c, &freed, p->storage_count, &op->freed));
     struct sc__node after = sc__node_item(n, PART_AFTER);
     SC__TRY(read_list(c, &after, index, &op->after));
+    if (sc__node_count(n) == PARTS) {
+        struct sc__node used = sc__node_item(n, PART_USED);
+        SC__TRY(read_used(c, &used, p->storage_count, &op->used));
+        SC__TRY(item_number(n, PART_UNIT, 0, 1 << 30, &number[PART_UNIT]));
+    }
+    op->unit = (uint32_t)number[PART_UNIT];
     op->call = (uint32_t)number[PART_CALL];
     op->module = (uint32_t)number[PART_MODULE];
     op->phase = phases[phase];
@@ -558,6 +585,7 @@ static sc_status read_root(const struct sc__node *root, struct sc__capture *c) {
                                "calls",
                                "classes",
                                "programs",
+                               "compiled",
                                "notes")));
     struct sc__node word;
     SC__TRY(sc__node_need(root, "schema", &word));
@@ -567,6 +595,7 @@ static sc_status read_root(const struct sc__node *root, struct sc__capture *c) {
     c->world = 1;
     SC__TRY(sc__node_string(root, "made_by", &c->made_by));
     SC__TRY(sc__node_u32(root, "world", 1, (uint32_t)SC__MOST_RANKS, &c->world));
+    SC__TRY(sc__node_bool(root, "compiled", &c->compiled));
     SC__TRY(read_mesh(root, c));
     SC__TRY(read_groups(root, c));
     SC__TRY(read_modules(root, c));

@@ -7,28 +7,24 @@
 #include <string.h>
 #include <zlib.h>
 
-struct details {
-    struct sc__kineto_trace **traces;
-    uint32_t count;
-};
+static const char *const trace_endings[] = {".json", ".json.gz", NULL};
 
-struct kineto_paths {
-    const char **items;
-    uint32_t count;
-    uint32_t capacity;
-};
-
-static bool is_trace_name(const char *name) {
+static bool has_ending(const char *name, const char *const *endings) {
     struct sc__str s = sc__str(name);
-    return sc__str_ends(s, ".json") || sc__str_ends(s, ".json.gz");
+    for (; *endings; endings++)
+        if (sc__str_ends(s, *endings))
+            return true;
+    return false;
 }
 
 static int kineto_by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static sc_status
-add_directory(struct sc_context *ctx, const char *path, struct kineto_paths *out) {
+static sc_status add_folder(struct sc_context *ctx,
+                            const char *path,
+                            const char *const *endings,
+                            struct sc__kineto_paths *out) {
     struct sc__place at = {.file = path};
     int reason;
     struct sc__folder *d = sc__folder_open(path, &reason);
@@ -36,14 +32,33 @@ add_directory(struct sc_context *ctx, const char *path, struct kineto_paths *out
     if (!d)
         return sc__fail(ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(reason));
     for (const char *name; (name = sc__folder_next(d));)
-        if (is_trace_name(name))
+        if (has_ending(name, endings))
             *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) =
                 sc__format(&ctx->arena, "%s/%s", path, name);
     sc__folder_close(d);
-    if (out->count > before)
-        qsort(out->items + before, out->count - before, sizeof *out->items, kineto_by_name);
-    else
-        return sc__fail(ctx, SC_INPUT, &at, NULL, "no .json or .json.gz traces here");
+    if (out->count == before)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "no %s%s%s traces here",
+                        endings[0],
+                        endings[1] ? " or " : "",
+                        endings[1] ? endings[1] : "");
+    qsort(out->items + before, out->count - before, sizeof *out->items, kineto_by_name);
+    return SC_OK;
+}
+
+sc_status sc__kineto_find_files(struct sc_context *ctx,
+                                const char *const *paths,
+                                uint32_t count,
+                                const char *const *endings,
+                                struct sc__kineto_paths *out) {
+    for (uint32_t i = 0; i < count; i++)
+        if (sc__path_is_folder(paths[i]))
+            SC__TRY(add_folder(ctx, paths[i], endings, out));
+        else
+            *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = paths[i];
     return SC_OK;
 }
 
@@ -118,36 +133,71 @@ static sc_status read_plan(const struct sc__settings *s, struct sc__kineto_plan 
     return SC_OK;
 }
 
+sc_status sc__kineto_make_document(struct sc_context *ctx,
+                                   const struct sc__settings *settings,
+                                   struct sc__kineto_traces *traces,
+                                   const struct sc__kineto_paths *files,
+                                   struct sc__document *out) {
+    struct sc__kineto_plan plan;
+    SC__TRY(read_plan(settings, &plan));
+    SC__TRY(order_traces(ctx, traces->items, traces->count));
+    out->details = traces;
+    out->files = files->items;
+    out->file_count = files->count;
+    return sc__kineto_replay(ctx,
+                             traces->items,
+                             traces->count,
+                             &plan,
+                             out->reader->name,
+                             &out->workload,
+                             &out->measured);
+}
+
+/* --host-trace, once for each trace in the order that they are given in. */
+static sc_status link_host_traces(struct sc_context *ctx,
+                                  const struct sc__settings *settings,
+                                  const struct sc__kineto_traces *d) {
+    uint32_t count = 0;
+    while (settings && sc__setting_nth(settings, "host-trace", count))
+        count++;
+    if (count && count != d->count)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one for each trace, in their order",
+                        "%u host traces for %u traces",
+                        count,
+                        d->count);
+    for (uint32_t i = 0; i < count; i++)
+        SC__TRY(sc__kineto_link_host_trace(ctx,
+                                           sc__setting_nth(settings, "host-trace", i),
+                                           d->items[i]));
+    return SC_OK;
+}
+
 static sc_status kineto_read(struct sc_context *ctx,
                              const struct sc__settings *settings,
                              const char *const *paths,
                              uint32_t count,
                              struct sc__document *out) {
-    struct kineto_paths files = {0};
+    struct sc__kineto_paths files = {0};
     struct sc__kineto_plan plan;
-    SC__TRY(read_plan(settings, &plan));
-    for (uint32_t i = 0; i < count; i++)
-        if (sc__path_is_folder(paths[i]))
-            SC__TRY(add_directory(ctx, paths[i], &files));
-        else
-            *SC__PUSH(&ctx->arena, files.items, files.count, files.capacity) = paths[i];
-    struct details *d = SC__NEW(&ctx->arena, struct details);
-    d->count = files.count;
-    d->traces = SC__NEW_ARRAY(&ctx->arena, struct sc__kineto_trace *, files.count);
+    SC__TRY(read_plan(settings, &plan)); /* before long files are read */
+    if (settings && sc__setting(settings, "step-range"))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "steps of a Kineto trace are its ProfilerStep",
+                        "--step-range is for exports of Nsight Systems");
+    SC__TRY(sc__kineto_find_files(ctx, paths, count, trace_endings, &files));
+    struct sc__kineto_traces *d = SC__NEW(&ctx->arena, struct sc__kineto_traces);
     for (uint32_t i = 0; i < files.count; i++) {
-        d->traces[i] = SC__NEW(&ctx->arena, struct sc__kineto_trace);
-        SC__TRY(sc__kineto_read_trace(ctx, files.items[i], d->traces[i]));
+        struct sc__kineto_trace *t = SC__NEW(&ctx->arena, struct sc__kineto_trace);
+        SC__TRY(sc__kineto_read_trace(ctx, files.items[i], t));
+        *SC__PUSH(&ctx->arena, d->items, d->count, d->capacity) = t;
     }
-    SC__TRY(order_traces(ctx, d->traces, d->count));
-    out->details = d;
-    out->files = files.items;
-    out->file_count = files.count;
-    return sc__kineto_replay(ctx,
-                             d->traces,
-                             d->count,
-                             &plan,
-                             &out->workload,
-                             &out->measured);
+    SC__TRY(link_host_traces(ctx, settings, d));
+    return sc__kineto_make_document(ctx, settings, d, &files, out);
 }
 
 static int detect_text(const unsigned char *head, size_t n) {
@@ -178,7 +228,7 @@ static int detect_directory(const char *path) {
     if (!d)
         return 0;
     for (const char *name; !*trace && (name = sc__folder_next(d));)
-        if (is_trace_name(name))
+        if (has_ending(name, trace_endings))
             snprintf(trace, sizeof trace, "%s/%s", path, name);
     sc__folder_close(d);
     gzFile gz = *trace ? gzopen(trace, "rb") : NULL;
@@ -290,16 +340,16 @@ static void show_json(struct sc__json *j,
     sc__json_end_object(j);
 }
 
-static void kineto_show(struct sc_context *ctx,
-                        const struct sc__document *doc,
-                        struct sc__buffer *text,
-                        struct sc__json *json) {
-    const struct details *d = doc->details;
+void sc__kineto_show(struct sc_context *ctx,
+                     const struct sc__document *doc,
+                     struct sc__buffer *text,
+                     struct sc__json *json) {
+    const struct sc__kineto_traces *d = doc->details;
     (void)ctx;
     if (json)
         sc__json_array(json, "measured");
     for (uint32_t i = 0; i < d->count; i++) {
-        const struct sc__kineto_trace *t = d->traces[i];
+        const struct sc__kineto_trace *t = d->items[i];
         sc__printf(text,
                    "  rank %u: %llu events, %u kernels on %u streams, %u of them NCCL's\n",
                    t->rank,
@@ -307,6 +357,13 @@ static void kineto_show(struct sc_context *ctx,
                    t->kernel_count,
                    t->stream_count,
                    t->comm_count);
+        if (t->host_nodes)
+            sc__printf(
+                text,
+                "  host trace: %u of %u operators are in the trace, %u collectives\n",
+                t->host_linked,
+                t->host_nodes,
+                t->host_comms);
         for (uint32_t s = 0; s < (t->step_count ? t->step_count : 1); s++) {
             int64_t start;
             int64_t end;
@@ -329,14 +386,28 @@ static void kineto_show(struct sc_context *ctx,
 }
 
 const struct sc__option sc__kineto_options[] = {
-    {"step", 0, "N", "1", "Kineto", "which of the steps is replayed", 0},
+    {"step", 0, "N", "1", "Profiles", "which of the steps is replayed", 0},
+    {"step-range",
+     0,
+     "TEXT",
+     NULL,
+     "Profiles",
+     "NVTX ranges that begin with this are the steps of an Nsight Systems export",
+     0},
     {"grad-bytes",
      0,
      "SIZE",
      NULL,
-     "Kineto",
+     "Profiles",
      "size of the gradients all-reduced with --dp, if not in the trace",
      0},
+    {"host-trace",
+     0,
+     "FILE",
+     NULL,
+     "Profiles",
+     "PyTorch's execution trace of the host of the same run: sizes of its collectives",
+     SC__OPT_REPEAT},
     {0},
 };
 
@@ -345,7 +416,7 @@ const struct sc__reader sc__reader_kineto = {
     .title = "Kineto trace (torch.profiler), one .json or .json.gz a rank",
     .detect = kineto_detect,
     .read = kineto_read,
-    .show = kineto_show,
+    .show = sc__kineto_show,
     .options = sc__kineto_options,
     .many = true,
 };

@@ -42,7 +42,8 @@ struct sc__kineto_comm {
     uint64_t in_bytes;
     uint64_t out_bytes;
     bool has_elements; /* the trace says how many: 0 is no gap in it */
-    bool by_name;      /* only the name of the kernel says what it is */
+    bool by_name;      /* only the name of the kernel says what it is; description, where
+                          there is one, is then the label of its group */
     int64_t start;     /* of the record on the host */
 };
 
@@ -53,6 +54,7 @@ struct sc__kineto_call {
     uint32_t thread;
     uint32_t name;
     uint32_t parent; /* the call it was made in; SC__NONE */
+    int64_t record;  /* its number among recorded functions; -1: not said */
 };
 
 /* An operator that updates parameters. */
@@ -84,6 +86,8 @@ struct sc__kineto_trace {
     uint32_t *streams; /* as numbered in the file */
     uint32_t stream_count;
     uint32_t stream_capacity;
+    struct sc__map stream_ids;         /* number in the file → index */
+    uint32_t last_stream;              /* index of the one seen last */
     struct sc__kineto_kernel *kernels; /* by start */
     uint32_t kernel_count;
     uint32_t kernel_capacity;
@@ -105,6 +109,9 @@ struct sc__kineto_trace {
     struct sc__kineto_range *optimizer; /* Optimizer.step annotations, by start */
     uint32_t optimizer_count;
     uint32_t optimizer_capacity;
+    struct sc__kineto_range *backward_ranges; /* annotations, by start */
+    uint32_t backward_count;
+    uint32_t backward_capacity;
     struct sc__map backward; /* threads of the autograd engine */
     uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
     uint32_t operator_count;
@@ -115,11 +122,38 @@ struct sc__kineto_trace {
     struct sc__kineto_update *updates;
     uint32_t update_count;
     uint32_t update_capacity;
+    /* operators of the host trace that was linked, and those found here; 0: there is none
+     */
+    uint32_t host_nodes;
+    uint32_t host_linked;
+    uint32_t host_comms; /* collectives that it says the size of */
 };
 
 sc_status sc__kineto_read_trace(struct sc_context *ctx,
                                 const char *path,
                                 struct sc__kineto_trace *out);
+
+/* The same for a trace whose events come from elsewhere: begin, add kernels, launches,
+ * calls, ranges in any order, finish. */
+void sc__kineto_begin_trace(struct sc_context *ctx,
+                            const char *file,
+                            struct sc__kineto_trace *t);
+sc_status sc__kineto_finish_trace(struct sc_context *ctx, struct sc__kineto_trace *t);
+/* The index of the stream with this number. */
+uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t number);
+bool sc__kineto_is_nccl(struct sc__str kernel);
+/* What the name of a kernel says where nothing else does; pairs of sends and
+ * receives are most often those of an all-to-all. */
+uint8_t sc__kineto_collective_of_kernel(struct sc__str name);
+/* What the name of a call says: enum sc__coll, SC__COLLS: a message, SC__COLLS + 1: not
+ * known. */
+uint8_t sc__kineto_collective(struct sc__str name, bool *send);
+
+/* kineto_host_trace.c: what PyTorch's host trace of the same run (ExecutionTraceObserver)
+ * says of collectives that this trace has no record of. */
+sc_status sc__kineto_link_host_trace(struct sc_context *ctx,
+                                     const char *path,
+                                     struct sc__kineto_trace *t);
 
 /* What HTA prints, over [start, end) of one rank, ns. */
 struct sc__kineto_breakdown {
@@ -155,6 +189,9 @@ const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_tra
 
 /* Sorts the operators of the host, and finds which was made in which. */
 void sc__kineto_sort_calls(struct sc__kineto_trace *t);
+/* The innermost operator that launched a kernel, in calls; SC__NONE. */
+uint32_t sc__kineto_call_of(const struct sc__kineto_trace *t,
+                            const struct sc__kineto_kernel *k);
 /* The name of the innermost operator that launched a kernel; SC__NO_NAME. */
 uint32_t sc__kineto_operator_of(const struct sc__kineto_trace *t,
                                 const struct sc__kineto_kernel *k);
@@ -237,7 +274,39 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
                             struct sc__kineto_trace *const *traces,
                             uint32_t count,
                             const struct sc__kineto_plan *plan,
+                            const char *format,
                             struct sc__workload **out,
                             struct sc__timeline **measured);
+
+/* The traces of a job: details of a document. */
+struct sc__kineto_traces {
+    struct sc__kineto_trace **items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct sc__kineto_paths {
+    const char **items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* Files as given, and those of folders whose names end in one of the endings (ended
+ * by NULL), by name. */
+sc_status sc__kineto_find_files(struct sc_context *ctx,
+                                const char *const *paths,
+                                uint32_t count,
+                                const char *const *endings,
+                                struct sc__kineto_paths *out);
+/* Orders the traces by rank, and makes the workload and the measurement of out. */
+sc_status sc__kineto_make_document(struct sc_context *ctx,
+                                   const struct sc__settings *settings,
+                                   struct sc__kineto_traces *traces,
+                                   const struct sc__kineto_paths *files,
+                                   struct sc__document *out);
+void sc__kineto_show(struct sc_context *ctx,
+                     const struct sc__document *doc,
+                     struct sc__buffer *text,
+                     struct sc__json *json);
 
 #endif

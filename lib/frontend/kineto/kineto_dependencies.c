@@ -87,9 +87,9 @@ static bool same_ranks(const struct sc__group *known, const struct sc__kineto_gr
  * made; SC__NONE when 16 bits do not number it. */
 static uint32_t group_list(struct replay *r, const struct sc__kineto_group *g) {
     bool fresh;
-    uint64_t *at = sc__map_at(r->lists,
-                              sc__hash(g->ranks, g->size * sizeof *g->ranks, g->size),
-                              &fresh);
+    uint64_t seed = sc__hash(g->label, strlen(g->label), g->size);
+    uint64_t *at =
+        sc__map_at(r->lists, sc__hash(g->ranks, g->size * sizeof *g->ranks, seed), &fresh);
     if (!fresh && same_ranks(&r->w->groups[*at], g))
         return (uint32_t)*at;
     if (r->w->group_count == UINT16_MAX)
@@ -122,14 +122,18 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
 /* A collective that only its kernel's name tells of. It keeps the time it took, so
  * nobody needs to be waited for: a group of the rank alone, where every rank has its
  * trace; else that of all, as one trace stands for several. */
-static sc_status group_of_nameless(struct replay *r, uint16_t *out) {
+static sc_status
+group_of_nameless(struct replay *r, const struct sc__kineto_comm *c, uint16_t *out) {
     struct sc__kineto_group alone = {.ranks = SC__NEW(&r->ctx->arena, uint32_t),
                                      .size = 1,
                                      .label = "world"};
+    if (c->description != SC__NO_NAME)
+        alone.label = r->t->names.text[c->description];
     alone.ranks[0] = r->t->rank;
     struct sc__place at = {.file = r->t->file};
-    uint32_t group =
-        r->every_rank ? group_list(r, &alone) : sc__workload_group(r->w, SC__GROUP_WORLD);
+    uint32_t group = r->every_rank || r->ranks == 1
+                         ? group_list(r, &alone)
+                         : sc__workload_group(r->w, SC__GROUP_WORLD);
     if (group == SC__NONE)
         return sc__fail(r->ctx,
                         SC_INPUT,
@@ -197,7 +201,7 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
                                                     const struct sc__kineto_comm *c) {
     uint16_t group = 0;
     if (c->by_name)
-        SC__TRY(group_of_nameless(r, &group));
+        SC__TRY(group_of_nameless(r, c, &group));
     else
         SC__TRY(kineto_dependencies_group_of(r, c, &group));
     struct sc__op *op = sc__block_add(r->w,
@@ -219,7 +223,8 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
         op->flags |= SC__OP_MEASURED;
         op->cost = transfer_time(r, k) * SC__PS_PER_NS;
     }
-    r->comms++;
+    if (!sizeless)
+        r->comms++;
     return SC_OK;
 }
 
@@ -433,7 +438,8 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                         SC_INPUT,
                         &at,
                         "leave --step out",
-                        "the trace has no ProfilerStep, so there is no step %u",
+                        "the trace has no steps of its own (ProfilerStep, NVTX ranges), so "
+                        "there is no step %u",
                         step + 1);
     if (r->t->step_count && step >= r->t->step_count)
         return sc__fail(r->ctx,
@@ -672,12 +678,13 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
                             struct sc__kineto_trace *const *traces,
                             uint32_t count,
                             const struct sc__kineto_plan *plan,
+                            const char *format,
                             struct sc__workload **out,
                             struct sc__timeline **measured) {
     struct sc__map transfers;
     struct sc__map lists;
     struct replay r = {.ctx = ctx,
-                       .w = sc__workload_new(&ctx->arena, "kineto"),
+                       .w = sc__workload_new(&ctx->arena, format),
                        .t = traces[0],
                        .plan = plan,
                        .lists = &lists,

@@ -101,6 +101,8 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
     case 18:
         if (SC__KINETO_IS(key, "Process Group Name"))
             return event_text(s, &e->group);
+        if (SC__KINETO_IS(key, "Record function id"))
+            return event_integer(s, &e->record);
         break;
     case 19:
         if (SC__KINETO_IS(key, "Process Group Ranks"))
@@ -167,7 +169,8 @@ bool sc__kineto_parse_event(struct sc__scan *s, struct sc__kineto_event *e) {
     struct sc__str key;
     bool first = true;
     memset(e, 0, sizeof *e);
-    e->stream = e->correlation = e->external = e->source = e->target = e->seq = -1;
+    e->stream = e->correlation = e->external = e->record = e->source = e->target = e->seq =
+        -1;
     e->in_elements = e->out_elements = -1;
     if (!sc__scan_open(s, '{'))
         return false;

@@ -21,6 +21,7 @@ struct sc__kineto_event {
     int64_t stream;
     int64_t correlation;
     int64_t external;
+    int64_t record; /* "Record function id": the rf_id of a host trace */
     int64_t in_elements;
     int64_t out_elements;
     int64_t group_size;

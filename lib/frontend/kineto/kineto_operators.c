@@ -47,13 +47,21 @@ static uint32_t last_call(const struct sc__kineto_trace *t, uint32_t thread, int
     return low && t->calls[low - 1].thread == thread ? low - 1 : SC__NONE;
 }
 
+uint32_t sc__kineto_call_of(const struct sc__kineto_trace *t,
+                            const struct sc__kineto_kernel *k) {
+    const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+    if (!l)
+        return SC__NONE;
+    uint32_t call = last_call(t, l->thread, l->start);
+    while (call != SC__NONE && t->calls[call].end < l->start)
+        call = t->calls[call].parent;
+    return call;
+}
+
 uint32_t sc__kineto_operator_of(const struct sc__kineto_trace *t,
                                 const struct sc__kineto_kernel *k) {
-    const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
-    if (l) {
-        uint32_t call = last_call(t, l->thread, l->start);
-        while (call != SC__NONE && t->calls[call].end < l->start)
-            call = t->calls[call].parent;
+    if (sc__kineto_launch_of(t, k->correlation)) {
+        uint32_t call = sc__kineto_call_of(t, k);
         return call == SC__NONE ? SC__NO_NAME : t->calls[call].name;
     }
     return k->external < t->operator_count && t->operators[k->external]

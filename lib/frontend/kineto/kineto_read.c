@@ -23,8 +23,6 @@ struct parser {
     struct sc__kineto_trace *t;
     struct sc__input in;
     struct sc__scan scan;
-    uint32_t last_stream; /* index of the stream seen last */
-    struct sc__map stream_ids;
 };
 
 /* ---- what an event leaves behind ---- */
@@ -73,7 +71,7 @@ static uint32_t element_bytes(struct parser *p, struct sc__str dtype) {
     return 4;
 }
 
-static uint8_t collective_of(struct sc__str name, bool *send) {
+uint8_t sc__kineto_collective(struct sc__str name, bool *send) {
     static const struct {
         const char *word;
         uint8_t coll;
@@ -99,9 +97,11 @@ static uint8_t collective_of(struct sc__str name, bool *send) {
     return SC__COLLS + 1;
 }
 
-/* What the name of a kernel says where nothing else does; pairs of sends and
- * receives are most often those of an all-to-all. */
-static uint8_t collective_of_kernel(struct sc__str name) {
+bool sc__kineto_is_nccl(struct sc__str kernel) {
+    return sc__str_starts(kernel, "ncclDevKernel") || sc__str_starts(kernel, "ncclKernel");
+}
+
+uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
     static const struct {
         const char *word;
         uint8_t coll;
@@ -128,7 +128,7 @@ static uint32_t name_or_none(struct parser *p, struct sc__str s) {
 static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_event *e) {
     struct sc__kineto_comm c = {.seq = e->seq};
     uint32_t each = element_bytes(p, e->dtype);
-    c.coll = collective_of(e->coll, &c.send);
+    c.coll = sc__kineto_collective(e->coll, &c.send);
     c.group_size =
         e->group_size > 0 && e->group_size < UINT32_MAX ? (uint32_t)e->group_size : 0;
     c.group = name_or_none(p, e->group);
@@ -142,20 +142,6 @@ static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_
     return c;
 }
 
-static uint32_t stream_of(struct parser *p, int64_t number) {
-    struct sc__kineto_trace *t = p->t;
-    uint32_t n = (uint32_t)number;
-    bool fresh;
-    if (p->last_stream < t->stream_count && t->streams[p->last_stream] == n)
-        return p->last_stream;
-    uint64_t *id = sc__map_at(&p->stream_ids, n, &fresh);
-    if (fresh) {
-        *id = t->stream_count;
-        *SC__PUSH(t->arena, t->streams, t->stream_count, t->stream_capacity) = n;
-    }
-    return p->last_stream = (uint32_t)*id;
-}
-
 static void add_kernel(struct parser *p,
                        const struct sc__kineto_event *e,
                        int64_t start,
@@ -164,11 +150,10 @@ static void add_kernel(struct parser *p,
     struct sc__kineto_trace *t = p->t;
     struct sc__kineto_kernel *k =
         SC__PUSH(t->arena, t->kernels, t->kernel_count, t->kernel_capacity);
-    bool comm =
-        sc__str_starts(e->name, "ncclDevKernel") || sc__str_starts(e->name, "ncclKernel");
+    bool comm = sc__kineto_is_nccl(e->name);
     k->start = start;
     k->dur = dur;
-    k->stream = stream_of(p, e->stream);
+    k->stream = sc__kineto_stream(t, (uint32_t)e->stream);
     k->name = sc__names_add(&t->names, e->name.p, e->name.n);
     k->correlation = (uint32_t)e->correlation;
     k->external = (uint32_t)e->external;
@@ -182,7 +167,7 @@ static void add_kernel(struct parser *p,
     *c = comm_of(p, e);
     if (!e->coll.n) {
         c->by_name = true;
-        c->coll = collective_of_kernel(e->name);
+        c->coll = sc__kineto_collective_of_kernel(e->name);
         c->seq = -1;
     }
 }
@@ -256,7 +241,8 @@ static void add_operator(struct parser *p,
         (struct sc__kineto_call){.start = start,
                                  .end = start + dur,
                                  .thread = thread_of(e),
-                                 .name = sc__names_add(&t->names, e->name.p, e->name.n)};
+                                 .name = sc__names_add(&t->names, e->name.p, e->name.n),
+                                 .record = e->record};
     if (SC__KINETO_IS(e->name, "record_param_comms") && e->coll.n) {
         struct sc__kineto_comm *c =
             SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity);
@@ -534,182 +520,11 @@ static sc_status kineto_read_read_document(struct kineto_read_document *d) {
     return SC_OK;
 }
 
-static int kineto_read_by_start(const void *a, const void *b) {
-    const struct sc__kineto_kernel *x = a;
-    const struct sc__kineto_kernel *y = b;
-    if (x->start != y->start)
-        return x->start < y->start ? -1 : 1;
-    return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
-}
-
-/* A trace that was joined with itself counts all its time twice. */
-static sc_status check_twice(struct sc_context *ctx, const struct sc__kineto_trace *t) {
-    struct sc__place at = {.file = t->file};
-    for (uint32_t i = 1; i < t->kernel_count; i++) {
-        const struct sc__kineto_kernel *a = &t->kernels[i - 1];
-        const struct sc__kineto_kernel *b = &t->kernels[i];
-        if (b->dur > 0 && a->start == b->start && a->dur == b->dur &&
-            a->stream == b->stream && a->name == b->name &&
-            a->correlation == b->correlation)
-            return sc__fail(ctx,
-                            SC_INPUT,
-                            &at,
-                            "the events of a trace are to be in it once",
-                            "the kernel at %.3f us on stream %u stands twice in the trace: "
-                            "%s",
-                            (double)b->start * 1e-3,
-                            t->streams[b->stream],
-                            t->names.text[b->name]);
-    }
-    return SC_OK;
-}
-
-/* A stream runs one kernel after another, but for the last moments of one that
- * lets the next begin early. */
-static void note_overlaps(struct sc_context *ctx, const struct sc__kineto_trace *t) {
-    int64_t *end = SC__NEW_ARRAY(t->arena, int64_t, t->stream_count);
-    int64_t beside = 0;
-    int64_t busy = 0;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < t->stream_count; i++)
-        end[i] = INT64_MIN;
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
-        const struct sc__kineto_kernel *k = &t->kernels[i];
-        int64_t stop = k->start + k->dur;
-        if (k->start < end[k->stream]) {
-            beside += (stop < end[k->stream] ? stop : end[k->stream]) - k->start;
-            count++;
-        }
-        busy += k->dur;
-        if (stop > end[k->stream])
-            end[k->stream] = stop;
-    }
-    if (beside > busy / 100)
-        sc__note(ctx,
-                 "kineto-overlap",
-                 "%s: %u kernels begin before the one before them on their stream has "
-                 "ended, by %.3f ms in all: kernels of a stream are replayed one after "
-                 "another, and take their time each",
-                 t->file,
-                 count,
-                 (double)beside * 1e-6);
-}
-
-static int by_correlation(const void *a, const void *b) {
-    const struct sc__kineto_launch *x = a;
-    const struct sc__kineto_launch *y = b;
-    if (x->correlation != y->correlation)
-        return x->correlation < y->correlation ? -1 : 1;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static int by_step(const void *a, const void *b) {
-    const struct sc__kineto_step *x = a;
-    const struct sc__kineto_step *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
-
-const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t,
-                                                     uint32_t correlation) {
-    struct sc__kineto_launch key = {.correlation = correlation, .start = INT64_MIN};
-    uint32_t low = 0;
-    uint32_t high = t->launch_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (by_correlation(&t->launches[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < t->launch_count && t->launches[low].correlation == correlation
-               ? &t->launches[low]
-               : NULL;
-}
-
-static int by_range(const void *a, const void *b) {
-    const struct sc__kineto_range *x = a;
-    const struct sc__kineto_range *y = b;
-    return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* From here on a range ends when it and all that began before it have ended. */
-static void sort_optimizers(struct sc__kineto_trace *t) {
-    if (t->optimizer_count)
-        qsort(t->optimizer, t->optimizer_count, sizeof *t->optimizer, by_range);
-    for (uint32_t i = 1; i < t->optimizer_count; i++)
-        if (t->optimizer[i].end < t->optimizer[i - 1].end)
-            t->optimizer[i].end = t->optimizer[i - 1].end;
-}
-
-static bool in_optimizer(const struct sc__kineto_trace *t, int64_t at) {
-    uint32_t low = 0;
-    uint32_t high = t->optimizer_count; /* the first that begins after it */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (t->optimizer[middle].start <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && at < t->optimizer[low - 1].end;
-}
-
-/* Launched inside Optimizer.step: update; by a thread of autograd: backward. */
-static void set_phases(struct sc__kineto_trace *t) {
-    sort_optimizers(t);
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
-        struct sc__kineto_kernel *k = &t->kernels[i];
-        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
-        if (l && sc__map_find(&t->backward, l->thread))
-            k->phase = SC__BACKWARD;
-        if (l && in_optimizer(t, l->start))
-            k->phase = SC__UPDATE;
-    }
-}
-
-static int64_t later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static void set_rising(struct sc__kineto_trace *t) {
-    int64_t end = INT64_MIN;
-    int64_t launch = INT64_MIN;
-    t->ended = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
-    t->launched = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
-        const struct sc__kineto_kernel *k = &t->kernels[i];
-        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
-        t->ended[i] = end = later(end, k->start + k->dur);
-        /* one that was launched before the profile began belongs to no step */
-        int64_t at = l ? l->start : t->launch_count ? INT64_MIN : k->start;
-        t->launched[i] = launch = later(launch, at);
-    }
-}
-
-uint32_t
-sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value) {
-    uint32_t low = 0;
-    uint32_t high = t->kernel_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rising[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 sc_status sc__kineto_read_trace(struct sc_context *ctx,
                                 const char *path,
                                 struct sc__kineto_trace *t) {
     struct kineto_read_document d = {.parser = {.ctx = ctx, .t = t}};
-    memset(t, 0, sizeof *t);
-    t->file = path;
-    t->arena = &ctx->arena;
-    sc__names_init(&t->names, &ctx->arena);
-    sc__map_init(&t->backward, &ctx->arena);
-    sc__map_init(&d.parser.stream_ids, &ctx->arena);
+    sc__kineto_begin_trace(ctx, path, t);
     SC__TRY(sc__input_open(ctx, path, &d.parser.in));
     sc_status status = kineto_read_read_document(&d);
     sc__input_close(&d.parser.in);
@@ -723,15 +538,5 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
             "profile with ProfilerActivity.CUDA",
             "no kernels in this trace: it has %llu events, none of them on a GPU",
             (unsigned long long)t->events);
-    qsort(t->kernels, t->kernel_count, sizeof *t->kernels, kineto_read_by_start);
-    if (t->launch_count)
-        qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);
-    if (t->step_count)
-        qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
-    SC__TRY(check_twice(ctx, t));
-    note_overlaps(ctx, t);
-    set_phases(t);
-    sc__kineto_sort_calls(t);
-    set_rising(t);
-    return SC_OK;
+    return sc__kineto_finish_trace(ctx, t);
 }

@@ -191,7 +191,8 @@ const struct sc__option sc__flow_options[] = {
      "WAY",
      "ecmp",
      "Network",
-     "dmodk, ecmp[:SEED], adaptive or spray: how flows choose among equal paths",
+     "dmodk, ecmp[:SEED], adaptive, spray, or flowlet:GAP (--net packet): how flows choose "
+     "among equal paths",
      0},
     {"send-latency",
      0,

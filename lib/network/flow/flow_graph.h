@@ -14,15 +14,17 @@ enum sc__route_kind {
     SC__ROUTE_DMODK,
     SC__ROUTE_ECMP,
     SC__ROUTE_ADAPTIVE,
-    SC__ROUTE_SPRAY
+    SC__ROUTE_SPRAY,
+    SC__ROUTE_FLOWLET
 };
 
 struct sc__route_policy {
     enum sc__route_kind kind;
     uint64_t seed;
+    int64_t gap; /* ps between packets after which a flowlet begins */
 };
 
-/* "dmodk", "ecmp", "ecmp:SEED", "adaptive", "spray". */
+/* "dmodk", "ecmp", "ecmp:SEED", "adaptive", "spray", "flowlet:GAP". */
 sc_status
 sc__route_parse(struct sc_context *ctx, const char *text, struct sc__route_policy *out);
 

@@ -2,8 +2,10 @@
  *
  *   dmodk      the path is numbered by the destination (its place on its leaf, with rails)
  *   ecmp       by splitmix64(seed ^ (from << 32 | to))
- *   adaptive   the path whose busiest link has the fewest routes so far
+ *   adaptive   the path whose busiest link has the fewest routes so far (packets: at every
+ *              switch the shortest queue)
  *   spray      all paths, an equal part of the flow on each
+ *   flowlet    packets only: another path after a gap
  *
  * A path with a failed link is passed over: the next whole one is taken. */
 #include "network/flow/flow_graph.h"
@@ -11,10 +13,24 @@
 #include <string.h>
 
 #define LONGEST 256
+#define LONGEST_GAP ((int64_t)1000000000000) /* ps */
+
+static sc_status
+parse_gap(struct sc_context *ctx, const char *text, struct sc__str rest, int64_t *gap) {
+    if (sc__parse_time(rest, gap) && *gap > 0 && *gap <= LONGEST_GAP)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    "flowlet:GAP takes a time up to 1 s, for instance flowlet:50us",
+                    "route '%s'",
+                    text);
+}
 
 sc_status
 sc__route_parse(struct sc_context *ctx, const char *text, struct sc__route_policy *out) {
-    static const char *const words[] = {"dmodk", "ecmp", "adaptive", "spray", NULL};
+    static const char *const words[] =
+        {"dmodk", "ecmp", "adaptive", "spray", "flowlet", NULL};
     struct sc__str rest = sc__str(text);
     struct sc__str word = {NULL, 0};
     unsigned kind = 0;
@@ -25,10 +41,12 @@ sc__route_parse(struct sc_context *ctx, const char *text, struct sc__route_polic
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "one of: dmodk, ecmp, ecmp:SEED, adaptive, spray",
+                        "one of: dmodk, ecmp, ecmp:SEED, adaptive, spray, flowlet:GAP",
                         "unknown route '%s'",
                         text);
     *out = (struct sc__route_policy){.kind = (enum sc__route_kind)kind, .seed = 1};
+    if (kind == SC__ROUTE_FLOWLET)
+        return parse_gap(ctx, text, rest, &out->gap);
     if (text[word.n] == ':' && (kind != SC__ROUTE_ECMP || !sc__parse_u64(rest, &out->seed)))
         return sc__fail(ctx,
                         SC_USAGE,
@@ -189,6 +207,12 @@ sc_status sc__graph_route(struct sc_context *ctx,
                           struct sc__share_hop *hops,
                           uint32_t *count) {
     *count = 0;
+    if (p->kind == SC__ROUTE_FLOWLET)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--net packet",
+                        "--route flowlet needs packets");
     if (from >= g->ports || to >= g->ports)
         return sc__fail(ctx,
                         SC_INPUT,

@@ -34,6 +34,9 @@ enum sc__packet_control {
     SC__PACKET_HPCC = 3,
     SC__PACKET_TIMELY = 7,
     SC__PACKET_DCTCP = 8,
+    SC__PACKET_HPCC_PINT = 10,
+    /* ours */
+    SC__PACKET_SWIFT = 11,
     /* ours: Ultra Ethernet by sender, by receiver, by both */
     SC__PACKET_NSCC = 20,
     SC__PACKET_RCCC = 21,
@@ -87,6 +90,20 @@ struct sc__packet_config {
     uint32_t most_additive; /* MI_THRESH */
     uint32_t int_multiple;
     uint32_t fast_react;
+    /* HPCC-PINT: base of the logarithm, share of the ACKs that count */
+    double pint_base;
+    double pint_share;
+    /* Swift; windows in packets */
+    double swift_base_us;
+    double swift_hop_us;
+    double swift_range_us;
+    double swift_range_from; /* at this window all of the range, */
+    double swift_range_to;   /* at this one nothing of it */
+    double swift_increase;
+    double swift_decrease;
+    double swift_most_decrease;
+    double swift_least_window;
+    double swift_most_window;
     /* Ultra Ethernet; sizes in bandwidth-delay products of the longest path */
     uint32_t uet_paths;
     uint32_t uet_load_balancing; /* enum sc__uet_load_balancing */

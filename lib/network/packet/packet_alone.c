@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Phases that are compared, and by which share they may differ for the rest to be
- * taken to be like them. */
+/* Phases that are compared with as many before them, at least, and by which share they may
+ * differ for the rest to be taken to be like them. */
 #define PHASES_COMPARED 4u
 #define LAST_PHASES                                                                        \
     2u /* not compared: nothing follows that they would share links with                   \
@@ -51,20 +51,16 @@ static void go_on(struct sc__arena *arena,
                   const int64_t *delivered,
                   struct alone_result *r) {
     uint32_t last = t->phases - 1 - LAST_PHASES;
+    uint32_t turns = (PHASES_COMPARED + t->period - 1) / t->period;
+    uint32_t compared = turns * t->period;
     int64_t *end = SC__NEW_ARRAY(arena, int64_t, t->phases);
-    double least = INFINITY;
-    double most = 0;
     phase_ends(t, delivered, end);
-    for (uint32_t i = 0; i < PHASES_COMPARED; i++) {
-        double phase = (double)(end[last - i] - end[last - i - 1]);
-        least = fmin(least, phase);
-        most = fmax(most, phase);
-    }
-    double each = (double)(end[last] - end[last - PHASES_COMPARED]) / PHASES_COMPARED;
-    double rest = each * (t->all_phases - t->phases);
-    r->time = end[t->phases - 1] + (int64_t)llround(rest);
-    r->steady = most - least <= PHASE_TOLERANCE * most + 1;
-    r->bound = (most - least) * (t->all_phases - t->phases) / (double)r->time;
+    double after = (double)(end[last] - end[last - compared]);
+    double before = (double)(end[last - compared] - end[last - 2 * compared]);
+    double times = (double)(t->all_phases - t->phases) / compared;
+    r->time = end[t->phases - 1] + (int64_t)llround(after * times);
+    r->steady = fabs(after - before) <= PHASE_TOLERANCE * after + 1;
+    r->bound = fabs(after - before) * times / (double)r->time;
 }
 
 static sc_status simulate_component(struct sc__packet_alone *a,

@@ -44,34 +44,20 @@ hpcc_clip(const struct sc__packet_sim *s, const struct sc__packet_pair *p, doubl
 /* The next packet is timed anew at the new rate. */
 static void
 hpcc_retime(struct sc__packet_sim *s, struct sc__packet_pair *p, uint64_t rate) {
-    struct sc__packet_node *host = p->host;
     p->available +=
         sc__packet_time(p->last_size, rate) - sc__packet_time(p->last_size, p->rate);
-    if (!host->pacing || p->available >= host->pacing->event.time)
-        return;
-    host->pacing->event.cancelled = true;
-    int64_t when = p->available > s->queue.now ? p->available : s->queue.now;
-    host->pacing = sc__packet_timer_set(s, SC__PACKET_PACE, when);
-    host->pacing->host = host;
+    sc__packet_wake_sooner(s, p);
 }
 
 /* A reaction within a round trip is undone by the next one: it begins again
  * from the current rate, which only a full update changes. */
-static void hpcc_update(struct sc__packet_sim *s,
-                        struct sc__packet_pair *p,
-                        const struct sc__packet_frame *ack,
-                        bool full) {
-    int64_t interval;
-    double most = busiest_link(s, p, ack, &interval);
-    double round_trip = (double)s->base_rtt;
+void sc__packet_hpcc_react(struct sc__packet_sim *s,
+                           struct sc__packet_pair *p,
+                           double use,
+                           bool full) {
     uint32_t stage = 0;
     double rate;
-    memcpy(p->records, ack->records, sizeof p->records);
-    if (interval > s->base_rtt)
-        interval = s->base_rtt;
-    p->use =
-        (p->use * (double)(s->base_rtt - interval) + most * (double)interval) / round_trip;
-    double excess = p->use / s->config->target_use;
+    double excess = use / s->config->target_use;
     if (excess >= 1 || p->stage >= s->config->most_additive) {
         rate = floor((double)p->current_rate / excess) + (double)s->config->rate_ai;
     } else {
@@ -89,6 +75,34 @@ static void hpcc_update(struct sc__packet_sim *s,
         p->updated = p->next;
 }
 
+static void hpcc_update(struct sc__packet_sim *s,
+                        struct sc__packet_pair *p,
+                        const struct sc__packet_frame *ack,
+                        bool full) {
+    int64_t interval;
+    double most = busiest_link(s, p, ack, &interval);
+    double round_trip = (double)s->base_rtt;
+    memcpy(p->records, ack->records, sizeof p->records);
+    if (interval > s->base_rtt)
+        interval = s->base_rtt;
+    p->use =
+        (p->use * (double)(s->base_rtt - interval) + most * (double)interval) / round_trip;
+    sc__packet_hpcc_react(s, p, p->use, full);
+}
+
+/* What a switch knows goes along. */
+static void hpcc_leaves_switch(struct sc__packet_sim *s,
+                               struct sc__packet_port *out,
+                               struct sc__packet_frame *f) {
+    if (f->type != SC__PACKET_DATA)
+        return;
+    struct sc__packet_record *r = &f->records[f->hop - 1];
+    uint64_t multiple = s->config->int_multiple;
+    r->time = (uint32_t)s->queue.now & 0xffffffu;
+    r->bytes = (uint32_t)(out->sent_bytes / (128 * multiple)) & 0xfffffu;
+    r->queue = (uint32_t)(out->queued_bytes / (80 * multiple)) & 0x1ffffu;
+}
+
 static void hpcc_acknowledged(struct sc__packet_sim *s,
                               struct sc__packet_pair *p,
                               const struct sc__packet_frame *ack) {
@@ -103,5 +117,8 @@ static void hpcc_acknowledged(struct sc__packet_sim *s,
     hpcc_update(s, p, ack, full);
 }
 
-const struct sc__packet_control_ops sc__packet_hpcc = {
-    .name = "HPCC", .header = 94, .ack_size = 92, .acknowledged = hpcc_acknowledged};
+const struct sc__packet_control_ops sc__packet_hpcc = {.name = "HPCC",
+                                                       .header = 94,
+                                                       .ack_size = 92,
+                                                       .leaves_switch = hpcc_leaves_switch,
+                                                       .acknowledged = hpcc_acknowledged};

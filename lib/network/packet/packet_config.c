@@ -13,6 +13,7 @@ enum packet_key_kind {
     KEY_RATE,
     KEY_RATE_MAP,
     KEY_FIXED, /* has only the value `least` here */
+    KEY_GLOBAL_T,
     KEY_LINK_DOWN,
     KEY_UNUSED /* names of files and what is only recorded */
 };
@@ -25,13 +26,17 @@ enum packet_key_kind {
 #define NEED_ROCE (~NEED_UET)
 #define NEED_CONTROL                                                                       \
     (NEED(SC__PACKET_DCQCN) | NEED(SC__PACKET_HPCC) | NEED(SC__PACKET_TIMELY) |            \
-     NEED(SC__PACKET_DCTCP))
+     NEED(SC__PACKET_DCTCP) | NEED(SC__PACKET_HPCC_PINT))
 #define NEED_RATE_AI                                                                       \
-    (NEED(SC__PACKET_DCQCN) | NEED(SC__PACKET_HPCC) | NEED(SC__PACKET_TIMELY))
+    (NEED(SC__PACKET_DCQCN) | NEED(SC__PACKET_HPCC) | NEED(SC__PACKET_TIMELY) |            \
+     NEED(SC__PACKET_HPCC_PINT))
 #define NEED_RATE_HAI (NEED(SC__PACKET_DCQCN) | NEED(SC__PACKET_TIMELY))
 #define NEED_GAIN (NEED(SC__PACKET_DCQCN) | NEED(SC__PACKET_DCTCP))
 #define NEED_DCQCN NEED(SC__PACKET_DCQCN)
 #define NEED_HPCC NEED(SC__PACKET_HPCC)
+#define NEED_PINT NEED(SC__PACKET_HPCC_PINT)
+#define NEED_SWIFT NEED(SC__PACKET_SWIFT)
+#define NEED_WINDOW (NEED_ROCE & ~NEED_SWIFT)
 
 struct packet_key {
     const char *name;
@@ -50,9 +55,9 @@ static const struct packet_key keys[] = {
     {"PACKET_PAYLOAD_SIZE", KEY_WHOLE, AT(payload), NEED_ALL, 1, 65455},
     /* the simulator counts buffer bytes in 32 bits */
     {"BUFFER_SIZE", KEY_WHOLE, AT(buffer_mib), NEED_ROCE, 1, 4095},
-    {"SIMULATOR_STOP_TIME", KEY_NUMBER, AT(stop_s), NEED_ALL, 1e-9, 1e6},
-    {"HAS_WIN", KEY_WHOLE, AT(has_window), NEED_ROCE, 0, 1},
-    {"VAR_WIN", KEY_WHOLE, AT(variable_window), NEED_ROCE, 0, 1},
+    {"SIMULATOR_STOP_TIME", KEY_NUMBER, AT(stop_s), NEED_ALL, 1e-9, 1e15},
+    {"HAS_WIN", KEY_WHOLE, AT(has_window), NEED_WINDOW, 0, 1},
+    {"VAR_WIN", KEY_WHOLE, AT(variable_window), NEED_WINDOW, 0, 1},
     {"ACK_HIGH_PRIO", KEY_WHOLE, AT(ack_high_priority), NEED_ROCE, 0, 1},
     {"ENABLE_PFC", KEY_WHOLE, AT(enable_pfc), 0, 0, 1},
     {"DEP_ON_RX", KEY_WHOLE, AT(wait_for_arrival), 0, 0, 1},
@@ -70,10 +75,23 @@ static const struct packet_key keys[] = {
     {"RP_TIMER", KEY_NUMBER, AT(rise_interval_us), NEED_DCQCN, 1, 1e9},
     {"FAST_RECOVERY_TIMES", KEY_WHOLE, AT(fast_recovery), NEED_DCQCN, 0, UINT32_MAX},
     {"CLAMP_TARGET_RATE", KEY_WHOLE, AT(clamp_target), 0, 0, 1},
-    {"U_TARGET", KEY_NUMBER, AT(target_use), NEED_HPCC, 0.01, 1},
-    {"MI_THRESH", KEY_WHOLE, AT(most_additive), NEED_HPCC, 0, UINT32_MAX},
+    {"U_TARGET", KEY_NUMBER, AT(target_use), NEED_HPCC | NEED_PINT, 0.01, 1},
+    {"MI_THRESH", KEY_WHOLE, AT(most_additive), NEED_HPCC | NEED_PINT, 0, UINT32_MAX},
     {"INT_MULTI", KEY_WHOLE, AT(int_multiple), NEED_HPCC, 1, 1024},
     {"FAST_REACT", KEY_WHOLE, AT(fast_react), NEED_HPCC, 0, 1},
+    /* what it encodes has 16 bits */
+    {"PINT_LOG_BASE", KEY_NUMBER, AT(pint_base), NEED_PINT, 1.001, 2},
+    {"PINT_PROB", KEY_NUMBER, AT(pint_share), NEED_PINT, 1.0 / 65536, 1},
+    {"SWIFT_BASE_TARGET", KEY_NUMBER, AT(swift_base_us), NEED_SWIFT, 0.001, 1e6},
+    {"SWIFT_HOP_TARGET", KEY_NUMBER, AT(swift_hop_us), NEED_SWIFT, 0, 1e6},
+    {"SWIFT_FS_RANGE", KEY_NUMBER, AT(swift_range_us), NEED_SWIFT, 0, 1e6},
+    {"SWIFT_FS_MIN_CWND", KEY_NUMBER, AT(swift_range_from), NEED_SWIFT, 1e-3, 1e6},
+    {"SWIFT_FS_MAX_CWND", KEY_NUMBER, AT(swift_range_to), NEED_SWIFT, 1e-3, 1e6},
+    {"SWIFT_AI", KEY_NUMBER, AT(swift_increase), NEED_SWIFT, 1e-6, 1e6},
+    {"SWIFT_BETA", KEY_NUMBER, AT(swift_decrease), NEED_SWIFT, 1e-6, 1},
+    {"SWIFT_MAX_MDF", KEY_NUMBER, AT(swift_most_decrease), NEED_SWIFT, 1e-6, 0.999},
+    {"SWIFT_MIN_CWND", KEY_NUMBER, AT(swift_least_window), NEED_SWIFT, 1e-3, 1e6},
+    {"SWIFT_MAX_CWND", KEY_NUMBER, AT(swift_most_window), NEED_SWIFT, 1, 1e6},
     {"UET_PATHS", KEY_WHOLE, AT(uet_paths), NEED_UET, 1, 1024},
     {"UET_LOAD_BALANCING", KEY_WHOLE, AT(uet_load_balancing), NEED_UET, 0, SC__UET_MIXED},
     {"UET_ACK_BYTES", KEY_WHOLE, AT(uet_ack_bytes), NEED_UET, 1, 1e6},
@@ -87,14 +105,12 @@ static const struct packet_key keys[] = {
     {"USE_DYNAMIC_PFC_THRESHOLD", KEY_FIXED, 0, 0, 1, 0},
     {"L2_ACK_INTERVAL", KEY_FIXED, 0, 0, 1, 0},
     {"L2_BACK_TO_ZERO", KEY_FIXED, 0, 0, 0, 0},
-    {"GLOBAL_T", KEY_FIXED, 0, 0, 1, 0},
+    {"GLOBAL_T", KEY_GLOBAL_T, 0, 0, 0, 0},
     {"MULTI_RATE", KEY_FIXED, 0, 0, 0, 0},
     {"SAMPLE_FEEDBACK", KEY_FIXED, 0, 0, 0, 0},
     {"RATE_BOUND", KEY_FIXED, 0, 0, 1, 0},
     {"LINK_DOWN", KEY_LINK_DOWN, 0, 0, 0, 0},
     {"L2_CHUNK_SIZE", KEY_UNUSED, 0, 0, 0, 0},
-    {"PINT_LOG_BASE", KEY_UNUSED, 0, 0, 0, 0},
-    {"PINT_PROB", KEY_UNUSED, 0, 0, 0, 0},
     {"TOPOLOGY_FILE", KEY_UNUSED, 0, 0, 0, 0},
     {"FLOW_FILE", KEY_UNUSED, 0, 0, 0, 0},
     {"TRACE_FILE", KEY_UNUSED, 0, 0, 0, 0},
@@ -107,6 +123,16 @@ static const struct packet_key keys[] = {
     {"QLEN_MON_FILE", KEY_UNUSED, 0, 0, 0, 0},
     {"QLEN_MON_START", KEY_UNUSED, 0, 0, 0, 0},
     {"QLEN_MON_END", KEY_UNUSED, 0, 0, 0, 0},
+    {"TRACE_NODE", KEY_UNUSED, 0, 0, 0, 0},
+    {"SEND_OUTPUT_FILE", KEY_UNUSED, 0, 0, 0, 0},
+    {"BW_MON_FILE", KEY_UNUSED, 0, 0, 0, 0},
+    {"RATE_MON_FILE", KEY_UNUSED, 0, 0, 0, 0},
+    {"CNP_MON_FILE", KEY_UNUSED, 0, 0, 0, 0},
+    {"MON_START", KEY_UNUSED, 0, 0, 0, 0},
+    {"MON_END", KEY_UNUSED, 0, 0, 0, 0},
+    {"QP_MON_INTERVAL", KEY_UNUSED, 0, 0, 0, 0},
+    {"QLEN_MON_INTERVAL", KEY_UNUSED, 0, 0, 0, 0},
+    {"BW_MON_INTERVAL", KEY_UNUSED, 0, 0, 0, 0},
     {"NIC_TOTAL_PAUSE_TIME", KEY_UNUSED, 0, 0, 0, 0}};
 
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
@@ -192,6 +218,22 @@ static sc_status read_fixed(struct packet_config_reader *r, const struct packet_
     return sc__packet_bad(&r->w, hint, "not simulated");
 }
 
+/* Whether all pairs have the longest round trip, or each its own: SimAI.conf says 0, and
+ * the program that reads it takes 1. */
+static sc_status read_global_t(struct packet_config_reader *r) {
+    uint32_t value;
+    SC__TRY(sc__packet_take_u32(&r->w, NULL, "a whole number is expected", &value));
+    if (value > 1)
+        return sc__packet_bad(&r->w, "0 or 1", "a value that makes no sense");
+    if (!value)
+        sc__note(
+            r->w.in.ctx,
+            "global-t",
+            "GLOBAL_T 0 is taken as 1, as SimAI does: all pairs have the window of the "
+            "longest round trip");
+    return SC_OK;
+}
+
 /* LINK_DOWN time a b: 0 0 0 is none. */
 static sc_status read_link_down(struct packet_config_reader *r) {
     while (sc__packet_word(&r->w))
@@ -214,6 +256,8 @@ static sc_status read_value(struct packet_config_reader *r, const struct packet_
         return read_rate_map(r, k);
     case KEY_FIXED:
         return read_fixed(r, k);
+    case KEY_GLOBAL_T:
+        return read_global_t(r);
     case KEY_LINK_DOWN:
         return read_link_down(r);
     case KEY_UNUSED:
@@ -230,6 +274,8 @@ static sc_status check_control(struct packet_config_reader *r) {
     case SC__PACKET_HPCC:
     case SC__PACKET_TIMELY:
     case SC__PACKET_DCTCP:
+    case SC__PACKET_HPCC_PINT:
+    case SC__PACKET_SWIFT:
     case SC__PACKET_NSCC:
     case SC__PACKET_RCCC:
     case SC__PACKET_NSCC_RCCC:
@@ -237,8 +283,8 @@ static sc_status check_control(struct packet_config_reader *r) {
     default:
         return sc__packet_bad(
             &r->w,
-            "0 none, 1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP; Ultra Ethernet: 20 NSCC, "
-            "21 RCCC, 22 both",
+            "0 none, 1 DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP, 10 HPCC-PINT, 11 Swift; Ultra "
+            "Ethernet: 20 NSCC, 21 RCCC, 22 both",
             "this CC_MODE is not simulated");
     }
 }
@@ -262,9 +308,32 @@ static sc_status read_key(struct packet_config_reader *r) {
     return key_unknown(r);
 }
 
+/* What two keys say together. */
+static const char *contradiction(const struct sc__packet_config *c, const char **hint) {
+    bool uet = NEED_UET >> c->control & 1;
+    bool swift = c->control == SC__PACKET_SWIFT;
+    *hint = NULL;
+    if (uet && c->uet_paths & (c->uet_paths - 1)) {
+        *hint = "for instance 128";
+        return "UET_PATHS is a power of two";
+    }
+    if (uet && c->uet_mark_from_bdp > c->uet_mark_all_bdp)
+        return "UET_MARK_FROM is over UET_MARK_ALL";
+    if (c->control == SC__PACKET_HPCC && !c->has_window) {
+        *hint = "HAS_WIN 1";
+        return "HPCC (CC_MODE 3) needs a window";
+    }
+    if (swift && c->swift_range_from >= c->swift_range_to)
+        return "SWIFT_FS_MIN_CWND is not below SWIFT_FS_MAX_CWND";
+    if (swift && c->swift_least_window >= c->swift_most_window)
+        return "SWIFT_MIN_CWND is not below SWIFT_MAX_CWND";
+    return NULL;
+}
+
 static sc_status check_whole(struct packet_config_reader *r, const char *path) {
-    struct sc__packet_config *c = r->config;
+    const struct sc__packet_config *c = r->config;
     struct sc__place place = {.file = path};
+    const char *hint;
     for (size_t i = 0; i < KEY_COUNT; i++)
         if (!r->seen[i] && (keys[i].needed >> c->control & 1))
             return sc__fail(r->w.in.ctx,
@@ -273,26 +342,8 @@ static sc_status check_whole(struct packet_config_reader *r, const char *path) {
                             "docs/model/packet.md says what it means",
                             "%s is missing",
                             keys[i].name);
-    bool uet = NEED_UET >> c->control & 1;
-    if (uet && c->uet_paths & (c->uet_paths - 1))
-        return sc__fail(r->w.in.ctx,
-                        SC_INPUT,
-                        &place,
-                        "for instance 128",
-                        "UET_PATHS is a power of two");
-    if (uet && c->uet_mark_from_bdp > c->uet_mark_all_bdp)
-        return sc__fail(r->w.in.ctx,
-                        SC_INPUT,
-                        &place,
-                        NULL,
-                        "UET_MARK_FROM is over UET_MARK_ALL");
-    if (c->control == SC__PACKET_HPCC && !c->has_window)
-        return sc__fail(r->w.in.ctx,
-                        SC_INPUT,
-                        &place,
-                        "HAS_WIN 1",
-                        "HPCC (CC_MODE 3) needs a window");
-    return SC_OK;
+    const char *wrong = contradiction(c, &hint);
+    return wrong ? sc__fail(r->w.in.ctx, SC_INPUT, &place, hint, "%s", wrong) : SC_OK;
 }
 
 static sc_status read_config_lines(struct packet_config_reader *r) {

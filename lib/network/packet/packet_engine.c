@@ -308,13 +308,14 @@ static sc_status read_settings(struct packet_net *n, const struct sc__settings *
     SC__TRY(sc__steps_parse(settings, &s->steps));
     s->exact = sc__setting_flag(settings, "exact");
     s->config.wait_for_arrival = s->steps.send <= 0;
-    if (s->config.error_rate > 0 && n->route.kind == SC__ROUTE_SPRAY &&
+    if (s->config.error_rate > 0 && sc__packet_many_ways(&n->route) &&
         s->config.control < SC__PACKET_NSCC)
-        return sc__fail(n->ctx,
-                        SC_USAGE,
-                        NULL,
-                        NULL,
-                        "links that lose packets need them in order: not --route spray");
+        return sc__fail(
+            n->ctx,
+            SC_USAGE,
+            NULL,
+            NULL,
+            "links that lose packets need them in order: --route ecmp or dmodk");
     return SC_OK;
 }
 

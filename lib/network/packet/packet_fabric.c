@@ -14,6 +14,9 @@
 #define NETWORK_DELAY ((int64_t)500)
 #define SPRAYED_PATHS 64u
 
+/* A path has the number that is asked for. */
+static const struct sc__route_policy by_number = {.kind = SC__ROUTE_SPRAY};
+
 /* ---- links and devices ---- */
 
 uint64_t sc__packet_link_rate(const struct sc__packet_fabric *f, uint32_t link) {
@@ -108,9 +111,11 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                            uint32_t number,
                            uint32_t *count) {
     struct sc__graph *g = f->graph;
+    const struct sc__route_policy *route =
+        sc__packet_many_ways(f->route) ? &by_number : f->route;
     *count = 0;
     if (from < g->ports && to < g->ports && from != to)
-        sc__graph_path(g, f->route, from, to, plane, number, f->links, count);
+        sc__graph_path(g, route, from, to, plane, number, f->links, count);
     if (*count)
         return SC_OK;
     return sc__fail(f->ctx,
@@ -122,9 +127,14 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                     from);
 }
 
+bool sc__packet_many_ways(const struct sc__route_policy *route) {
+    return route->kind == SC__ROUTE_SPRAY || route->kind == SC__ROUTE_ADAPTIVE ||
+           route->kind == SC__ROUTE_FLOWLET;
+}
+
 uint32_t sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to) {
     uint32_t paths = f->graph->paths(f->graph, from, to);
-    if (f->route->kind != SC__ROUTE_SPRAY)
+    if (!sc__packet_many_ways(f->route))
         return 1;
     return paths < SPRAYED_PATHS ? paths : SPRAYED_PATHS;
 }
@@ -221,6 +231,11 @@ void sc__packet_ports_init(struct sc__packet_fabric *f,
     sc__packet_first_draw(s, f->graph->devices, 0);
     s->window = f->window;
     s->base_rtt = f->base_rtt;
+    s->flowlet_gap = f->route->gap / NS;
+    if (f->route->kind == SC__ROUTE_FLOWLET)
+        s->choice = SC__PACKET_FLOWLETS;
+    if (f->route->kind == SC__ROUTE_ADAPTIVE)
+        s->choice = SC__PACKET_SHORTEST_QUEUE;
     if (!s->transport)
         return;
     s->uet = SC__NEW(s->arena, struct sc__uet);
@@ -430,15 +445,24 @@ static sc_status lay_sprayed(struct sc__packet_ports *p,
     struct sc__packet_fabric *f = p->fabric;
     uint32_t paths = sc__packet_sprayed(f, from, to);
     uint32_t count;
+    if (paths > 1 && f->config->control == SC__PACKET_HPCC)
+        return sc__fail(f->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--cc hpcc-pint, or --route ecmp",
+                        "HPCC compares what the links of one path do: packets of a flow "
+                        "cannot take several");
     struct sc__packet_path *list =
+        SC__NEW_ARRAY(p->sim->arena, struct sc__packet_path, paths);
+    struct sc__packet_path *back =
         SC__NEW_ARRAY(p->sim->arena, struct sc__packet_path, paths);
     for (uint32_t i = 0; i < paths && paths > 1; i++) {
         struct sc__packet_node *same;
-        struct sc__packet_path ack;
         SC__TRY(sc__packet_links(f, from, to, plane, i, &count));
-        SC__TRY(lay_both(p, count, &list[i], &ack, &same));
+        SC__TRY(lay_both(p, count, &list[i], &back[i], &same));
     }
     w->spray = list;
+    w->ack_spray = back;
     w->spray_count = paths;
     return SC_OK;
 }
@@ -462,7 +486,7 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
     *out = w;
     SC__TRY(sc__packet_links(f, from, to, plane, number, &count));
     SC__TRY(lay_both(p, count, &w->data, &w->ack, &w->from));
-    if (f->route->kind == SC__ROUTE_SPRAY)
+    if (sc__packet_many_ways(f->route))
         SC__TRY(lay_sprayed(p, from, to, plane, w));
     return SC_OK;
 }
@@ -474,10 +498,9 @@ static sc_status lay_numbered(struct sc__packet_ports *p,
                               uint32_t number,
                               struct sc__packet_many *m,
                               uint32_t i) {
-    static const struct sc__route_policy spray = {.kind = SC__ROUTE_SPRAY};
     struct sc__packet_fabric *f = p->fabric;
     uint32_t count = 0;
-    sc__graph_path(f->graph, &spray, pair[0], pair[1], plane, number, f->links, &count);
+    sc__graph_path(f->graph, &by_number, pair[0], pair[1], plane, number, f->links, &count);
     if (!count) /* that one is broken: any other */
         SC__TRY(sc__packet_links(f, pair[0], pair[1], plane, number, &count));
     return lay_both(p, count, &m->data[i], &m->ack[i], &m->from);
@@ -493,7 +516,7 @@ sc_status sc__packet_many(struct sc__packet_ports *p,
     uint32_t pair[2] = {from, to};
     uint64_t key[2] = {(uint64_t)from << 32 | to, (uint64_t)plane << 32 | number};
     uint32_t count = f->config->uet_paths;
-    bool several = f->route->kind == SC__ROUTE_ECMP || f->route->kind == SC__ROUTE_SPRAY;
+    bool several = f->route->kind != SC__ROUTE_DMODK;
     bool fresh;
     uint64_t *slot = sc__map_at(&p->many, sc__hash(key, sizeof key, 7), &fresh);
     *out = (const struct sc__packet_many *)(uintptr_t)*slot;

@@ -50,6 +50,7 @@ struct sc__packet_wire {
     struct sc__packet_path data;
     struct sc__packet_path ack;
     const struct sc__packet_path *spray;
+    const struct sc__packet_path *ack_spray;
     uint32_t spray_count;
 };
 
@@ -72,7 +73,9 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                            uint32_t number,
                            uint32_t *count);
 
-/* Ways that packets of a connection take in turn: numbers of sc__packet_links. */
+/* Whether packets of a connection may take several ways. */
+bool sc__packet_many_ways(const struct sc__route_policy *route);
+/* Ways that packets of a connection may take: numbers of sc__packet_links. */
 uint32_t sc__packet_sprayed(const struct sc__packet_fabric *f, uint32_t from, uint32_t to);
 
 void sc__packet_ports_init(struct sc__packet_fabric *f,

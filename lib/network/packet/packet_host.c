@@ -30,6 +30,8 @@ void sc__packet_host_begin(struct sc__packet_sim *s, struct sc__packet_pair *p) 
     p->alpha = 1;
     p->use = 1;
     sc__packet_set_rate(s, p, p->max_rate);
+    if (s->control->begin)
+        s->control->begin(s, p);
     *SC__PUSH(s->arena, host->pairs, host->pair_count, host->pair_capacity) = p;
     if (s->transport)
         s->transport->begin(s, p);
@@ -134,6 +136,16 @@ static void set_pacing(struct sc__packet_sim *s, struct sc__packet_node *host) {
     host->pacing->host = host;
 }
 
+void sc__packet_wake_sooner(struct sc__packet_sim *s, const struct sc__packet_pair *p) {
+    struct sc__packet_node *host = p->host;
+    if (!host->pacing || p->available >= host->pacing->event.time)
+        return;
+    host->pacing->event.cancelled = true;
+    int64_t when = p->available > s->queue.now ? p->available : s->queue.now;
+    host->pacing = sc__packet_timer_set(s, SC__PACKET_PACE, when);
+    host->pacing->host = host;
+}
+
 /* A limiter that falls behind by less than the ns in which time is counted makes up for
  * it: what it lets through is its rate. */
 static void take_from_limiter(struct sc__packet_limiter *l, int64_t now, uint32_t payload) {
@@ -142,10 +154,15 @@ static void take_from_limiter(struct sc__packet_limiter *l, int64_t now, uint32_
     l->free_at += payload * l->ns_per_byte;
 }
 
-static const struct sc__packet_path *next_path(struct sc__packet_pair *p) {
+static const struct sc__packet_path *next_path(struct sc__packet_sim *s,
+                                               struct sc__packet_pair *p) {
     if (p->spray_count < 2)
         return &p->data;
-    p->spray_next = p->spray_next + 1 < p->spray_count ? p->spray_next + 1 : 0;
+    if (s->choice != SC__PACKET_FLOWLETS)
+        p->spray_next = p->spray_next + 1 < p->spray_count ? p->spray_next + 1 : 0;
+    else if (s->queue.now >= p->flowlet_end)
+        p->spray_next = (uint32_t)(sc__packet_side_draw(s) * p->spray_count);
+    p->flowlet_end = s->queue.now + s->flowlet_gap;
     return &p->spray[p->spray_next];
 }
 
@@ -153,9 +170,10 @@ static void fill_packet(struct sc__packet_sim *s,
                         struct sc__packet_pair *p,
                         struct sc__packet_frame *f) {
     uint64_t left = p->bytes - (uint64_t)p->next;
-    f->path = next_path(p);
+    f->path = next_path(s, p);
     f->payload = left < s->config->payload ? (uint32_t)left : s->config->payload;
-    f->size = f->payload + s->control->header;
+    f->size = f->payload + s->header;
+    f->power = 0;
     f->offset = (uint64_t)p->next;
     p->next += f->payload;
     p->last_size = f->size;
@@ -234,6 +252,11 @@ static enum packet_answer take_packet(struct sc__packet_sim *s,
     return ANSWER_ACK;
 }
 
+static const struct sc__packet_path *way_back(const struct sc__packet_pair *p,
+                                              const struct sc__packet_path *taken) {
+    return p->spray_count < 2 ? &p->ack : &p->ack_spray[taken - p->spray];
+}
+
 /* The data packet itself becomes the answer: its stamp, mark and records go back. */
 static void receive_data(struct sc__packet_sim *s,
                          struct sc__packet_node *host,
@@ -247,7 +270,7 @@ static void receive_data(struct sc__packet_sim *s,
     f->nack = answer == ANSWER_NACK;
     f->size = s->control->ack_size;
     f->offset = f->pair->expected;
-    f->path = &f->pair->ack;
+    f->path = way_back(f->pair, f->path);
     f->hop = 0;
     if (f->nack)
         s->counters->nacks++;

@@ -124,7 +124,11 @@ lay_one(struct packet_list *l, struct sc__packet_pair *p, uint32_t plane, uint32
     p->data = w->data;
     p->ack = w->ack;
     p->spray = w->spray;
+    p->ack_spray = w->ack_spray;
     p->spray_count = w->spray_count;
+    if (w->spray_count)
+        p->spray_next =
+            (uint32_t)(sc__splitmix64((uint64_t)(p - l->sim->pairs)) % w->spray_count);
     return SC_OK;
 }
 

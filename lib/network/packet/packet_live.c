@@ -5,6 +5,9 @@
 
 #define PRIORITY 3u /* of all data, as in the reference */
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
+/* Step by step: the way over the bus of a GPU that SimAI has before a send (MemBus.cc of
+ * astra-sim-alibabacloud). */
+#define BUS_DELAY ((int64_t)10)
 
 struct live_pair {
     struct sc__packet_pair pair;
@@ -59,6 +62,7 @@ static sc_status lay_wire(struct sc__packet_live *l,
     p->data = w->data;
     p->ack = w->ack;
     p->spray = w->spray;
+    p->ack_spray = w->ack_spray;
     p->spray_count = w->spray_count;
     if (w->spray_count)
         p->spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
@@ -156,13 +160,13 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->arena = own;
     l->ctx = f->ctx;
     l->fabric = f;
-    l->send = steps->send / 1000;
+    l->send = steps->send > 0 ? steps->send / 1000 + BUS_DELAY : 0;
     l->sim = SC__NEW(&l->arena, struct sc__packet_sim);
     sc__packet_sim_init(l->sim, f->ctx, &l->arena, f->config, random, &l->counters);
     l->sim->delivered = deliver;
     l->sim->forgotten = forget_pair;
     l->sim->owner = l;
-    l->sim->wakes_all = steps->send <= 0;
+    l->sim->wakes_all |= steps->send <= 0;
     l->sim->fine = steps->send <= 0;
     l->sim->queue.now_sequence = UINT64_MAX;
     sc__packet_ports_init(f, l->sim, &l->ports);

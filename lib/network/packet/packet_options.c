@@ -18,8 +18,8 @@ const struct sc__option sc__packet_options[] = {
      "NAME",
      NULL,
      "Packets",
-     "congestion control: none, dcqcn, hpcc, timely, dctcp; nscc, rccc, nscc-rccc of Ultra "
-     "Ethernet (CC_MODE)",
+     "congestion control: none, dcqcn, hpcc, hpcc-pint, timely, dctcp, swift; nscc, rccc, "
+     "nscc-rccc of Ultra Ethernet (CC_MODE)",
      0},
     {"cc-set",
      0,
@@ -55,15 +55,26 @@ const struct sc__option sc__packet_options[] = {
 /* Where a network is usual: that of Ultra Ethernet's controls. */
 #define UET_NETWORK "uet-100g"
 
-static const char *const control_names[] = {
-    "none", "dcqcn", "hpcc", "timely", "dctcp", "nscc", "rccc", "nscc-rccc", NULL};
+static const char *const control_names[] = {"none",
+                                            "dcqcn",
+                                            "hpcc",
+                                            "hpcc-pint",
+                                            "timely",
+                                            "dctcp",
+                                            "swift",
+                                            "nscc",
+                                            "rccc",
+                                            "nscc-rccc",
+                                            NULL};
 static const char control_hint[] =
-    "one of: none, dcqcn, hpcc, timely, dctcp, nscc, rccc, nscc-rccc";
+    "one of: none, dcqcn, hpcc, hpcc-pint, timely, dctcp, swift, nscc, rccc, nscc-rccc";
 static const int control_modes[] = {SC__PACKET_NO_CONTROL,
                                     SC__PACKET_DCQCN,
                                     SC__PACKET_HPCC,
+                                    SC__PACKET_HPCC_PINT,
                                     SC__PACKET_TIMELY,
                                     SC__PACKET_DCTCP,
+                                    SC__PACKET_SWIFT,
                                     SC__PACKET_NSCC,
                                     SC__PACKET_RCCC,
                                     SC__PACKET_NSCC_RCCC};

@@ -41,9 +41,6 @@ static void join_group(struct set_finder *s,
             *owner = group;
         join_sets(s, (uint32_t)*owner, group);
     }
-    /* the way that is least loaded is not known before */
-    if (s->fabric->route->kind == SC__ROUTE_ADAPTIVE)
-        join_sets(s, 0, group);
 }
 
 static void join_groups(struct set_finder *s) {

@@ -10,6 +10,10 @@
 #define STREAMS_PER_LOSSY_LINK 2u
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
 
+double sc__packet_side_draw(struct sc__packet_sim *s) {
+    return sc__random_unit(&s->side_seed);
+}
+
 double sc__packet_draw(struct sc__packet_sim *s) {
     if (!s->reference)
         return sc__random_unit(&s->seed);
@@ -270,6 +274,10 @@ static const struct sc__packet_control_ops *control_of(uint32_t mode) {
         return &sc__packet_dcqcn;
     case SC__PACKET_HPCC:
         return &sc__packet_hpcc;
+    case SC__PACKET_HPCC_PINT:
+        return &sc__packet_hpcc_pint;
+    case SC__PACKET_SWIFT:
+        return &sc__packet_swift;
     case SC__PACKET_TIMELY:
         return &sc__packet_timely;
     case SC__PACKET_DCTCP:
@@ -352,7 +360,7 @@ static void set_losses(struct sc__packet_sim *s, const struct sc__packet_topolog
 
 static void set_times(struct sc__packet_sim *s) {
     const struct sc__packet_config *c = s->config;
-    s->stop = (int64_t)(c->stop_s * 1e9);
+    s->stop = c->stop_s < 9e9 ? (int64_t)(c->stop_s * 1e9) : INT64_MAX;
     s->alpha_interval = (int64_t)c->alpha_interval_us * 1000;
     s->decrease_interval = (int64_t)c->decrease_interval_us * 1000;
     s->rise_interval = (int64_t)c->rise_interval_us * 1000;
@@ -381,7 +389,10 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
     s->seed = random->seed;
     s->control = control_of(config->control);
     s->transport = s->control->transport;
-    s->full_size = config->payload + s->control->header;
+    s->header = s->control->header + sc__packet_pint_bytes(config);
+    s->full_size = config->payload + s->header;
+    s->side_seed = random->reference ? 1 : sc__splitmix64(random->seed);
+    s->wakes_all = config->control == SC__PACKET_SWIFT;
     set_times(s);
 }
 

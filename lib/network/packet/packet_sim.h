@@ -57,6 +57,7 @@ struct sc__packet_frame {
     bool pause; /* PFC: or resume */
     union {
         struct sc__packet_record records[SC__PACKET_HOPS];
+        uint16_t power; /* HPCC-PINT: of the busiest link, as an exponent */
         struct sc__packet_uet_part uet;
     };
 };
@@ -96,6 +97,10 @@ struct sc__packet_port {
     uint32_t shift;
     uint64_t sent_bytes;
     uint64_t queued_bytes;
+    /* HPCC-PINT: how busy it is, and its last frame */
+    double use;
+    int64_t last_time;
+    uint32_t last_size;
     uint32_t serving; /* data bytes that it sends, while it is busy (Ultra Ethernet) */
     uint32_t headroom;
     uint32_t mark_from;
@@ -149,12 +154,13 @@ struct sc__packet_pair {
     struct sc__packet_node *host;
     struct sc__packet_path data;
     struct sc__packet_path ack;
-    /* More than one where packets are sprayed: they take them in turn, and the
-     * receiver takes packets in any order. */
+    /* More than one where packets do not all take the same (enum sc__packet_choice): the
+     * receiver takes them in any order, and ACKs go back the way of their packet. */
     const struct sc__packet_path *spray;
-    const struct sc__packet_path *ack_spray; /* Ultra Ethernet, until its flow is made */
+    const struct sc__packet_path *ack_spray;
     uint32_t spray_count;
     uint32_t spray_next;
+    int64_t flowlet_end;                /* the path may change then */
     struct sc__uet_flow *uet;           /* or NULL */
     struct sc__packet_limiter *limiter; /* or NULL */
     uint64_t *progress;                 /* bytes of its transfer received; or NULL */
@@ -197,9 +203,19 @@ struct sc__packet_pair {
     int64_t batch;
     bool reduced;
     int64_t reduced_until;
+    double swift_window; /* packets */
+    int64_t last_decrease;
+    int64_t counted; /* bytes whose ACKs have raised the window */
 };
 
 struct sc__packet_sim;
+
+/* How packets of a pair with several paths take one. */
+enum sc__packet_choice {
+    SC__PACKET_IN_TURN,
+    SC__PACKET_SHORTEST_QUEUE, /* at every switch */
+    SC__PACKET_FLOWLETS        /* another one, by chance, after a gap */
+};
 
 /* A transport beside RoCE's. */
 struct sc__packet_transport_ops {
@@ -231,7 +247,12 @@ struct sc__packet_control_ops {
     uint32_t header;   /* bytes of a data packet beside its payload */
     uint32_t ack_size; /* bytes */
     const struct sc__packet_transport_ops *transport; /* NULL: RoCE */
-    /* May be NULL. */
+    /* All of these may be NULL. A pair comes to its host. */
+    void (*begin)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    /* A frame of any type leaves the queue of a switch. */
+    void (*leaves_switch)(struct sc__packet_sim *s,
+                          struct sc__packet_port *out,
+                          struct sc__packet_frame *f);
     void (*acknowledged)(struct sc__packet_sim *s,
                          struct sc__packet_pair *p,
                          const struct sc__packet_frame *ack);
@@ -252,7 +273,8 @@ struct sc__packet_sim {
     struct sc__packet_node *nodes;
     struct sc__packet_port *ports;
     struct sc__packet_pair *pairs;
-    uint32_t full_size; /* of a data packet */
+    uint32_t header;    /* of a data packet */
+    uint32_t full_size; /* likewise, with its payload */
     uint32_t left;      /* flows */
     int64_t stop;
     uint64_t window;
@@ -269,6 +291,7 @@ struct sc__packet_sim {
     /* random numbers */
     bool reference;
     uint64_t seed;
+    uint64_t side_seed; /* of what the reference draws from the C library, or not at all */
     struct sc__mrg stream; /* the beginning of the next one */
     struct sc__mrg_jump next_stream;
     struct sc__packet_frame *free_frames;
@@ -279,6 +302,8 @@ struct sc__packet_sim {
     void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void *owner;
+    enum sc__packet_choice choice;
+    int64_t flowlet_gap; /* ns */
     bool fine;           /* transmissions do not lose what is less than a ns */
     bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
     int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
@@ -287,8 +312,10 @@ struct sc__packet_sim {
 extern const struct sc__packet_control_ops sc__packet_no_control;
 extern const struct sc__packet_control_ops sc__packet_dcqcn;
 extern const struct sc__packet_control_ops sc__packet_hpcc;
+extern const struct sc__packet_control_ops sc__packet_hpcc_pint;
 extern const struct sc__packet_control_ops sc__packet_timely;
 extern const struct sc__packet_control_ops sc__packet_dctcp;
+extern const struct sc__packet_control_ops sc__packet_swift;
 extern const struct sc__packet_control_ops sc__packet_nscc;
 extern const struct sc__packet_control_ops sc__packet_rccc;
 extern const struct sc__packet_control_ops sc__packet_nscc_rccc;
@@ -328,6 +355,8 @@ void sc__packet_watch_loss(const struct sc__packet_sim *s,
 void sc__packet_watch_trim(const struct sc__packet_sim *s,
                            const struct sc__packet_port *out);
 double sc__packet_draw(struct sc__packet_sim *s);
+/* Of a generator of ours, whatever --rng is. */
+double sc__packet_side_draw(struct sc__packet_sim *s);
 /* The reference makes a generator for every PFC frame and does not use it. */
 void sc__packet_skip_draw(struct sc__packet_sim *s);
 struct sc__packet_frame *sc__packet_frame_new(struct sc__packet_sim *s);
@@ -351,6 +380,8 @@ void sc__packet_host_receive(struct sc__packet_sim *s,
 /* The sender knows that all is there; the receiver has all. */
 void sc__packet_complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *p);
 void sc__packet_all_received(struct sc__packet_sim *s, struct sc__packet_pair *p);
+/* The pair may send sooner than it might: the host wakes up then. */
+void sc__packet_wake_sooner(struct sc__packet_sim *s, const struct sc__packet_pair *p);
 /* A new rate; with a variable window also a new window. */
 void sc__packet_set_rate(const struct sc__packet_sim *s,
                          struct sc__packet_pair *p,
@@ -370,6 +401,16 @@ void sc__packet_switch_receive(struct sc__packet_sim *s,
 void sc__uet_mark_port(const struct sc__packet_sim *s, struct sc__packet_port *port);
 /* packet_uet_sender.c: when base RTT and window are known. */
 void sc__uet_setup(struct sc__packet_sim *s);
+
+/* packet_cc_hpcc.c: the busiest link of the path is in use so much: a new rate. full: a
+ * round trip is over. */
+void sc__packet_hpcc_react(struct sc__packet_sim *s,
+                           struct sc__packet_pair *p,
+                           double use,
+                           bool full);
+
+/* packet_cc_pint.c: bytes that HPCC-PINT has in a packet; 0 for others. */
+uint32_t sc__packet_pint_bytes(const struct sc__packet_config *c);
 
 /* packet_cc_dcqcn.c: one of its timers. */
 void sc__packet_dcqcn_timer(struct sc__packet_sim *s, struct sc__packet_timer *timer);

@@ -83,6 +83,37 @@ static void admit(struct sc__packet_sim *s,
     }
 }
 
+/* ns until a port has sent what it has. */
+static int64_t port_wait(const struct sc__packet_sim *s,
+                         const struct sc__packet_port *port) {
+    int64_t busy = port->busy_until > s->queue.now ? port->busy_until - s->queue.now : 0;
+    return busy + sc__packet_time(port->queued_bytes, port->rate);
+}
+
+/* Adaptive routing: of the paths of the pair that come by this switch the one whose next
+ * port is free first; among equals the first from that of the packet on. */
+static const struct sc__packet_path *least_wait(const struct sc__packet_sim *s,
+                                                const struct sc__packet_node *here,
+                                                const struct sc__packet_frame *f) {
+    const struct sc__packet_pair *p = f->pair;
+    const struct sc__packet_path *best = f->path;
+    int64_t least = INT64_MAX;
+    if (p->spray_count < 2)
+        return best;
+    uint32_t first = (uint32_t)(f->path - p->spray);
+    for (uint32_t i = 0; i < p->spray_count && least; i++) {
+        const struct sc__packet_path *path = &p->spray[(first + i) % p->spray_count];
+        if (path->count <= f->hop || path->ports[f->hop]->node != here)
+            continue;
+        int64_t wait = port_wait(s, path->ports[f->hop]);
+        if (wait >= least)
+            continue;
+        least = wait;
+        best = path;
+    }
+    return best;
+}
+
 void sc__packet_switch_receive(struct sc__packet_sim *s,
                                struct sc__packet_port *in,
                                struct sc__packet_frame *f) {
@@ -90,6 +121,8 @@ void sc__packet_switch_receive(struct sc__packet_sim *s,
         s->transport->switch_receive(s, in, f);
         return;
     }
+    if (s->choice == SC__PACKET_SHORTEST_QUEUE && f->type == SC__PACKET_DATA)
+        f->path = least_wait(s, in->node, f);
     struct sc__packet_port *out = f->path->ports[f->hop++];
     unsigned priority = f->priority;
     if (f->size + in->in_headroom[priority] > in->headroom &&
@@ -154,16 +187,6 @@ resume_if_low(struct sc__packet_sim *s, struct sc__packet_port *in, unsigned pri
         send_pfc(s, in, priority, false);
 }
 
-static void write_record(const struct sc__packet_sim *s,
-                         const struct sc__packet_port *out,
-                         struct sc__packet_frame *f) {
-    struct sc__packet_record *r = &f->records[f->hop - 1];
-    uint64_t multiple = s->config->int_multiple;
-    r->time = (uint32_t)s->queue.now & 0xffffffu;
-    r->bytes = (uint32_t)(out->sent_bytes / (128 * multiple)) & 0xfffffu;
-    r->queue = (uint32_t)(out->queued_bytes / (80 * multiple)) & 0x1ffffu;
-}
-
 /* The queue to serve: PFC first, the others round robin from the one after the
  * last. False where all are empty or paused. */
 static bool choose_queue(const struct sc__packet_port *port, unsigned *priority) {
@@ -198,9 +221,9 @@ void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *po
         port->egress[priority] -= f->size;
         mark(s, port, f);
         resume_if_low(s, in, priority);
-        if (f->type == SC__PACKET_DATA && s->config->control == SC__PACKET_HPCC)
-            write_record(s, port, f);
     }
+    if (s->control->leaves_switch)
+        s->control->leaves_switch(s, port, f);
     port->serving = priority == PFC_QUEUE ? 0 : f->size;
     port->sent_bytes += f->size;
     sc__packet_transmit(s, port, f, port->waiting != 0);

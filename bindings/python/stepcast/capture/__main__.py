@@ -45,6 +45,9 @@ def main(arguments=None):
         "--warm-up", type=int, default=1, metavar="N", help="optimizer steps before the captured one"
     )
     parser.add_argument(
+        "--every-layer", action="store_true", help="run layers that are equal to others, too"
+    )
+    parser.add_argument(
         "--traceback", action="store_true", help="where in the script an error came from"
     )
     parser.add_argument("-o", "--output", default="capture.json", metavar="FILE")
@@ -57,6 +60,7 @@ def main(arguments=None):
             mesh=options.mesh,
             ranks=options.ranks,
             warm_up=options.warm_up,
+            every_layer=options.every_layer,
         )
     except CaptureError as error:
         if options.traceback:

@@ -38,6 +38,8 @@ class Capture:
         self.classes = []
         self.programs = []
         self.notes = Table()
+        self.compiled = False  # whether the program compiles what it runs
+        self.layers = {}  # what repeats, _layers.py; not written
 
     def tensor(self, dtype, shape, strides, count):
         """count > 1: a list of tensors, `shape` being [elements of all of them]."""
@@ -68,18 +70,45 @@ class Capture:
             self.programs.append(program)
         self.classes.append({"rank": rank, "ranks": 1, "program": self.programs.index(program)})
 
+    def _used(self):
+        """Calls, tensors and modules of the programs, without those of the warm-up; and the
+        programs by their new places."""
+        calls, tensors, modules = Table(), Table(), Table()
+        modules.place("")
+        programs = []
+        for program in self.programs:
+            ops = [
+                [calls.place(op[0]), modules.place(self.modules.items[op[1]]), *op[2:]]
+                for op in program["ops"]
+            ]
+            programs.append({**program, "ops": ops})
+        described = []
+        for place in calls.items:
+            call = dict(self.calls.items[place])
+            for side in ("in", "out"):
+                call[side] = [tensors.place(tensor) for tensor in call[side]]
+            described.append(call)
+        return {
+            "modules": modules.items,
+            "tensors": [self.tensors.items[place] for place in tensors.items],
+            "calls": described,
+            "programs": programs,
+        }
+
     def document(self):
+        used = self._used()
         return {
             "schema": SCHEMA,
             "made_by": self.made_by,
             "world": self.world,
             "mesh": [list(dimension) for dimension in self.mesh],
             "groups": self.groups.items,
-            "modules": self.modules.items,
-            "tensors": self.tensors.items,
-            "calls": self.calls.items,
+            "modules": used["modules"],
+            "tensors": used["tensors"],
+            "calls": used["calls"],
             "classes": self.classes,
-            "programs": self.programs,
+            "programs": used["programs"],
+            "compiled": self.compiled,
             "notes": self.notes.items,
         }
 
@@ -94,9 +123,10 @@ class Capture:
 
     def summary(self):
         operations = sum(len(program["ops"]) for program in self.programs)
+        distinct = {op[0] for program in self.programs for op in program["ops"]}
         lines = [
             f"captured {len(self.classes)} of {self.world} ranks: {len(self.programs)} programs, "
-            f"{operations} operations, {len(self.calls.items)} distinct"
+            f"{operations} operations, {len(distinct)} distinct"
         ]
         lines += [f"note: {note}" for note in self.notes.items]
         return "\n".join(lines)

@@ -14,6 +14,7 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily,
 )
 
+from ._compile import Units
 from ._rms_norm import STANDS_FOR
 
 aten = torch.ops.aten
@@ -172,7 +173,9 @@ class Recorder(TorchDispatchMode):
         self.phase = None  # set while an optimizer steps
         self.stack = []  # names of the modules whose forward runs
         self.names = {}  # id of a module → name
-        self.modules_of = {}  # autograd sequence number → module
+        self.units = Units()  # what would be compiled together
+        self.modules_of = {}  # autograd sequence number → module, unit
+        self.unit_of_backward = 0  # that ran last
         self.waits = {}  # stream → operations its next one waits for
         self.last = {}  # stream → its last operation
         self.collectives = {}  # storage → collective that fills it
@@ -185,6 +188,8 @@ class Recorder(TorchDispatchMode):
         self.storages = []  # [bytes, kind]
         self.alive = {}  # storage key → (place, weak reference)
         self.begin_alive = []
+        self.layers = None  # what repeats, _layers.py; None: every layer runs
+        self.repeating = False  # operations stand for others, which are written down already
 
     # -- what the fake streams ask --------------------------------------------
 
@@ -221,13 +226,20 @@ class Recorder(TorchDispatchMode):
         place = len(self.storages)
         self.storages.append([size, "other"])
         self.new.append(place)
+        if self.layers:
+            self.layers.seen_birth(place, size)
         return place
 
     def _died(self, key, place):
         known = self.alive.get(key)
         if known is not None and known[0] == place:
             del self.alive[key]
-            self.freed.append(place)
+            self.free(place)
+
+    def free(self, place):
+        self.freed.append(place)
+        if self.layers:
+            self.layers.seen_death(place)
 
     def resized(self, storage, size):
         """FSDP gives memory back by making a storage empty, and takes it again."""
@@ -237,7 +249,7 @@ class Recorder(TorchDispatchMode):
             return
         place, reference = known
         kind = self.storages[place][1]
-        self.freed.append(place)
+        self.free(place)
         again = self._born(size)
         self.storages[again][1] = kind
         fresh = weakref.ref(
@@ -285,40 +297,66 @@ class Recorder(TorchDispatchMode):
         for op in self.ops:
             op[6] = [renumber(place) for place in op[6]]
             op[7] = [renumber(place) for place in op[7]]
+            op[9] = [place if place < 0 else renumber(place) for place in op[9]]
         return {"storages": kinds, "alive": alive, "ops": self.ops}
 
     def _place_in_program(self):
-        """(module, phase) of the operation that runs now."""
-        node = torch._C._current_autograd_node()
+        """(module, phase, unit) of the operation that runs now."""
+        place = self.modules.place
         if self.phase is not None:
-            return self.modules.place(""), self.phase
+            return place(""), self.phase, 0
+        node = torch._C._current_autograd_node()
+        if node is None and torch._C._current_graph_task_id() != -1:
+            return place(""), "backward", self.unit_of_backward  # gradients are added up
         if node is None:
-            return self.modules.place(self.stack[-1] if self.stack else ""), "forward"
+            return place(self.stack[-1] if self.stack else ""), "forward", self.units.now
         if self.stack:
-            return self.modules.place(self.stack[-1]), "recompute"
-        return self.modules.place(self.modules_of.get(node._sequence_nr(), "")), "backward"
+            return place(self.stack[-1]), "recompute", self.units.now
+        module, unit = self.modules_of.get(node._sequence_nr(), ("", 0))
+        self.unit_of_backward = unit
+        return place(module), "backward", unit
 
     @property
     def modules(self):
         return self.capture.modules
 
-    def _append(self, operation, inputs, outputs, attributes, stream):
+    def quiet(self):
+        """An operation without a kernel."""
+        self.views += 1
+        if self.layers:
+            self.layers.seen_quiet()
+
+    def enter(self):
+        """The forward of a module begins."""
+        self.entered += 1
+        if self.layers:
+            self.layers.seen_module()
+
+    def _append(self, operation, inputs, outputs, attributes, stream, used=()):
         call = self.capture.call(operation, inputs, outputs, attributes)
-        module, phase = self._place_in_program()
-        after = sorted(self.waits.pop(stream, ()))
+        module, phase, unit = self._place_in_program()
+        return self.append(call, module, phase[0], stream, used, unit)
+
+    def append(self, call, module, phase, stream, used, unit, also_after=()):
+        """One operation: used are the storages of its in- and outputs, -1 for lists."""
+        after = sorted(self.waits.pop(stream, set()).union(also_after))
         self.ops.append(
             [
                 call,
                 module,
-                phase[0],
+                phase,
                 stream,
                 self.views,
                 self.entered,
                 self.new,
                 self.freed,
                 after,
+                list(used),
+                unit,
             ]
         )
+        if self.layers:
+            self.layers.seen_operation(self.ops[-1], len(self.ops) - 1)
         self.views = 0
         self.entered = 0
         self.new = []
@@ -328,11 +366,16 @@ class Recorder(TorchDispatchMode):
 
     def _described(self, value):
         """Tensors of an argument: each its place in the table, lists as one entry."""
+        return [place for place, _ in self._described_with_storages(value)]
+
+    def _described_with_storages(self, value):
+        """[(place in the table, storage)], -1 as the storage of a list."""
         if isinstance(value, torch.Tensor):
             if not on_gpu(value):
                 return []
             strides = None if value.is_contiguous() else value.stride()
-            return [self.capture.tensor(DTYPES.get(value.dtype, "other"), value.shape, strides, 1)]
+            kind = DTYPES.get(value.dtype, "other")
+            return [(self.capture.tensor(kind, value.shape, strides, 1), self.storage(value))]
         if not isinstance(value, (list, tuple)):
             return []
         by_type = {}
@@ -343,12 +386,11 @@ class Recorder(TorchDispatchMode):
         for dtype, tensors in by_type.items():
             if len(tensors) <= MOST_SINGLE:
                 for tensor in tensors:
-                    places += self._described(tensor)
+                    places += self._described_with_storages(tensor)
                 continue
             elements = sum(tensor.numel() for tensor in tensors)
-            places.append(
-                self.capture.tensor(DTYPES.get(dtype, "other"), [elements], None, len(tensors))
-            )
+            kind = DTYPES.get(dtype, "other")
+            places.append((self.capture.tensor(kind, [elements], None, len(tensors)), -1))
         return places
 
     def _attributes(self, name, func, args, kwargs):
@@ -367,10 +409,13 @@ class Recorder(TorchDispatchMode):
             return args[0].device  # autograd asks this more than anything else
         if any(kind not in PLAIN for kind in types):
             return NotImplemented
-        if self.stack and torch._C._current_autograd_node() is None:
+        if self.repeating:
+            return func(*args, **(kwargs or {}))
+        if (self.stack or self.units.now) and torch._C._current_autograd_node() is None:
             # a node of autograd has taken its number already
             number = torch._C._autograd._get_sequence_nr() - 1
-            self.modules_of.setdefault(number, self.stack[-1])
+            module = self.stack[-1] if self.stack else ""
+            self.modules_of.setdefault(number, (module, self.units.now))
         kwargs = place_on_gpu(kwargs or {})
         name = str(func._schema.name).replace("::", ".")
         name = STANDS_FOR.get(name, name)
@@ -391,6 +436,8 @@ class Recorder(TorchDispatchMode):
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
         if self._on_host(args, kwargs, out):
+            if self.layers and torch.Tag.nondeterministic_seeded in func.tags:
+                self.layers.seen_drawing()
             # small values on the host are real: scripts decide by them
             with unset_fake_temporarily():
                 return func(*args, **kwargs)
@@ -466,7 +513,8 @@ class Recorder(TorchDispatchMode):
         outputs = [tensor for tensor in tensors_of(out) if on_gpu(tensor)]
         inputs = [tensor for tensor in tensors_of((args, kwargs)) if on_gpu(tensor)]
         if not outputs and not inputs:
-            self.views += name not in NOT_REAL
+            if name not in NOT_REAL:
+                self.quiet()
             return
         sources = {tensor.untyped_storage()._cdata for tensor in inputs}
         for tensor in inputs:
@@ -475,17 +523,25 @@ class Recorder(TorchDispatchMode):
             self.storage(tensor)
         aliased = outputs and all(t.untyped_storage()._cdata in sources for t in outputs)
         if name in NO_KERNEL or (aliased and not func._schema.is_mutable):
-            self.views += name not in NOT_REAL
+            if name not in NOT_REAL:
+                self.quiet()
             return
         if not self.open:
             return
         self._wait_for_filled(inputs)
         described = []
         for value in (*args, *kwargs.values()):
-            described += self._described(value)
-        results = self._described(list(outputs))
+            described += self._described_with_storages(value)
+        results = self._described_with_storages(list(outputs))
         attributes = self._attributes(name, func, args, kwargs)
-        self._append(name, described, results, attributes, self.current.number)
+        self._append(
+            name,
+            [place for place, _ in described],
+            [place for place, _ in results],
+            attributes,
+            self.current.number,
+            [storage for _, storage in described + results],
+        )
 
     # -- communication --------------------------------------------------------
 
@@ -508,7 +564,8 @@ class Recorder(TorchDispatchMode):
         if kind in ("send", "recv"):
             attributes["peer"] = self.groups.peer(args)
         self.wait(COMMUNICATION, self.position(self.current.number))
-        operation = self._append(f"c10d.{kind}", [], [], attributes, stream=COMMUNICATION)
+        used = [self.storage(tensor) for tensor in tensors_of((args, out)) if on_gpu(tensor)]
+        operation = self._append(f"c10d.{kind}", [], [], attributes, COMMUNICATION, used)
         # communication has a stream of its own: mark it by its group
         self.ops[operation][3] = -1 - attributes["group"]
         self.pending.append(operation)
@@ -551,7 +608,7 @@ class Recorder(TorchDispatchMode):
             self.wait_for(operation)
 
     def _wait_tensor(self, tensor):
-        self.views += 1
+        self.quiet()
         self.wait_for(self.collectives.get(tensor.untyped_storage()._cdata))
 
 

@@ -29,6 +29,7 @@ class _Done(BaseException):
 
 
 OLDEST = (2, 4)
+MOST_RUNS = 4  # in which layers turn out to differ; then all run
 SWAPS_FAKE = (2, 9)  # from here on Module.to() swaps fake parameters by itself
 
 
@@ -138,7 +139,7 @@ class _Groups:
 class _Session:
     """One run of the program as one rank."""
 
-    def __init__(self, document, rank, mesh, warm_up):
+    def __init__(self, document, rank, mesh, warm_up, every_layer, alone):
         self.torch = _torch()
         from ._recorder import Recorder
 
@@ -147,6 +148,10 @@ class _Session:
         self.groups = _Groups(document.world, rank)
         self.groups.mesh = list(mesh or [])
         self.recorder = Recorder(document, self.groups)
+        if not every_layer:
+            from ._layers import Layers
+
+            self.recorder.layers = Layers(self.recorder, document.layers, alone)
         self.warm_up = warm_up
         self.optimizer_steps = 0
         self.program = None
@@ -165,14 +170,18 @@ class _Session:
                 id(below), inner if not root else f"{root}.{inner}" if inner else root
             )
         self._keep.append(module)
+        if self.recorder.layers:
+            self.recorder.layers.wrap(module)
         self.recorder.mark(module.parameters(), "weights")
         return self.recorder.names[id(module)]
 
     def _before_forward(self, module, _):
+        self.recorder.units.begin_module(module, outermost=not self.recorder.stack)
         self.recorder.stack.append(self._module_name(module))
-        self.recorder.entered += 1
+        self.recorder.enter()
 
     def _after_forward(self, module, *_):
+        self.recorder.units.end(module)
         if self.recorder.stack:
             self.recorder.stack.pop()
 
@@ -224,6 +233,8 @@ class _Session:
         finally:
             for handle in handles:
                 handle.remove()
+            if self.recorder.layers:
+                self.recorder.layers.unwrap()
 
     @contextlib.contextmanager
     def _storages(self):
@@ -290,6 +301,35 @@ class _Session:
         finally:
             torch.utils.swap_tensors = before
             future.set_swap_module_params_on_conversion(swaps)
+
+    @contextlib.contextmanager
+    def _deep_copies(self):
+        """A copy of a fake tensor is of the same fake mode; torch would copy the mode too."""
+        from torch._subclasses.fake_tensor import FakeTensor
+
+        torch = self.torch
+        before = FakeTensor.__dict__.get("__deepcopy__")
+
+        def deep_copy(tensor, memo):
+            if id(tensor) in memo:
+                return memo[id(tensor)]
+            with torch.no_grad():
+                copy = tensor.detach().clone()
+            if isinstance(tensor, torch.nn.Parameter):
+                copy = torch.nn.Parameter(copy, tensor.requires_grad)
+            else:
+                copy.requires_grad_(tensor.requires_grad)
+            memo[id(tensor)] = copy
+            return copy
+
+        FakeTensor.__deepcopy__ = deep_copy
+        try:
+            yield
+        finally:
+            if before is None:
+                del FakeTensor.__deepcopy__
+            else:
+                FakeTensor.__deepcopy__ = before
 
     @contextlib.contextmanager
     def _distributed(self):
@@ -448,18 +488,20 @@ class _Session:
         """body(session) under fake tensors; afterwards self.program is there."""
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        from . import _attention, _fake_cuda, _recurrent, _rms_norm
+        from . import _attention, _compile, _fake_cuda, _recurrent, _rms_norm
         from ._recorder import OnGpu
 
         fake = FakeTensorMode(allow_non_fake_inputs=True)
         with contextlib.ExitStack() as stack:
             stack.enter_context(_fake_cuda.Replaced(self.recorder, gpus=8))
+            stack.enter_context(_compile.Replaced(self.recorder.units))
             stack.enter_context(_attention.Replaced())
             stack.enter_context(_recurrent.Replaced())
             stack.enter_context(_rms_norm.Replaced())
             stack.enter_context(self._storages())
             stack.enter_context(self._foreach())
             stack.enter_context(self._modules_on_device())
+            stack.enter_context(self._deep_copies())
             stack.enter_context(self._hooks())
             stack.enter_context(self._distributed())
             stack.enter_context(fake)
@@ -514,7 +556,7 @@ def _ranks_to_capture(wanted, world, mesh):
     return ranks, [world - 1]
 
 
-def _run_ranks(body, world_size, mesh, ranks, warm_up):
+def _run_ranks(body, world_size, mesh, ranks, warm_up, every_layer=False):
     torch = _torch()
     if world_size < 1:
         raise CaptureError(f"world size {world_size}: at least 1")
@@ -527,7 +569,7 @@ def _run_ranks(body, world_size, mesh, ranks, warm_up):
 
     def program_of(rank):
         nonlocal document
-        run = functools.partial(_run_rank, document, rank, warm_up, body)
+        run = functools.partial(_run_rank, document, rank, warm_up, body, every_layer)
         # torch keeps process groups and meshes of a rank for good: each has its own process
         document, program = _in_child(run) if world_size > 1 else run()
         return program
@@ -547,9 +589,19 @@ def _run_ranks(body, world_size, mesh, ranks, warm_up):
     return document
 
 
-def _run_rank(document, rank, warm_up, body):
-    session = _Session(document, rank, document.mesh, warm_up)
-    session.run(body)
+def _run_rank(document, rank, warm_up, body, every_layer):
+    from ._layers import LaterUnlike
+
+    alone = set()
+    while True:
+        session = _Session(document, rank, document.mesh, warm_up, every_layer, alone)
+        try:
+            session.run(body)
+            break
+        except LaterUnlike as unlike:
+            alone.add(unlike.name)
+            every_layer = len(alone) > MOST_RUNS
+    document.compiled = session.recorder.units.asked
     if session.program is None:
         raise CaptureError(
             f"rank {rank}: the program ended before {warm_up + 1} optimizer steps\n"
@@ -617,15 +669,16 @@ def _count_ranks(document):
         entry["ranks"] = share
 
 
-def capture(build, *, world_size=1, mesh=None, ranks="auto", warm_up=1):
+def capture(build, *, world_size=1, mesh=None, ranks="auto", warm_up=1, every_layer=False):
     """Captures build()(): build makes model, optimizer and data under fake tensors
-    and gives the function that runs one step."""
+    and gives the function that runs one step. Layers that repeat run once, unless
+    every_layer is set."""
     mesh = list(mesh.items()) if isinstance(mesh, dict) else mesh
 
     def body(session):
         session.capture_steps(build())
 
-    return _run_ranks(body, world_size, mesh, ranks, warm_up)
+    return _run_ranks(body, world_size, mesh, ranks, warm_up, every_layer)
 
 
 def captured(**options):
@@ -641,7 +694,16 @@ def captured(**options):
     return decorate
 
 
-def script(path, arguments=(), *, world_size=1, mesh=None, ranks="auto", warm_up=1):
+def script(
+    path,
+    arguments=(),
+    *,
+    world_size=1,
+    mesh=None,
+    ranks="auto",
+    warm_up=1,
+    every_layer=False,
+):
     """Captures the step of a training script."""
     if not os.path.isfile(path):
         raise CaptureError(f"{path}: no such script")
@@ -660,4 +722,4 @@ def script(path, arguments=(), *, world_size=1, mesh=None, ranks="auto", warm_up
         finally:
             sys.argv, sys.path = before, path_before
 
-    return _run_ranks(body, world_size, mesh, ranks, warm_up)
+    return _run_ranks(body, world_size, mesh, ranks, warm_up, every_layer)

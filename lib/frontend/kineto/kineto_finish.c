@@ -1,0 +1,214 @@
+/* kineto_finish: what is done with a trace once its events are there, whoever wrote
+ * them: order, phases, and the lists that steps and launches are found by. */
+#include "frontend/kineto/kineto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sc__kineto_begin_trace(struct sc_context *ctx,
+                            const char *file,
+                            struct sc__kineto_trace *t) {
+    memset(t, 0, sizeof *t);
+    t->file = file;
+    t->arena = &ctx->arena;
+    sc__names_init(&t->names, &ctx->arena);
+    sc__map_init(&t->backward, &ctx->arena);
+    sc__map_init(&t->stream_ids, &ctx->arena);
+}
+
+uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t number) {
+    bool fresh;
+    if (t->last_stream < t->stream_count && t->streams[t->last_stream] == number)
+        return t->last_stream;
+    uint64_t *id = sc__map_at(&t->stream_ids, number, &fresh);
+    if (fresh) {
+        *id = t->stream_count;
+        *SC__PUSH(t->arena, t->streams, t->stream_count, t->stream_capacity) = number;
+    }
+    return t->last_stream = (uint32_t)*id;
+}
+
+static int kineto_finish_by_start(const void *a, const void *b) {
+    const struct sc__kineto_kernel *x = a;
+    const struct sc__kineto_kernel *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
+}
+
+/* A trace that was joined with itself counts all its time twice. */
+static sc_status check_twice(struct sc_context *ctx, const struct sc__kineto_trace *t) {
+    struct sc__place at = {.file = t->file};
+    for (uint32_t i = 1; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *a = &t->kernels[i - 1];
+        const struct sc__kineto_kernel *b = &t->kernels[i];
+        if (b->dur > 0 && a->start == b->start && a->dur == b->dur &&
+            a->stream == b->stream && a->name == b->name &&
+            a->correlation == b->correlation)
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            &at,
+                            "the events of a trace are to be in it once",
+                            "the kernel at %.3f us on stream %u stands twice in the trace: "
+                            "%s",
+                            (double)b->start * 1e-3,
+                            t->streams[b->stream],
+                            t->names.text[b->name]);
+    }
+    return SC_OK;
+}
+
+/* A stream runs one kernel after another, but for the last moments of one that
+ * lets the next begin early. */
+static void note_overlaps(struct sc_context *ctx, const struct sc__kineto_trace *t) {
+    int64_t *end = SC__NEW_ARRAY(t->arena, int64_t, t->stream_count);
+    int64_t beside = 0;
+    int64_t busy = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->stream_count; i++)
+        end[i] = INT64_MIN;
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        int64_t stop = k->start + k->dur;
+        if (k->start < end[k->stream]) {
+            beside += (stop < end[k->stream] ? stop : end[k->stream]) - k->start;
+            count++;
+        }
+        busy += k->dur;
+        if (stop > end[k->stream])
+            end[k->stream] = stop;
+    }
+    if (beside > busy / 100)
+        sc__note(ctx,
+                 "kineto-overlap",
+                 "%s: %u kernels begin before the one before them on their stream has "
+                 "ended, by %.3f ms in all: kernels of a stream are replayed one after "
+                 "another, and take their time each",
+                 t->file,
+                 count,
+                 (double)beside * 1e-6);
+}
+
+static int by_correlation(const void *a, const void *b) {
+    const struct sc__kineto_launch *x = a;
+    const struct sc__kineto_launch *y = b;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int by_step(const void *a, const void *b) {
+    const struct sc__kineto_step *x = a;
+    const struct sc__kineto_step *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_trace *t,
+                                                     uint32_t correlation) {
+    struct sc__kineto_launch key = {.correlation = correlation, .start = INT64_MIN};
+    uint32_t low = 0;
+    uint32_t high = t->launch_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (by_correlation(&t->launches[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < t->launch_count && t->launches[low].correlation == correlation
+               ? &t->launches[low]
+               : NULL;
+}
+
+static int by_range(const void *a, const void *b) {
+    const struct sc__kineto_range *x = a;
+    const struct sc__kineto_range *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* From here on a range ends when it and all that began before it have ended. */
+static void sort_ranges(struct sc__kineto_range *ranges, uint32_t count) {
+    if (count)
+        qsort(ranges, count, sizeof *ranges, by_range);
+    for (uint32_t i = 1; i < count; i++)
+        if (ranges[i].end < ranges[i - 1].end)
+            ranges[i].end = ranges[i - 1].end;
+}
+
+static bool in_ranges(const struct sc__kineto_range *ranges, uint32_t count, int64_t at) {
+    uint32_t low = 0;
+    uint32_t high = count; /* the first that begins after it */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ranges[middle].start <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && at < ranges[low - 1].end;
+}
+
+/* Launched inside Optimizer.step: update; by a thread of autograd, or inside a range
+ * called backward: backward. */
+static void set_phases(struct sc__kineto_trace *t) {
+    sort_ranges(t->optimizer, t->optimizer_count);
+    sort_ranges(t->backward_ranges, t->backward_count);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        struct sc__kineto_kernel *k = &t->kernels[i];
+        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+        if (!l)
+            continue;
+        if (sc__map_find(&t->backward, l->thread) ||
+            in_ranges(t->backward_ranges, t->backward_count, l->start))
+            k->phase = SC__BACKWARD;
+        if (in_ranges(t->optimizer, t->optimizer_count, l->start))
+            k->phase = SC__UPDATE;
+    }
+}
+
+static int64_t later(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static void set_rising(struct sc__kineto_trace *t) {
+    int64_t end = INT64_MIN;
+    int64_t launch = INT64_MIN;
+    t->ended = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    t->launched = SC__NEW_ARRAY(t->arena, int64_t, t->kernel_count);
+    for (uint32_t i = 0; i < t->kernel_count; i++) {
+        const struct sc__kineto_kernel *k = &t->kernels[i];
+        const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
+        t->ended[i] = end = later(end, k->start + k->dur);
+        /* one that was launched before the profile began belongs to no step */
+        int64_t at = l ? l->start : t->launch_count ? INT64_MIN : k->start;
+        t->launched[i] = launch = later(launch, at);
+    }
+}
+
+uint32_t
+sc__kineto_first(const struct sc__kineto_trace *t, const int64_t *rising, int64_t value) {
+    uint32_t low = 0;
+    uint32_t high = t->kernel_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rising[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+sc_status sc__kineto_finish_trace(struct sc_context *ctx, struct sc__kineto_trace *t) {
+    qsort(t->kernels, t->kernel_count, sizeof *t->kernels, kineto_finish_by_start);
+    if (t->launch_count)
+        qsort(t->launches, t->launch_count, sizeof *t->launches, by_correlation);
+    if (t->step_count)
+        qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
+    SC__TRY(check_twice(ctx, t));
+    note_overlaps(ctx, t);
+    set_phases(t);
+    sc__kineto_sort_calls(t);
+    set_rising(t);
+    return SC_OK;
+}

@@ -1,0 +1,297 @@
+/* cluster_nvidia_smi: what `nvidia-smi topo -m` says of a node as a cluster of such nodes.
+ *
+ *             GPU0  GPU1  NIC0  CPU Affinity
+ *     GPU0     X    NV18  PIX   0-47
+ *     GPU1    NV18   X    SYS   48-95
+ *     NIC0    PIX   SYS    X
+ *
+ * NV# counts the NVLinks between two GPUs; PIX and PXB lie below one PCI switch, PHB,
+ * NODE and SYS farther apart. Rates and the kind of GPU are not in it. */
+#include "hardware/cluster_fields.h"
+
+#include <string.h>
+
+#define SMI_MOST 128         /* columns */
+#define SMI_MOST_NVLINKS 18u /* that a GPU has (Hopper, Blackwell) */
+
+enum smi_path { SMI_SELF, SMI_PIX, SMI_PXB, SMI_PHB, SMI_NODE, SMI_SYS, SMI_NVLINK };
+
+struct smi_matrix {
+    struct sc_context *ctx;
+    const char *file;
+    struct sc__str rest;
+    struct sc__str line;
+    uint64_t number; /* of the line */
+    struct sc__str names[SMI_MOST];
+    uint32_t count;
+    uint32_t gpus;                    /* the columns before the NICs */
+    uint8_t path[SMI_MOST][SMI_MOST]; /* enum smi_path */
+    uint8_t links[SMI_MOST][SMI_MOST];
+    bool read[SMI_MOST]; /* the row is there */
+};
+
+static sc_status smi_fail(const struct smi_matrix *m, const char *at, const char *what) {
+    struct sc__place place = {.file = m->file,
+                              .line = m->number,
+                              .column = at ? (uint64_t)(at - m->line.p) + 1 : 1};
+    return sc__fail(m->ctx, SC_INPUT, &place, NULL, "%s", what);
+}
+
+/* The header is underlined on terminals: "\033[4mGPU0". */
+static struct sc__str without_escapes(struct sc__str word) {
+    while (word.n > 1 && word.p[0] == '\033') {
+        const char *end = memchr(word.p, 'm', word.n);
+        size_t n = end ? (size_t)(end - word.p) + 1 : word.n;
+        word = (struct sc__str){word.p + n, word.n - n};
+    }
+    const char *escape = word.n ? memchr(word.p, '\033', word.n) : NULL;
+    if (escape)
+        word.n = (size_t)(escape - word.p);
+    return word;
+}
+
+static bool smi_word(struct sc__str *rest, struct sc__str *word) {
+    *word = (struct sc__str){"", 0};
+    while (!word->n) {
+        *rest = sc__trim(*rest);
+        if (!rest->n)
+            return false;
+        size_t n = 0;
+        while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
+            n++;
+        *word = without_escapes((struct sc__str){rest->p, n});
+        *rest = (struct sc__str){rest->p + n, rest->n - n};
+    }
+    return true;
+}
+
+static bool smi_line(struct smi_matrix *m) {
+    bool more = sc__split(&m->rest, '\n', &m->line);
+    m->number += more;
+    return more;
+}
+
+/* The columns up to "CPU Affinity". */
+static sc_status read_smi_header(struct smi_matrix *m) {
+    struct sc__str rest;
+    struct sc__str word;
+    do {
+        if (!smi_line(m))
+            return smi_fail(m, NULL, "there is no line 'GPU0 GPU1 …' in it");
+        rest = m->line;
+    } while (!smi_word(&rest, &word) || !sc__str_is(word, "GPU0"));
+    do {
+        if (sc__str_is(word, "CPU") || sc__str_is(word, "NUMA"))
+            return SC_OK;
+        if (m->count == SMI_MOST)
+            return smi_fail(m, word.p, "more columns than are read");
+        bool gpu = sc__str_starts(word, "GPU");
+        if (gpu && m->gpus < m->count)
+            return smi_fail(m, word.p, "a GPU behind the NICs");
+        m->gpus += gpu;
+        m->names[m->count++] = word;
+    } while (smi_word(&rest, &word));
+    return SC_OK;
+}
+
+static bool
+read_smi_path(struct smi_matrix *m, struct sc__str word, uint32_t a, uint32_t b) {
+    static const char *const paths[] = {"X", "PIX", "PXB", "PHB", "NODE", "SYS"};
+    uint32_t links = 0;
+    for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (sc__str_is(word, paths[i])) {
+            m->path[a][b] = (uint8_t)i;
+            return (i == SMI_SELF) == (a == b);
+        }
+    if (sc__str_is(word, "SOC")) { /* as drivers before 2018 wrote SYS */
+        m->path[a][b] = SMI_SYS;
+        return a != b;
+    }
+    if (a == b || !sc__str_starts(word, "NV") ||
+        !sc__parse_u32((struct sc__str){word.p + 2, word.n - 2}, &links) || !links ||
+        links > SMI_MOST_NVLINKS)
+        return false;
+    m->path[a][b] = SMI_NVLINK;
+    m->links[a][b] = (uint8_t)links;
+    return true;
+}
+
+static sc_status read_smi_row(struct smi_matrix *m, uint32_t row, struct sc__str rest) {
+    struct sc__str word;
+    if (m->read[row])
+        return smi_fail(m, m->line.p, "this row stands there twice");
+    m->read[row] = true;
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (!smi_word(&rest, &word))
+            return smi_fail(m,
+                            m->line.p,
+                            sc__format(&m->ctx->arena,
+                                       "%u of %u columns: is the line cut off?",
+                                       i,
+                                       m->count));
+        if (!read_smi_path(m, word, row, i))
+            return smi_fail(m,
+                            word.p,
+                            sc__format(&m->ctx->arena,
+                                       "'%.*s' is no path between %.*s and %.*s: X, NV1 … "
+                                       "NV18, PIX, PXB, PHB, NODE or SYS",
+                                       SC__SHOW(word),
+                                       SC__SHOW(m->names[row]),
+                                       SC__SHOW(m->names[i])));
+    }
+    return SC_OK;
+}
+
+static sc_status read_smi_rows(struct smi_matrix *m) {
+    struct sc__str word;
+    uint32_t rows = 0;
+    while (rows < m->count && smi_line(m)) {
+        struct sc__str rest = m->line;
+        if (!smi_word(&rest, &word))
+            continue;
+        uint32_t row = 0;
+        while (row < m->count &&
+               (m->names[row].n != word.n || memcmp(m->names[row].p, word.p, word.n)))
+            row++;
+        if (row == m->count)
+            break;
+        SC__TRY(read_smi_row(m, row, rest));
+        rows++;
+    }
+    for (uint32_t row = 0; row < m->count; row++)
+        if (!m->read[row])
+            return smi_fail(m,
+                            NULL,
+                            sc__format(&m->ctx->arena,
+                                       "the row of %.*s is missing: is the table cut off?",
+                                       SC__SHOW(m->names[row])));
+    for (uint32_t a = 0; a < m->count; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (m->path[a][b] != m->path[b][a] || m->links[a][b] != m->links[b][a])
+                return smi_fail(m,
+                                NULL,
+                                sc__format(&m->ctx->arena,
+                                           "%.*s and %.*s are joined in two ways",
+                                           SC__SHOW(m->names[b]),
+                                           SC__SHOW(m->names[a])));
+    return SC_OK;
+}
+
+static uint32_t links_of(const struct smi_matrix *m, uint32_t gpu) {
+    uint32_t links = 0;
+    for (uint32_t i = 0; i < m->gpus; i++)
+        links += m->links[gpu][i];
+    return links;
+}
+
+static bool every_pair_has(const struct smi_matrix *m, uint32_t links) {
+    for (uint32_t a = 0; a < m->gpus; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (m->links[a][b] != links)
+                return false;
+    return true;
+}
+
+/* Every GPU has as many links as the first, and over them reaches all others. */
+static bool is_mesh(const struct smi_matrix *m) {
+    bool reached[SMI_MOST] = {true};
+    bool grows = true;
+    uint32_t links = links_of(m, 0);
+    while (grows) {
+        grows = false;
+        for (uint32_t a = 0; a < m->gpus; a++)
+            for (uint32_t b = 0; b < m->gpus; b++)
+                if (reached[a] && !reached[b] && m->links[a][b])
+                    grows = reached[b] = true;
+    }
+    for (uint32_t a = 0; a < m->gpus; a++)
+        if (!reached[a] || links_of(m, a) != links)
+            return false;
+    return links > 0;
+}
+
+/* *links: NVLinks of a GPU, in all. */
+static enum sc__inside smi_inside(const struct smi_matrix *m, uint32_t *links) {
+    uint32_t pair = m->gpus > 1 ? m->links[0][1] : 0;
+    if (pair && every_pair_has(m, pair)) {
+        bool direct = pair * (m->gpus - 1) <= SMI_MOST_NVLINKS;
+        *links = direct ? pair * (m->gpus - 1) : pair;
+        return direct ? SC__INSIDE_FULL : SC__INSIDE_SWITCH;
+    }
+    *links = is_mesh(m) ? links_of(m, 0) : 0;
+    return *links ? SC__INSIDE_MESH : SC__INSIDE_PCIE;
+}
+
+/* The kind that is sold with so many NVLinks; Blackwell has as many as Hopper, the A800
+ * as many as the H800. */
+static const char *gpu_with_links(uint32_t links) {
+    return links == 18   ? "h100-sxm"
+           : links == 12 ? "a100-80"
+           : links == 8  ? "h800"
+           : links == 6  ? "v100"
+                         : NULL;
+}
+
+/* NICs as near to a GPU as the nearest: those beside the GPUs are for them, the others
+ * for storage. */
+static uint32_t near_nics(const struct smi_matrix *m) {
+    uint32_t count[SMI_NVLINK + 1] = {0};
+    for (uint32_t nic = m->gpus; nic < m->count; nic++) {
+        uint8_t least = SMI_SYS;
+        for (uint32_t gpu = 0; gpu < m->gpus; gpu++)
+            if (m->path[nic][gpu] < least)
+                least = m->path[nic][gpu];
+        count[least]++;
+    }
+    uint32_t below_a_switch = count[SMI_PIX] + count[SMI_PXB];
+    for (unsigned path = SMI_PHB; path <= SMI_SYS && !below_a_switch; path++)
+        below_a_switch = count[path];
+    return below_a_switch;
+}
+
+static bool has_bridges(const struct smi_matrix *m) {
+    for (uint32_t gpu = 0; gpu < m->gpus; gpu++)
+        if (links_of(m, gpu))
+            return true;
+    return false;
+}
+
+sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
+                                 const char *file,
+                                 struct sc__str text,
+                                 struct sc__cluster *out) {
+    struct smi_matrix *m = SC__NEW(&ctx->arena, struct smi_matrix);
+    uint32_t links = 0;
+    m->ctx = ctx;
+    m->file = file;
+    m->rest = text;
+    memset(out, 0, sizeof *out);
+    SC__TRY(read_smi_header(m));
+    SC__TRY(read_smi_rows(m));
+    out->name = file;
+    out->source = "nvidia-smi topo -m";
+    out->node_gpus = m->gpus;
+    out->node_nics = near_nics(m);
+    out->inside = smi_inside(m, &links);
+    out->gpu = gpu_with_links(links);
+    if (out->inside == SC__INSIDE_PCIE)
+        out->nvlink = SC__PCIE_RATE;
+    if (out->inside == SC__INSIDE_PCIE && has_bridges(m))
+        sc__note(ctx,
+                 "nvlink-bridges",
+                 "%s: NVLink joins some GPUs and not others: all are taken to communicate "
+                 "over PCIe",
+                 file);
+    sc__note(ctx,
+             "smi-node",
+             "%s: %u GPUs, %u NVLinks each, %u NICs beside them; the kind of GPU (%s) and "
+             "rates are not in it: --cluster \"%s gpu=NAME nic=400Gbps\"",
+             file,
+             m->gpus,
+             links,
+             out->node_nics,
+             out->gpu ? sc__format(&ctx->arena, "%s by its NVLinks", out->gpu)
+                      : "none taken",
+             file);
+    return SC_OK;
+}

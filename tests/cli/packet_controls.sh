@@ -1,0 +1,113 @@
+#!/bin/sh
+# HPCC-PINT and Swift against a second implementation of their rules, hostile values of their keys, settings files as SimAI
+# ships them, and ways that packets choose: flowlets and the shortest queue.
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+shared=${STEPCAST_SHARED:-../shared}
+
+check() { # name expected-exit command...
+    name=$1 want=$2
+    shift 2
+    timeout 60 "$@" >"$dir/out" 2>"$dir/err"
+    rc=$?
+    if [ $rc = "$want" ]; then echo "ok $name"; else echo "not ok $name: exit $rc, not $want"; cat "$dir/err"; fi
+}
+says() { if grep -q -- "$2" "$dir/err" "$dir/out"; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
+
+if [ -d "$shared/reference" ]; then
+    if python3 -B tests/tools/packet_controls.py "$STEPCAST" "$shared/reference" 16 500 >"$dir/out"; then echo "ok controls-random"; else
+        echo "not ok controls-random"
+        cat "$dir/out"
+    fi
+else echo "skip controls-random [needs shared]"; fi
+
+fixture=tests/data/packet/incast_dcqcn
+value() { # name exit pattern cc key=value...
+    name=$1 want=$2 pattern=$3 cc=$4
+    shift 4
+    sets=
+    for set in "$@"; do sets="$sets --cc-set $set"; done
+    check "$name" "$want" "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc "$cc" $sets
+    says "$name-says" "$pattern"
+}
+value pint 0 '^[0-9]' hpcc-pint
+value swift 0 '^[0-9]' swift
+value pint-base-1 2 'from 1.001 to 2' hpcc-pint PINT_LOG_BASE=1
+value pint-base-nan 2 'error' hpcc-pint PINT_LOG_BASE=nan
+value pint-never 2 'makes no sense' hpcc-pint PINT_PROB=0
+value pint-more-than-always 2 'makes no sense' hpcc-pint PINT_PROB=1.5
+value swift-no-target 2 'makes no sense' swift SWIFT_BASE_TARGET=0
+value swift-negative 2 'error' swift SWIFT_HOP_TARGET=-1
+value swift-no-window 2 'makes no sense' swift SWIFT_MIN_CWND=0
+value swift-windows-crossed 3 'SWIFT_MIN_CWND is not below' swift SWIFT_MIN_CWND=5 SWIFT_MAX_CWND=5
+value swift-range-crossed 3 'SWIFT_FS_MIN_CWND is not below' swift SWIFT_FS_MIN_CWND=100
+value swift-falls-to-nothing 2 'makes no sense' swift SWIFT_MAX_MDF=1
+value swift-unknown-key 2 'did you mean SWIFT_BETA' swift SWIFT_BETTA=1
+check swift-not-of-uet 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf uet-100g --topology $fixture/topology.txt --cc swift
+# a window far below a packet ends all the same
+value swift-smallest 0 '^[0-9]' swift SWIFT_BASE_TARGET=0.001 SWIFT_HOP_TARGET=0 SWIFT_FS_RANGE=0 SWIFT_MAX_CWND=1
+
+# a file as SimAI has it: what it monitors is read, GLOBAL_T 0 is said to be 1 there
+sed 's/^GLOBAL_T.*//; s/^SIMULATOR_STOP_TIME.*//; /^$/d' $fixture/config.txt >"$dir/conf"
+printf 'GLOBAL_T 0\nSIMULATOR_STOP_TIME 40000000000000.00\nPINT_LOG_BASE 1.05\nPINT_PROB 1.0\nTRACE_NODE 0\nBW_MON_FILE bw.txt\nMON_START 0\nMON_END 20000\nQP_MON_INTERVAL 100\nQLEN_MON_INTERVAL 1\nBW_MON_INTERVAL 1\nRATE_MON_FILE r\nCNP_MON_FILE c\n' >>"$dir/conf"
+check simai-conf 0 "$STEPCAST" flows $fixture/flows.txt --net packet --conf "$dir/conf" --topology $fixture/topology.txt --exact
+says simai-conf-says 'GLOBAL_T 0 is taken as 1'
+grep -v '^#' "$dir/out" | grep '^[0-9]' >"$dir/given"
+"$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt --exact 2>/dev/null | grep '^[0-9]' >"$dir/plain"
+if [ -s "$dir/plain" ] && cmp -s "$dir/given" "$dir/plain"; then echo "ok simai-conf-same"; else echo "not ok simai-conf-same"; fi
+sed -i 's/GLOBAL_T 0/GLOBAL_T 7/' "$dir/conf"
+check simai-conf-nonsense 3 "$STEPCAST" flows $fixture/flows.txt --net packet --conf "$dir/conf" --topology $fixture/topology.txt
+
+# ways: every host of leaf 0 to one of leaf 1, eight spines: 8 x 4 MiB that a good choice does not slow down
+python3 -c "
+for i in range(8): print(i, 8 + (i * 3 + 1) % 8, 4194304, 0)" >"$dir/cross"
+for route in ecmp:3 spray adaptive flowlet:1s flowlet:1ns; do
+    check "way-$route" 0 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route $route --cc none --json "$dir/${route%:*}${route#flowlet}.json"
+done
+if python3 - "$dir" <<'PY'
+import json, sys
+load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
+runs = {name: load(name) for name in ("ecmpecmp:3", "sprayspray", "adaptiveadaptive", "flowlet:1s", "flowlet:1ns")}
+def up(run): return {l["name"]: l["bytes"] for l in run["links"] if l["name"].startswith("leaf0-spine")}
+packets = 8 * -(-4194304 // 9000)
+wire = 8 * 4194304 + 52 * packets
+for name, run in runs.items():
+    # each packet crosses to a spine once, whatever the way; ACKs go back by another link
+    assert sum(up(run).values()) == wire, (name, up(run), wire)
+    assert all(f["fct_ns"] for f in run["flows"])
+    # and none is faster than its NIC
+    assert min(f["received_ns"] for f in run["flows"]) > wire / 8 * 8 / 400
+alone = wire / 8 * 8 / 400 + 4 * 500 + 3 * 182
+worst = {name: max(f["received_ns"] for f in run["flows"]) for name, run in runs.items()}
+# the shortest queue: all spines alike, and hardly any waiting
+assert worst["adaptiveadaptive"] < 1.05 * alone, (worst, alone)
+assert max(up(runs["adaptiveadaptive"]).values()) < 1.1 * wire / 8
+# flowlets that never end are flows: a spine carries whole ones; those of a packet each are all over
+assert all(b % (wire / 8) == 0 for b in up(runs["flowlet:1s"]).values()), up(runs["flowlet:1s"])
+assert len(up(runs["flowlet:1ns"])) == 8 and max(up(runs["flowlet:1ns"]).values()) < 1.3 * wire / 8
+assert worst["flowlet:1ns"] < worst["flowlet:1s"] and worst["adaptiveadaptive"] < worst["ecmpecmp:3"]
+PY
+then echo "ok ways"; else echo "not ok ways"; fi
+# a slow spine has less of the packets in proportion, and all that is left of the network is used
+check way-degraded 0 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route adaptive --cc none --degrade leaf0-spine2=0.25 --json "$dir/j"
+if python3 - "$dir/j" <<'PY'
+import json, sys
+run = json.load(open(sys.argv[1]))
+up = {l["name"]: l["bytes"] for l in run["links"] if l["name"].startswith("leaf0-spine")}
+slow = up.pop("leaf0-spine2")
+assert 0.2 < slow / (sum(up.values()) / 7) < 0.35, (slow, up)
+PY
+then echo "ok way-degraded-share"; else echo "not ok way-degraded-share"; fi
+for cc in dcqcn hpcc-pint swift timely dctcp; do
+    for route in adaptive flowlet:5us; do
+        check "way-$route-$cc" 0 "$STEPCAST" coll alltoall --gpus 32 --cluster "gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=8 class=ib" --net packet --cc $cc --route $route -b 4M -e 4M
+    done
+done
+check way-hpcc 2 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route adaptive --cc hpcc
+says way-hpcc-says 'hpcc-pint'
+check way-lossy 2 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route flowlet:1us --cc-set ERROR_RATE_PER_LINK=0.1
+check way-flow-engine 2 "$STEPCAST" flows "$dir/cross" --fabric ls:8:8 --route flowlet:1us
+says way-flow-engine-says 'needs packets'
+for bad in flowlet flowlet: flowlet:0 flowlet:-1us flowlet:2s flowlet:soon adaptive:3; do
+    check "way-bad-$(echo $bad | tr -d :)" 2 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route "$bad"
+done

@@ -1,0 +1,9 @@
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char *const options[] = {"cluster", "dgx-h100", NULL};
+    fuzz_run(data, size, "nsys", options);
+    return 0;
+}
