@@ -71,6 +71,10 @@ of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/u
 # a fabric that does not block: the engines agree where flows find free paths; a hash of them meets itself
 ways="--model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --global-batch 96 --seq 2048 --cluster dgx-b200:384"
 of without_links 'r["step_time_us"] > 0' True $ways --net analytic
+# two GPUs of a node have no links to share but their own
+pair="--model deepseek-moe-16b --dp 2 --zero 3 --global-batch 16 --seq 2048 --ignore-memory --cluster dgx-h100:2"
+of pair_alone 'r["step_time_us"] > 0' True $pair
+of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.json"))["step_time_us"] - 1) < 0.1' True $pair --net flow
 of free_paths 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/without_links.json"))["step_time_us"] - 1) < 0.1' True $ways --net flow --route adaptive
 of hashed_paths 'r["step_time_us"] > 1.1 * json.load(open("'"$tmp"'/free_paths.json"))["step_time_us"] and any("waited for links" in n["text"] for n in r["input"]["notes"])' True $ways --net flow --route ecmp
 # adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
