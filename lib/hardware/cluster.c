@@ -238,6 +238,8 @@ static sc_status set_word(struct sc_context *ctx,
         return unknown_word(ctx, text, key);
     else
         expected = sc__field_set(ctx, out, f, value);
+    out->step_said |= sc__str_is(key, "step");
+    out->ports_said |= sc__str_is(key, "ports");
     if (!expected)
         return SC_OK;
     return sc__fail(ctx,
@@ -623,13 +625,13 @@ enum { LARGEST_NODE = 576 };
 static void note_idle_words(struct sc_context *ctx, const struct sc__cluster *c) {
     enum sc__fabric_kind kind = c->fabric.kind;
     bool plain = !c->fabric.class || !strcmp(c->fabric.class, "plain");
-    if (c->nvlink_latency > 0 && !plain && kind != SC__FABRIC_LINKS)
+    if (c->step_said && !plain)
         sc__note(ctx,
                  "step-unused",
                  "step has no effect: what a step inside a node takes is measured for "
                  "class '%s'; class=plain takes it from the cluster",
                  c->fabric.class);
-    if (c->fabric.switch_ports && (kind == SC__FABRIC_NONE || c->gpus <= c->node_gpus))
+    if (c->ports_said && (kind == SC__FABRIC_NONE || c->gpus <= c->node_gpus))
         sc__note(ctx,
                  "ports-unused",
                  "ports has no effect: '%s' has no leaf switches whose ports could be "

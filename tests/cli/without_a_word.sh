@@ -92,7 +92,8 @@ expect far_host 3 "flows.txt:1:3: error: a host is a number below 1048576" "$STE
 some="gpu=h100 gpus=64 nvlink=450GB/s nics=8 nic=400Gbps"
 expect step_unused 0 "step has no effect" "$STEPCAST" coll all_reduce -c "$some node=8 class=ib step=100us" -b 64M -e 64M
 "$STEPCAST" coll all_reduce -c "$some node=8 class=plain step=100us" -b 64M -e 64M >"$tmp/out" 2>&1
-check step_is_used "$(grep -c 67108864 "$tmp/out") $(grep -c "step has no effect" "$tmp/out")" "1 0"
+"$STEPCAST" coll all_reduce -c dgx-h100:64 -b 64M -e 64M >>"$tmp/out" 2>&1 # has both
+check step_is_used "$(grep -c 67108864 "$tmp/out") $(grep -c "has no effect" "$tmp/out")" "2 0"
 expect ports_unused 0 "ports has no effect" "$STEPCAST" coll all_reduce -c "$some node=8 class=ib ports=3" -b 64M -e 64M
 expect ports_are_counted 3 "a switch of cluster" "$STEPCAST" coll all_reduce -c "$some node=8 class=ib leaf=2 ports=3" -b 64M -e 64M
 expect node_of_all 0 "a node of 100000 GPUs is larger than any NVLink domain" "$STEPCAST" coll all_reduce -c "$some node=100000 class=ib" -b 64M -e 64M
