@@ -258,6 +258,9 @@ struct sc__shape {
 struct sc__shape
 sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n);
 
+/* Clusters of one key give the same shapes. */
+uint64_t sc__cluster_shape_key(const struct sc__cluster *c);
+
 /* Distinct NICs of the first ranks GPUs of a node. */
 uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks);
 /* Nodes below a leaf (a segment, a dragonfly group), and its bandwidth down / up. */

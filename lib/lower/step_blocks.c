@@ -714,12 +714,13 @@ void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index
 void sc__step_make_unit(struct sc__lowering *l,
                         int kind,
                         uint32_t layer,
+                        bool again,
                         uint32_t *forward_of_it,
                         uint32_t *backward_of_it) {
     struct chunk c = {.first = true, .last = true};
     struct sc__step_unit u = {.kind = (uint8_t)kind, .layer = SC__NONE};
     if (kind == SC__UNIT_LAYER)
-        u = layer_unit(l, layer, 0);
+        u = layer_unit(l, layer, again ? 0 : SC__NONE);
     push_unit(l, &c, u);
     *forward_of_it = step_blocks_forward_block(l, &c, false);
     *backward_of_it = step_blocks_backward_block(l, &c, false);

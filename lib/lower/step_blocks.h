@@ -47,10 +47,11 @@ void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t chunk
 uint32_t
 sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind);
 /* Forward and backward of one unit alone, of a micro-batch in the middle. layer: of a
- * layer. */
+ * layer. again: among the first of its stage, which may be computed again alone. */
 void sc__step_make_unit(struct sc__lowering *l,
                         int kind,
                         uint32_t layer,
+                        bool again,
                         uint32_t *forward,
                         uint32_t *backward);
 /* What a stage does at the end of the step. */
