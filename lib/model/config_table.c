@@ -17,7 +17,13 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(NEOX),
      "norm",
      "normalization",
-     "layernorm=LayerNorm rmsnorm=RMSNorm te_rmsnorm=RMSNorm te_layernorm=LayerNorm"},
+     "layernorm=LayerNorm rmsnorm=RMSNorm te_rmsnorm=RMSNorm te_layernorm=LayerNorm "
+     "non_parametric_layernorm=LayerNorm"},
+    {OF(NEOX), "use_bias_in_attn_linear", "disable-bias-linear", "false= true=-"},
+    {OF(NEOX), "moe_num_experts", "num-experts", "1=- *"},
+    {OF(NEOX), "moe_top_k", "moe-router-topk", NULL},
+    {OF(NEOX), "moe_expert_interval", "moe-layer-freq", "1=- *"},
+    {OF(NEOX), "expert_interval", "moe-layer-freq", "1=- *"},
     {OF(NEOX),
      "pos_emb",
      "position-embedding-type",
@@ -140,6 +146,10 @@ const struct sc__config_key sc__config_keys[] = {
      "recompute",
      "whole_layer=full one_in_two=selective fine_grained=selective"},
 
+    {OF(NESTED),
+     "multi_latent_attention",
+     "multi-latent-attention",
+     "true= false=-"}, /* take_primus */
     {OF(NESTED), "activation", "swiglu", "swiglu= fast-swiglu= *=-"},
     {OF(NESTED), "bias", "disable-bias-linear", "false= true=-"},
     {OF(NESTED),
