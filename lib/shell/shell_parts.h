@@ -170,6 +170,7 @@ struct shell_expansion {
     struct sc__buffer current;
     bool open;       /* `current` is a field, be it empty */
     bool empty_list; /* "$@" without arguments stands in the quotes at hand */
+    bool in_default; /* ${X:-w}: text of w that is not quoted is split as a value is */
     uint32_t line;
 };
 

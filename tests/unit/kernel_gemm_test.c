@@ -37,10 +37,20 @@ static double one_way(const struct sc__gpu *g,
     double found = 2 * m * k / (1 + pow(all / c->cache, 3)) +
                    2 * n * k / (1 + pow(all / c->cache_b, 3));
     double saved = found * (1 / c->bw - 1 / c->cache_bw);
-    double memory = 2 * (m * k + n * k + c->w * m * n) / c->bw - saved;
+    double out = 2 * m * n;
+    double taken = c->cache_out > 0 ? 1 / (1 + pow(out / c->cache_out, 3)) : 1;
+    double beyond = (1 - taken) * c->write_long * out / c->bw;
+    double ramp = c->ramp > 0 ? 1 + c->ramp / (c->ramp + all) : 1;
+    double read = 2 * (m * k + n * k) / c->bw - saved;
+    double memory = ramp * (read + taken * c->w * out / c->bw + beyond);
     double chip = 2 * m * n * k / c->rp;
+    if (c->hot_us > 0) {
+        double clock = 1 + c->hot * chip / (chip + c->hot_us);
+        chip *= clock;
+        tiles *= clock;
+    }
     double us = pow(pow(tiles, c->q) + pow(memory, c->q) + pow(chip, c->q), 1 / c->q);
-    us = fmax(us, 2 * (m * k + n * k) / c->bw + 2 * m * n / c->write - saved) + c->t0;
+    us = fmax(us, ramp * (read + taken * out / c->write + beyond)) + c->t0;
     if (s > 1)
         us += c->ts + c->split * (4 * s + 2) * m * n / c->bw + (odd ? c->split_odd : 0);
     return us;
@@ -78,6 +88,7 @@ static void gemms_by_brute_force(void **state) {
     gemms_of(gpu("h200"));
     gemms_of(gpu("a100-80"));
     gemms_of(gpu("b200"));
+    gemms_of(gpu("l40s"));
 }
 
 /* One kernel for a GEMM whose leading dimensions are no multiples of 8. */
