@@ -90,6 +90,7 @@ static void carry_gemm(struct sc__gpu *g,
     if (base->l2 > 0 && g->l2 > 0) {
         g->gemm.cache *= g->l2 / base->l2;
         g->gemm.cache_b *= g->l2 / base->l2;
+        g->gemm.cache_out *= g->l2 / base->l2;
     }
     /* an SM's share of the DRAM bandwidth is what its epilogue has */
     g->gemm.te *= g->sms / base->sms / dram;

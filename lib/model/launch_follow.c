@@ -167,10 +167,23 @@ static void take_deepspeed_experts(struct sc__launch *l) {
         sc__launch_nth(l, "moe-router-topk", 0));
 }
 
+static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
+    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
+    uint32_t n = 1;
+    const char *text = sc__setting(&s, own);
+    if (!text)
+        text = sc__setting(&s, name);
+    if (text)
+        sc__parse_u32(sc__str(text), &n);
+    return n ? n : 1;
+}
+
 /* MindSpeed's and FlagScale's name of a schedule that we have. */
 void sc__launch_schedule(struct sc__launch *l) {
     const char *method = word_behind(l, "schedules-method");
-    if (!method || sc__launch_overridden(l, "schedule") || sc__launch_nth(l, "schedule", 0))
+    bool stages = flag_number(l, "pipeline-model-parallel-size", "pp") > 1;
+    if (!method || !stages || sc__launch_overridden(l, "schedule") ||
+        sc__launch_nth(l, "schedule", 0))
         return;
     if (!strcmp(method, "dualpipev"))
         sc__launch_add(l, "schedule", method);
@@ -333,7 +346,8 @@ static sc_status take_spec(struct sc__launch *l, const char *module, bool *known
                                "--spec %.80s: layers with head sizes of their own, and a "
                                "feed-forward beside the experts, are not modelled",
                                module);
-    if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0))
+    if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0) &&
+        !sc__launch_nth(l, "hybrid-attention-ratio", 0))
         return sc__launch_fail(l,
                                0,
                                "give the letters of the layers with "
@@ -384,17 +398,6 @@ sc_status sc__launch_spec(struct sc__launch *l) {
 }
 
 /* ---- the world ---- */
-
-static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
-    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
-    uint32_t n = 1;
-    const char *text = sc__setting(&s, own);
-    if (!text)
-        text = sc__setting(&s, name);
-    if (text)
-        sc__parse_u32(sc__str(text), &n);
-    return n ? n : 1;
-}
 
 /* Scripts of several nodes are published with one node in them. */
 static uint32_t least_world(const struct sc__launch *l) {

@@ -43,10 +43,10 @@ static const struct publisher publishers[] = {{"meta-llama", "llama2"},
 
 /* Training or storage, not shape. */
 static const char *const endings[] = {
-    "-hf",   "-instruct", "-base",    "-chat",    "-it",    "-pt",  "-thinking", "-v0.1",
-    "-v0.2", "-v0.3",     "-2507",    "-0324",    "-0528",  "-bnb", "-nf4",      "-bf16",
-    "-fp16", "-fp8",      "-dynamic", "-nvfp4",   "-mxfp4", "-awq", "-gptq",     "-int4",
-    "-int8", "-4bit",     "-8bit",    "-unsloth", NULL};
+    "-hf",   "-instruct", "-base", "-chat",    "-it",    "-pt",      "-thinking",
+    "-v0.1", "-v0.2",     "-2507", "-0324",    "-0528",  "-bnb",     "-nf4",
+    "-bf16", "-fp16",     "-fp8",  "-dynamic", "-nvfp4", "-mxfp4",   "-awq",
+    "-gptq", "-int4",     "-int8", "-4bit",    "-8bit",  "-unsloth", NULL};
 
 static bool publishes(struct sc__str publisher, const char *preset) {
     for (const struct publisher *p = publishers; p->name; p++)
