@@ -12,6 +12,8 @@
 #include "base/parallel.h"
 #include "base/platform.h"
 #include "model/read.h"
+#include "network/flow/flow_cluster.h"
+#include "network/packet/packet.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +93,12 @@ static const char *find_dots(struct sc__str text) {
     return NULL;
 }
 
+/* What the engines of --net take: --cc, --route … */
+static bool is_of_engine(const char *name) {
+    return sc__option_find(sc__flow_options, name) ||
+           sc__option_find(sc__packet_options, name);
+}
+
 static sc_status read_axis(struct sweep *s, const char *text) {
     struct sweep_axis *a = &s->axes[s->axis_count];
     const char *equals = strchr(text, '=');
@@ -105,7 +113,8 @@ static sc_status read_axis(struct sweep *s, const char *text) {
     const char *name = sc__strndup(&s->req->ctx->arena, text, (size_t)(equals - text));
     a->option = sc__command_option(s->req->command, name);
     if (!a->option || a->option->in == SC__IN_NOTHING) {
-        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster"));
+        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster") ||
+                                   is_of_engine(name));
         if (!known)
             return sc__usage(s->req,
                              "an option of run --model, such as tp or cluster",
@@ -556,6 +565,8 @@ static const struct sc__option *const tables[] = {sc__job_options,
                                                   sc__memory_options,
                                                   sc__cluster_options,
                                                   sc__model_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
                                                   options,
                                                   NULL};
 
