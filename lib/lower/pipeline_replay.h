@@ -30,10 +30,13 @@ struct sc__pipeline_costs {
     const struct sc__chunk_costs *chunks; /* by stage · vpp + chunk */
     const int64_t *message; /* by stage: to the next; of the last: to the first */
     const int64_t *after;   /* by stage: what its step ends with */
+    /* by stage: the order, where it depends on times (sc__pipeline_order); else NULL */
+    struct sc__slot **slots;
 };
 
-/* ps. 0 where nothing is known: one stage, orders that depend on times or go down and up
- * again, very many micro-batches. */
+/* It is worth it: several stages, not very many passes. */
+bool sc__pipeline_replays(uint32_t pp, uint32_t vpp, uint32_t micro_batches);
+/* ps. 0 where nothing is known: one stage, very many micro-batches. */
 int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p);
 
 #endif

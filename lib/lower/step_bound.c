@@ -39,7 +39,7 @@ struct chunk_bound {
     int64_t time[BOUND_KINDS];
     int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
     int64_t alone[BOUND_KINDS]; /* no collective runs before this */
-    uint32_t blocks[BOUND_KINDS];
+    uint32_t blocks[SC__BLOCK_KINDS];
 };
 
 struct price {
@@ -202,18 +202,21 @@ bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
     uint64_t key = sc__step_chunk_key(b->l, stage, chunk);
     uint32_t place = place_of(b, stage);
     for (uint32_t i = 0; i < b->chunk_count; i++)
-        if (b->chunks[i].key == key && b->chunks[i].place == place)
+        if (b->chunks[i].key == key && b->chunks[i].place == place) {
+            sc__step_share_blocks(b->l, stage, chunk, b->chunks[i].blocks);
             return &b->chunks[i];
+        }
     struct chunk_bound *c =
         SC__PUSH(b->l->arena, b->chunks, b->chunk_count, b->chunk_capacity);
     c->key = key;
     c->place = place;
     sc__step_make_blocks(b->l, stage, chunk);
+    for (int k = 0; k < SC__BLOCK_KINDS; k++)
+        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
     for (int k = 0; k < BOUND_KINDS; k++) {
         int64_t clock[SC__MAX_STREAMS] = {0};
         if (!block_kind_used(&b->l->plan, k))
             continue;
-        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
         c->alone[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
         c->time[k] = clock[SC__STREAM_COMPUTE];
     }
@@ -297,6 +300,13 @@ static void take_larger(int64_t *most, int64_t x) {
 
 static int64_t replay_schedule(const struct bounding *b) {
     const struct sc__plan *p = &b->l->plan;
+    struct sc__slot **slots = NULL;
+    if (!sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
+        return 0;
+    if (sc__schedule_overlaps_steps(p->schedule)) {
+        struct sc__pipeline pipeline = sc__step_pipeline(b->l);
+        slots = sc__pipeline_order(b->l->workload, &pipeline);
+    }
     const struct sc__pipeline_costs costs = {.schedule = p->schedule,
                                              .pp = p->mesh.pp,
                                              .vpp = p->vpp,
@@ -305,7 +315,8 @@ static int64_t replay_schedule(const struct bounding *b) {
                                              .tax = b->l->workload->comm_tax,
                                              .chunks = b->costs,
                                              .message = b->message,
-                                             .after = b->after};
+                                             .after = b->after,
+                                             .slots = slots};
     return sc__pipeline_replay(b->l->arena, &costs);
 }
 
