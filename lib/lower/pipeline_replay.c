@@ -91,37 +91,54 @@ static bool find_input(const struct pipeline_replay *r,
     return *sent != NOT_YET;
 }
 
-static struct sc__block_cost
+static const struct sc__block_cost *
 slot_cost(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__slot *x) {
     const struct sc__chunk_costs *c = &p->chunks[stage * p->vpp + x->chunk];
     bool first = x->micro_batch == 0;
     bool last = x->micro_batch + 1 == p->micro_batches;
     if (x->kind == 'F')
-        return first ? c->forward_first : c->forward;
+        return first ? &c->forward_first : &c->forward;
     if (x->kind == 'B')
-        return last ? c->backward_last : c->backward;
-    return last ? c->wgrad_last : c->wgrad;
+        return last ? &c->backward_last : &c->backward;
+    return last ? &c->wgrad_last : &c->wgrad;
+}
+
+/* What compute loses beside a message of the given length that begins with its block:
+ * x for each ps of compute, until the message, or what is known of the block, is over. */
+static double lost_beside(const struct sc__block_cost *c, double message, double x) {
+    double lost = 0;
+    int64_t at = 0;
+    for (uint32_t i = 0; i <= c->pauses && message > 0; i++) {
+        int64_t until = c->alone < c->least ? c->alone : c->least;
+        if (i < c->pauses)
+            until = c->pause[i].at;
+        double compute = (double)(until - at);
+        double most = message / (1 + x);
+        lost += x * (compute < most ? compute : most);
+        message -= compute * (1 + x);
+        if (i == c->pauses)
+            break;
+        message -= (double)c->pause[i].length;
+        at = until + c->pause[i].length;
+    }
+    return lost;
 }
 
 /* Where receives are posted ahead a message leaves when its slot ends, so the next slot
- * runs beside it: what begins at b and takes c ends at b + c + x/(1 + x)·o, with o as
- * long as both run, and no transfer of its own, whose tax is in c. That end grows with b
- * and with the time of the slot before, so a replay from times that are too early is not
- * too late. */
+ * runs beside it. Its end grows with its begin, since it loses less than a ps for a ps that
+ * it begins later, and with the time of the slot before: so a replay from times that are
+ * too early is not too late. A pause that is longer than it is alone makes the block longer
+ * by more than the compute that then no longer runs beside the message would lose. */
 static int64_t taxed_end(const struct pipeline_replay *r,
                          uint32_t stage,
                          int64_t begin,
-                         struct sc__block_cost cost) {
-    double x = r->p->tax;
+                         const struct sc__block_cost *cost) {
     double beside = (double)(r->sending[stage] - begin);
-    double longest = (double)cost.least * (1 + x);
     if (beside <= 0 || !r->p->overlap)
-        return begin + cost.least;
-    if (beside > (double)cost.alone)
-        beside = (double)cost.alone;
-    double more = x / (1 + x) * (beside < longest ? beside : longest);
-    more -= 4; /* paces are rounded to a picosecond */
-    return begin + cost.least + (more > 0 ? (int64_t)more : 0);
+        return begin + cost->least;
+    double more = lost_beside(cost, beside, r->p->tax);
+    more -= 4 + cost->pauses; /* paces are rounded to a picosecond */
+    return begin + cost->least + (more > 0 ? (int64_t)more : 0);
 }
 
 /* What a slot sends, ps: 0 where nothing follows it. */

@@ -5,9 +5,19 @@
 
 #include "lower/pipeline.h"
 
+/* A collective that holds the compute stream: nothing computes beside what else runs. */
+struct sc__block_pause {
+    int64_t at; /* from the start of the block */
+    int64_t length;
+};
+enum { SC__BLOCK_PAUSES = 8 };
+
 struct sc__block_cost {
     int64_t least; /* ps on the compute stream */
-    int64_t alone; /* before this, counted from its start, no transfer of its own runs */
+    int64_t alone; /* before this, counted from its start, no transfer of its own runs but
+                      the pauses */
+    uint32_t pauses;
+    struct sc__block_pause pause[SC__BLOCK_PAUSES];
 };
 
 /* Blocks of a chunk of a stage; the first and the last micro-batch may do more. */
