@@ -8,10 +8,7 @@
  * and a token takes topk different ones. They lie on the ranks in any order, experts ÷ ep
  * on each. Returns the expected tokens of the fullest rank over the mean; ep divides
  * experts, and topk is at most as many. */
-double sc__routing_fullest(struct sc__arena *arena,
-                           uint32_t experts,
-                           uint32_t topk,
-                           uint32_t ep,
-                           double exponent);
+double sc__routing_fullest(
+    struct sc__arena *arena, uint32_t experts, uint32_t topk, uint32_t ep, double exponent);
 
 #endif
