@@ -1,13 +1,13 @@
-/* shell_regex: [[ text =~ pattern ]], by the C library's extended regular expressions, and
- * BASH_REMATCH. What its own extensions decide, or could take long, is left open. */
+/* shell_regex: [[ text =~ pattern ]], by POSIX' extended regular expressions, and
+ * BASH_REMATCH. What extensions of the C library decide, or could take long, is left
+ * open. */
+#include "base/platform.h"
 #include "shell/shell_parts.h"
 
-#include <regex.h>
 #include <string.h>
 
 #define REGEX_LONGEST 256 /* pattern */
 #define REGEX_TEXT 4096
-#define REGEX_GROUPS 10
 
 /* Quoted characters have a backslash here: one stays before what would be special. False:
  * \w and the like, references, and counts of counts. */
@@ -29,18 +29,16 @@ static bool plain_pattern(const char *pattern, char *out) {
     return counts < 2;
 }
 
-static void set_groups(struct shell *sh, const char *text, const regmatch_t *groups) {
+static void
+set_groups(struct shell *sh, const char *text, const struct sc__regex_group *groups) {
     struct sc__arena *arena = &sh->ctx->arena;
     struct sc__shell_variable *v = shell_make(sh, sc__str("BASH_REMATCH"));
     uint32_t count = 0;
-    v->items = SC__NEW_ARRAY(arena, const char *, REGEX_GROUPS);
-    for (uint32_t i = 0; i < REGEX_GROUPS; i++) {
-        bool matched = groups[i].rm_so >= 0;
-        v->items[i] = matched ? sc__strndup(arena,
-                                            text + groups[i].rm_so,
-                                            (size_t)(groups[i].rm_eo - groups[i].rm_so))
-                              : "";
-        if (matched)
+    v->items = SC__NEW_ARRAY(arena, const char *, SC__REGEX_GROUPS);
+    for (uint32_t i = 0; i < SC__REGEX_GROUPS; i++) {
+        size_t n = groups[i].end - groups[i].begin;
+        v->items[i] = sc__strndup(arena, text + groups[i].begin, n);
+        if (groups[i].matched)
             count = i + 1;
     }
     v->count = count;
@@ -50,14 +48,13 @@ static void set_groups(struct shell *sh, const char *text, const regmatch_t *gro
 
 bool shell_regex(struct shell *sh, const char *pattern, const char *text, bool *matches) {
     char plain[2 * REGEX_LONGEST + 1];
-    regmatch_t groups[REGEX_GROUPS];
-    regex_t compiled;
+    struct sc__regex_group groups[SC__REGEX_GROUPS];
     if (strlen(pattern) > REGEX_LONGEST || strlen(text) > REGEX_TEXT ||
-        !plain_pattern(pattern, plain) || regcomp(&compiled, plain, REG_EXTENDED))
+        !plain_pattern(pattern, plain))
         return false;
-    *matches = regexec(&compiled, text, REGEX_GROUPS, groups, 0) == 0;
-    regfree(&compiled);
+    enum sc__regex_answer said = sc__regex_match(plain, text, groups);
+    *matches = said == SC__REGEX_YES;
     if (*matches)
         set_groups(sh, text, groups);
-    return true;
+    return said != SC__REGEX_WRONG;
 }
