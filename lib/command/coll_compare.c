@@ -204,7 +204,8 @@ sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *
     if (has_comma(req, "cc") && !simulates_packets(c))
         return sc__usage(req, "add packet to --net", "--cc is of --net packet");
     sc__job_note_unused(req);
-    req->out.for_people = !to_standard_output(req, "json") && !to_standard_output(req, "csv");
+    req->out.for_people =
+        !to_standard_output(req, "json") && !to_standard_output(req, "csv");
     if (req->out.for_people)
         put_compared_table(c, &req->out);
     return put_compared(req, c);
