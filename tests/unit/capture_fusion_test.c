@@ -135,12 +135,12 @@ static void test_apart(void **state) {
 /* A product between them needs the first and is needed by the second. */
 static void test_around_a_product(void **state) {
     (void)state;
-    const char *ops = two(two(op(ADD, "[0, 1, 2]", 1), op(MM, "[2, 5, 6]", 1)),
-                          op(MUL, "[2, 6, 4]", 1));
+    const char *ops =
+        two(two(op(ADD, "[0, 1, 2]", 1), op(MM, "[2, 5, 6]", 1)), op(MUL, "[2, 6, 4]", 1));
     assert_wholes(kernels(compiled(ops, "[2, 6]", "yes")), 2, 6);
     /* a product beside them is in nobody's way, but reads what the first writes */
-    const char *beside = two(two(op(ADD, "[0, 1, 2]", 1), op(MM, "[2, 5, 6]", 1)),
-                             op(MUL, "[2, 3, 4]", 1));
+    const char *beside =
+        two(two(op(ADD, "[0, 1, 2]", 1), op(MM, "[2, 5, 6]", 1)), op(MUL, "[2, 3, 4]", 1));
     assert_wholes(kernels(compiled(beside, "[2, 6]", "yes")), 1, 5);
 }
 

@@ -15,7 +15,8 @@ struct fused {
     double space;        /* elements it goes through */
     uint32_t unit;
     uint8_t phase;
-    uint32_t level; /* libraries' kernels and other fused ones before it, one behind another */
+    uint32_t
+        level; /* libraries' kernels and other fused ones before it, one behind another */
     uint32_t first; /* operations, in a list */
     uint32_t last;
     double extra_bytes; /* of kernels beside it: sums over columns */
@@ -160,8 +161,8 @@ new_kernel(struct sc_context *ctx, struct fusing *f, uint32_t op, enum sc__fuses
 static void pass_on(struct fusing *f, uint32_t op, uint32_t kernel) {
     const struct sc__capture_op *o = &f->p->ops[op];
     uint32_t inputs = inputs_of(f, op);
-    uint32_t level = kernel == SC__NONE ? level_needed(f, op, SC__NONE)
-                                        : f->fused[kernel].level;
+    uint32_t level =
+        kernel == SC__NONE ? level_needed(f, op, SC__NONE) : f->fused[kernel].level;
     bool transfers = inputs == o->used.count;
     for (uint32_t i = 0; i < o->used.count; i++) {
         uint32_t storage = used_at(f, op, i);
@@ -255,8 +256,10 @@ static struct sc__capture_price price_kernel(struct fusing *f, uint32_t kernel) 
                     sc__kernel_model_gpu(f->model)->elementwise_t0;
     fused.bytes += beside;
     fused.work = work;
-    return (struct sc__capture_price){
-        .kernel = fused, .kernels = kernels, .known = true, .compiled = true};
+    return (struct sc__capture_price){.kernel = fused,
+                                      .kernels = kernels,
+                                      .known = true,
+                                      .compiled = true};
 }
 
 static void prepare(struct sc_context *ctx, struct fusing *f) {

@@ -201,7 +201,8 @@ static bool is_transfer(const char *op) {
 }
 
 /* A file that was made before storages and units were written cannot tell what fuses. */
-static sc_status check_units(const struct lowering *l, const struct sc__capture_program *p) {
+static sc_status check_units(const struct lowering *l,
+                             const struct sc__capture_program *p) {
     struct sc__place at = {.file = l->c->file};
     for (uint32_t i = 0; i < p->op_count; i++)
         if (p->ops[i].used.count)
@@ -405,10 +406,8 @@ static sc_status add_transfer(struct lowering *l, const struct sc__capture_op *f
     return SC_OK;
 }
 
-static void add_host(struct lowering *l,
-                     const struct sc__capture_program *p,
-                     uint32_t i,
-                     bool waits) {
+static void
+add_host(struct lowering *l, const struct sc__capture_program *p, uint32_t i, bool waits) {
     struct sc__op *op =
         sc__block_add(l->w, SC__OP_COMPUTE, p->ops[i].phase, STREAM_HOST, "host");
     op->work = SC__WORK_HOST;

@@ -47,8 +47,8 @@ static enum sc__operator_way way_named(const char *name) {
 /* {"pointwise": [names], …} */
 static void
 read_fusable(struct sc_context *ctx, const json_t *root, struct sc__operators *out) {
-    static const char *const kinds[] = {
-        "not", "pointwise", "reduction", "rows", "rows_and_columns", "channels"};
+    static const char *const kinds[] =
+        {"not", "pointwise", "reduction", "rows", "rows_and_columns", "channels"};
     const json_t *table = json_object_get(root, "fusable");
     for (size_t k = 1; k < sizeof kinds / sizeof *kinds; k++) {
         const json_t *names = json_object_get(table, kinds[k]);
