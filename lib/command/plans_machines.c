@@ -116,7 +116,7 @@ static sc_status read_prices(struct sc__plans *x) {
                              "--objective cheapest: what a %s costs is not known",
                              gpu);
     }
-    if (!price > 0 && s->objective == SC__SEARCH_CHEAPEST)
+    if (!(price > 0) && s->objective == SC__SEARCH_CHEAPEST)
         sc__note(x->req->ctx,
                  "prices-assumed",
                  "no --price is given: GPU-hours at what data/prices.json quotes");
