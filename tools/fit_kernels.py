@@ -8,8 +8,9 @@
 KIND is gemm (products in bf16 and linear layers in narrow types), moe (experts in one call), sequence (convolution and
 gated delta rule), serving (attention of serving stacks) or deepep (exchange of experts). TABLES is the folder with the
 tables of ai-dynamo/aiconfigurator (systems/data). Shapes are parted by a hash of their sizes, so that all frameworks of a
-shape fall in the same half. `fit` starts from what the file has: for a GPU without constants put some there first
-(tiles with factors 1). Needs Python's standard library and build/stepcast (STEPCAST names another).
+shape fall in the same half. `fit gemm` starts from the datasheet and round numbers and needs nothing of what the file
+has but that; the others start from what the file has. It also writes the errors on the half left out into the file.
+Needs Python's standard library and build/stepcast (STEPCAST names another).
 """
 import csv
 import hashlib
@@ -29,6 +30,37 @@ CASTS = ["quantize_fp8", "quantize_fp8_block", "quantize_fp4"]
 # through PyTorch, as training does, and are fitted; on the A100 both are (docs/model/kernels.md).
 BOTH = {"a100-80"}
 STEPCAST = os.environ.get("STEPCAST", "build/stepcast")
+
+# Output tiles that the libraries have kernels for, before Hopper and since: sides that the tensor instructions have.
+OLD_TILES = [(256, 128), (128, 128), (256, 64), (128, 64), (64, 64), (64, 32), (128, 32), (64, 16), (128, 96), (32, 32), (128, 16)]
+TILES = [(256, 256), (256, 192), (256, 128), (192, 192), (192, 128), (160, 128), (128, 128), (128, 96), (128, 64), (64, 64),
+         (256, 64), (192, 64), (64, 32), (128, 32), (64, 16), (128, 16), (256, 32), (256, 16)]
+# The clock falls within long products where the power model of whole steps does not speak of it (docs/model/kernels.md).
+HOT = {"b200", "b300", "gb200", "gb300", "l40s"}
+
+
+def generic(gpu):
+    """A file to begin with: GEMM constants from the datasheet and round numbers, no kernel better than the other."""
+    gpu_file = json.load(open(f"data/gpus/{gpu}.json"))
+    sheet, constants = gpu_file["datasheet"], gpu_file["constants"]
+    old = gpu_file["architecture"] in ("ampere", "ada")
+    peak, memory, cache = 1e6 * sheet["peak_tflops"]["bf16"], 1e6 * sheet["dram_tbs"], 1e6 * sheet["l2_mb"]
+    gemm = {"r": 2 * peak / sheet["sms"], "rp": 0.85 * peak, "b": 5e-4, "te": 5e-5, "t0": 2.5, "ts": 2.3, "q": 2.3, "wave": 0.2,
+            "bw": 0.85 * memory, "write": 0.85 * memory, "cache_bw": 3 * memory, "w": 1, "split": 1, "split_k": 256,
+            "cache": cache, "cache_b": 0.1 * cache, "cache_out": cache, "write_long": 1, "ramp": 1e7, "resident": 32768 if old else 0}
+    gemm.update({"odd": 0.02, "split_odd": 0.2} if gpu_file["architecture"] == "blackwell" else {"odd": 0, "split_odd": 0})
+    gemm.update({"hot": 0.1, "hot_us": 500} if gpu in HOT else {"hot": 0, "hot_us": 0})
+    tiles = []
+    for m, n in OLD_TILES if old else TILES:
+        tiles += [[m, n, 1, 1]] + [[n, m, 1, 1]] * (m != n)
+    constants["gemm"], constants["tiles"] = gemm, tiles
+    for name, per_element in zip(CASTS, (8, 5, 4)):  # bytes of an element that pass the memory, some of them twice
+        if name in constants.get("memory", {}):
+            constants["memory"][name] = [4, 0.1, 0.1, per_element / sheet["dram_tbs"], *constants["memory"][name][4:]]
+    for name in set(LINEAR.values()) & set(constants.get("dtype", {})):
+        faster = sheet["peak_tflops"][name.split("-")[0]] / sheet["peak_tflops"]["bf16"]
+        constants["dtype"][name].update(r=faster, rp=faster, b=1, te=1, t0=3, bw=1)
+    return gpu_file
 
 
 # ---- which rows, and the sizes that part them ----
@@ -150,7 +182,8 @@ def class_of(row, out):
     return out["op"]
 
 
-def score(kind, folder, gpu, gpu_file, work, half=None):
+def errors_of(kind, folder, gpu, gpu_file, work, half):
+    """{class: errors in %}"""
     table = os.path.join(work, "score.csv")
     classes = {}
     for rows in rows_of(kind, folder, gpu, half):
@@ -160,13 +193,34 @@ def score(kind, folder, gpu, gpu_file, work, half=None):
         out = json.loads(subprocess.check_output([STEPCAST, "kernels", table, "--gpu", gpu_file, "--json", "-"]))
         for row, priced in zip(rows, out["rows"]):
             classes.setdefault(class_of(row, priced), []).append(priced["error_pct"])
+    return classes
+
+
+def within(errors, most):
+    return 100 * sum(abs(e) <= most for e in errors) / len(errors)
+
+
+def middle(errors):
+    return statistics.median(abs(e) for e in errors)
+
+
+def show(classes):
     text = ""
     for name, errors in sorted(classes.items()):
         size = sorted(abs(e) for e in errors)
         text += "\n    %s: %d rows, median %.1f %%, 90 %% within %.1f %%, within 12 %%: %.0f %%, bias %+.1f %%" % (
-            name, len(size), statistics.median(size), size[int(0.9 * len(size))],
-            100 * sum(x <= 12 for x in size) / len(size), statistics.median(errors))
+            name, len(size), middle(errors), size[int(0.9 * len(size))], within(errors, 12), statistics.median(errors))
     return text
+
+
+def quality(classes):
+    """What data/gpus says of GEMMs."""
+    large, small = classes["bfloat16, m >= 64"], classes["bfloat16, m < 64"]
+    text = "bf16 GEMMs left out of a fit to the other half: median %.1f %%, %.0f %% within 12 %%, bias %+.1f %%; m < 64: median %.1f %%" % (
+        middle(large), within(large, 12), statistics.median(large), middle(small))
+    linear = ["%s %.1f %%" % (ours, middle(classes[name + ", m >= 64"] + classes[name + ", m < 64"]))
+              for name, ours in LINEAR.items() if name + ", m >= 64" in classes]
+    return text + ("; linear layers with the cast of their input, median: " + ", ".join(linear) if linear else "")
 
 
 # ---- data/gpus ----
@@ -200,6 +254,16 @@ def lines(value, pad):
 def only_known(new, old):
     """The new constants of what the file had."""
     return {k: only_known(new[k], v) for k, v in old.items()} if isinstance(old, dict) else new
+
+
+def write_quality(gpu, classes):
+    """The part of the text that speaks of GEMMs; what comes after it stays."""
+    path = f"data/gpus/{gpu}.json"
+    text = open(path).read()
+    old = json.loads(text)["fitted"]["quality"]
+    after = re.search(r"; (experts|convolution|our own|attention).*", old)
+    text = text.replace(json.dumps(old), json.dumps(quality(classes) + (after.group() if after else "")), 1)
+    open(path, "w").write(text)
 
 
 def install(kind, gpu, fitted):
@@ -239,13 +303,20 @@ def main():
             if not any(rows_of(kind, folder, gpu, None)):
                 continue
             if command == "score":
-                print(f"{gpu}, shapes left out:{score(kind, folder, gpu, file, work, 1)}", flush=True)
+                print(f"{gpu}, shapes left out:{show(errors_of(kind, folder, gpu, file, work, 1))}", flush=True)
                 continue
+            if kind == "gemm":
+                file = os.path.join(work, "generic.json")
+                with open(file, "w") as f:
+                    json.dump(generic(gpu), f)
             base = fit(kind, folder, gpu, 0, file, half, work)
-            print(f"{gpu}, fitted to the other half, shapes left out:{score(kind, folder, gpu, base, work, 1)}", flush=True)
+            left_out = errors_of(kind, folder, gpu, base, work, 1)
+            print(f"{gpu}, fitted to the other half, shapes left out:{show(left_out)}", flush=True)
             base = fit(kind, folder, gpu, None, base, whole, work)
             install(kind, gpu, base)
-            print(f"{gpu}, all shapes:{score(kind, folder, gpu, base, work)}", flush=True)
+            if kind == "gemm":
+                write_quality(gpu, left_out)
+            print(f"{gpu}, all shapes:{show(errors_of(kind, folder, gpu, base, work, None))}", flush=True)
 
 
 main()

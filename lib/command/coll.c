@@ -82,6 +82,7 @@ static const struct sc__option options[] = {
      "Measured",
      "timed by PyTorch with a barrier (all_reduce_bench.py), not by nccl-tests",
      0},
+    {"jobs", 'j', "N", "1", "Other", "threads that may be used (--net packet)", 0},
     {0}};
 static const struct sc__option *const tables[] = {options,
                                                   sc__memory_options,

@@ -15,6 +15,7 @@
 #define USUAL_NETWORK "simai-400g"
 #define USUAL_CONTROL "dcqcn"
 #define USUAL_SAMPLES 256u
+#define PAGE_SAMPLES 160u
 #define MOST_SAMPLES 100000u
 
 const struct sc__option sc__flows_packet_options[] = {
@@ -48,6 +49,13 @@ const struct sc__option sc__flows_packet_options[] = {
      NULL,
      "Output",
      "use, queue, pauses, marks and losses of each link over time as CSV (--net packet)",
+     0},
+    {"html",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "a page: links over time, pauses, distributions of completion times (--net packet)",
      0},
     {0}};
 
@@ -127,7 +135,7 @@ static sc_status read_controls(struct sc_request *req, struct packet_question *q
 static sc_status refuse_series(struct sc_request *req) {
     if (sc__flag(req, "links"))
         return sc__usage(req, "one --cc", "--links is of one run");
-    if (sc__flag(req, "samples"))
+    if (sc__flag(req, "samples") && !sc__flag(req, "html"))
         return sc__usage(req, "one --cc", "--samples is of one run");
     return SC_OK;
 }
@@ -135,6 +143,8 @@ static sc_status refuse_series(struct sc_request *req) {
 static sc_status read_samples(struct sc_request *req, struct packet_question *q) {
     struct sc__settings settings = sc__settings(req);
     q->samples = sc__flag(req, "links") ? USUAL_SAMPLES : 0;
+    if (sc__flag(req, "html"))
+        q->samples = PAGE_SAMPLES;
     SC__TRY(sc__setting_u32(&settings, "samples", 2, &q->samples));
     q->samples -= q->samples % 2;
     if (q->samples <= MOST_SAMPLES)
@@ -216,7 +226,7 @@ run_control(struct sc_request *req, struct packet_question *q, struct sc__packet
     struct sc__arena *arena = &req->ctx->arena;
     bool alone = q->run_count == 1 && !q->both;
     copy_flows(req, &q->flows, &r->flows);
-    if (alone && (q->samples || sc__flag(req, "json"))) {
+    if (sc__flag(req, "html") || (alone && (q->samples || sc__flag(req, "json")))) {
         r->watch = SC__NEW(arena, struct sc__packet_watch);
         if (q->place.graph)
             sc__packet_watch_graph(r->watch, arena, q->place.graph, q->samples);
@@ -244,6 +254,8 @@ static sc_status answer_packets(struct sc_request *req, const struct packet_ques
     bool several = q->run_count > 1;
     struct sc__buffer b;
     SC__TRY(write_links(req, q));
+    if (sc__flag(req, "html"))
+        SC__TRY(sc__packet_runs_write_page(req, q->runs, q->run_count));
     if (!json || strcmp(json, "-")) {
         if (several)
             sc__packet_runs_put_text(req, q->runs, q->run_count);

@@ -39,4 +39,16 @@ void sc__packet_runs_put_json(const struct sc_request *req,
                               uint32_t count,
                               struct sc__buffer *out);
 
+/* Parts of the JSON that the page has too: a flow, the figures of a run, the fields of
+ * a link. */
+void sc__packet_run_put_flow(struct sc__json *j, const struct sc__packet_flow *f);
+void sc__packet_run_put_summary(struct sc__json *j, const struct sc__packet_run *r);
+void sc__packet_run_put_link_fields(struct sc__json *j,
+                                    const struct sc__packet_watch *w,
+                                    const struct sc__packet_watched *p);
+/* --html. */
+sc_status sc__packet_runs_write_page(struct sc_request *req,
+                                     const struct sc__packet_run *runs,
+                                     uint32_t count);
+
 #endif

@@ -81,7 +81,7 @@ static void put_slowdowns(struct sc__json *j, const struct sc__packet_run *r) {
     sc__json_end_object(j);
 }
 
-static void put_flow(struct sc__json *j, const struct sc__packet_flow *f) {
+void sc__packet_run_put_flow(struct sc__json *j, const struct sc__packet_flow *f) {
     sc__json_row(j, NULL);
     sc__json_u64(j, "src", f->from);
     sc__json_u64(j, "dst", f->to);
@@ -98,10 +98,9 @@ static void put_flow(struct sc__json *j, const struct sc__packet_flow *f) {
     sc__json_end_object(j);
 }
 
-static void put_link(struct sc__json *j,
-                     const struct sc__packet_watch *w,
-                     const struct sc__packet_watched *p) {
-    sc__json_row(j, NULL);
+void sc__packet_run_put_link_fields(struct sc__json *j,
+                                    const struct sc__packet_watch *w,
+                                    const struct sc__packet_watched *p) {
     if (p->name)
         sc__json_string(j, "name", p->name);
     sc__json_u64(j, "from", p->from);
@@ -115,6 +114,13 @@ static void put_link(struct sc__json *j,
     sc__json_u64(j, "marks", p->total.marks);
     sc__json_u64(j, "trims", p->total.trims);
     sc__json_u64(j, "losses", p->total.losses);
+}
+
+static void put_link(struct sc__json *j,
+                     const struct sc__packet_watch *w,
+                     const struct sc__packet_watched *p) {
+    sc__json_row(j, NULL);
+    sc__packet_run_put_link_fields(j, w, p);
     sc__json_end_object(j);
 }
 
@@ -189,6 +195,15 @@ static void put_watch(struct sc__json *j, const struct sc__packet_watch *w) {
     sc__json_end_object(j);
 }
 
+void sc__packet_run_put_summary(struct sc__json *j, const struct sc__packet_run *r) {
+    sc__json_u64(j, "count", r->flows.count);
+    sc__json_u64(j, "stuck", r->counters.stuck);
+    sc__json_u64(j, "cut_off", r->counters.cut_off);
+    sc__json_i64(j, "makespan_ns", r->last_end);
+    put_slowdowns(j, r);
+    put_counters(j, &r->counters);
+}
+
 void sc__packet_run_put_json(const struct sc_request *req,
                              const struct sc__packet_run *r,
                              struct sc__buffer *out) {
@@ -205,7 +220,7 @@ void sc__packet_run_put_json(const struct sc_request *req,
     put_counters(&j, &r->counters);
     sc__json_array(&j, "flows");
     for (uint32_t i = 0; i < r->flows.count; i++)
-        put_flow(&j, &r->flows.items[i]);
+        sc__packet_run_put_flow(&j, &r->flows.items[i]);
     sc__json_end_array(&j);
     if (r->watch)
         put_watch(&j, r->watch);

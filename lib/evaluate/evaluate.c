@@ -159,6 +159,7 @@ sc_status sc__evaluation_units(struct sc_context *ctx,
                                const struct sc__evaluation_input *in,
                                const struct sc__model *model,
                                const sc_plan *plan,
+                               bool as_planned,
                                struct sc__evaluation *ev,
                                struct sc__step_units *out) {
     struct sc__mesh room;
@@ -168,7 +169,7 @@ sc_status sc__evaluation_units(struct sc_context *ctx,
     SC__TRY(place_ranks(ctx, ev, &room, &placed));
     if (!bounds_are_known(&ev->options))
         return SC_OK;
-    return sc__plan_units(ctx, model, &ev->plan, &ev->cluster, placed, out);
+    return sc__plan_units(ctx, model, &ev->plan, &ev->cluster, placed, as_planned, out);
 }
 
 sc_status sc__evaluation_outlook(struct sc_context *ctx,

@@ -80,11 +80,13 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  const sc_plan *plan,
                                  struct sc__evaluation *ev,
                                  struct sc__plan_outlook *out);
-/* What the parts of the model take at least; layers NULL: nothing is known. ev as above. */
+/* What the parts of the model take at least; layers NULL: nothing is known. as_planned:
+ * see sc__plan_units. ev as above. */
 sc_status sc__evaluation_units(struct sc_context *ctx,
                                const struct sc__evaluation_input *in,
                                const struct sc__model *model,
                                const sc_plan *plan,
+                               bool as_planned,
                                struct sc__evaluation *ev,
                                struct sc__step_units *out);
 /* w is changed where the options say so. */

@@ -164,6 +164,9 @@ struct sc__cluster {
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
     double nic;             /* bytes/s, one NIC, one direction, as specified */
     int64_t nvlink_latency; /* ps per step inside a node (class "plain") */
+    /* words of the description that may have no effect */
+    bool step_said;
+    bool ports_said;
     /* ps per step between nodes (class "plain"); else added per network hop */
     int64_t nic_latency;
     /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus tells */
@@ -257,6 +260,9 @@ struct sc__shape {
  * member, NULL: GPUs 0 … n-1. */
 struct sc__shape
 sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n);
+
+/* Clusters of one key give the same shapes. */
+uint64_t sc__cluster_shape_key(const struct sc__cluster *c);
 
 /* Distinct NICs of the first ranks GPUs of a node. */
 uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks);

@@ -1,5 +1,6 @@
 /* cluster_fabric: what follows from the description of a fabric: how groups
  * lie on it, how much fits through its middle, and whether it can be wired. */
+#include "base/hash.h"
 #include "collective/double_tree.h"
 #include "hardware/cluster.h"
 
@@ -255,6 +256,24 @@ sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) 
     for (uint32_t d = 0; d < c->fabric.dims; d++)
         s.extent[d] = extent(c, gpu, n, d);
     return s;
+}
+
+uint64_t sc__cluster_shape_key(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    uint32_t said[] = {c->gpus,
+                       c->node_gpus,
+                       c->node_nics,
+                       f->kind,
+                       f->leaf_nodes,
+                       f->pod_leaves,
+                       f->planes,
+                       f->router_nics,
+                       f->group_routers,
+                       f->dims};
+    uint64_t key = sc__hash(said, sizeof said, 0x736861706573u);
+    for (uint32_t d = 0; d < f->dims; d++)
+        key = sc__hash(&f->dim[d].size, sizeof f->dim[d].size, key);
+    return key;
 }
 
 /* --- through the middle ----------------------------------------------- */

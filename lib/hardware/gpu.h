@@ -142,6 +142,11 @@ struct sc__gemm_constants {
     double cache;
     double cache_b;
     double cache_bw;
+    /* Outputs the cache takes: bytes of which half still reach memory while the kernel
+     * runs (0: all are taken at `write`); what does costs so much of the bandwidth. */
+    double cache_out;
+    double write_long;
+    double ramp; /* bytes that pass the memory at two thirds of its rate */
     /* The clock under load: products that last take up to this part longer, half of it
      * where they last `hot_us` (0: as long as short ones). */
     double hot;

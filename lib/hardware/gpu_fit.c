@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 8 + 4 + 2 * SC__GEMM_TILES }; /* constants of a group */
+enum { MOST = 32 + 2 * SC__GEMM_TILES }; /* constants of a group */
 
 struct parameter {
     double *value;
@@ -95,6 +95,9 @@ static void offer_tiles(struct group *g, struct sc__gemm_constants *c) {
     offer_ratio(g, &c->odd);
     offer_ratio(g, &c->hot);
     offer_ratio(g, &c->hot_us);
+    offer_ratio(g, &c->cache_out);
+    offer_ratio(g, &c->write_long);
+    offer_ratio(g, &c->ramp);
     for (unsigned i = 0; i < c->tile_count; i++) {
         offer_ratio(g, &c->tiles[i].step);
         offer_ratio(g, &c->tiles[i].epilogue);

@@ -110,6 +110,20 @@ cached_us(const struct sc__gemm_constants *c, double a, double b, double all) {
     return found * (1 / c->bw - 1 / c->cache_bw);
 }
 
+/* us that the output takes: at the rate of the cache where it fits, else of the memory. */
+static double output_us(const struct sc__gemm_constants *c, double bytes, double us) {
+    if (!(c->cache_out > 0))
+        return us * bytes;
+    double x = bytes / c->cache_out;
+    double taken = 1 / (1 + x * x * x);
+    return bytes * (taken * us + (1 - taken) * c->write_long / c->bw);
+}
+
+/* Few bytes are through before the memory is at its full rate. */
+static double ramp_factor(const struct sc__gemm_constants *c, double bytes) {
+    return c->ramp > 0 ? 1 + c->ramp / (c->ramp + bytes) : 1;
+}
+
 static struct gemm describe(const struct sc__gpu *g,
                             enum sc__dtype t,
                             uint64_t batch,
@@ -150,11 +164,12 @@ static struct gemm describe(const struct sc__gpu *g,
     double output = (double)batch * p.out * dm * dn;
     double input = (double)batch * e * dm * dk;
     double saved = cached_us(c, input, operands - input, operands + output);
-    double slower = 1 / or_one(f->bw);
-    p.memory = ((operands + c->w * output) / c->bw - saved) * slower;
+    double slower = ramp_factor(c, operands + output) / or_one(f->bw);
+    double read = operands / c->bw - saved;
+    p.memory = (read + output_us(c, output, c->w / c->bw)) * slower;
     p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
     if (c->write > 0)
-        p.floor = (operands / c->bw + output / c->write - saved) * slower;
+        p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
     return p;
 }
 
@@ -207,6 +222,20 @@ static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TI
     return taken;
 }
 
+/* Brings the tilings that leave SMs idle, whose k may be split, to the front; returns
+ * how many they are. */
+static unsigned idle_first(const struct gemm *p, struct tiling *tilings, unsigned count) {
+    unsigned idle = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct tiling t = tilings[i];
+        if (t.count >= p->sms)
+            continue;
+        tilings[i] = tilings[idle];
+        tilings[idle++] = t;
+    }
+    return idle;
+}
+
 /* Least time of the waves over the tiles, k split into s parts. Tiles of the busiest
  * SM: whole waves, and to some part as many as there are tiles. Where an SM works on
  * several tiles at a time, the last of them run beside each other, too. */
@@ -218,9 +247,6 @@ waves_us(const struct gemm *p, const struct tiling *tilings, unsigned count, uin
     double part = p->gpu->gemm.wave;
     double best = INFINITY;
     for (const struct tiling *t = tilings; t < tilings + count; t++) {
-        /* Split-k is for outputs whose tiles leave SMs idle. */
-        if (s > 1 && t->count >= p->sms)
-            continue;
         uint64_t tiles = t->count * s;
         uint64_t whole = ceil_div(tiles, p->sms);
         if (t->resident > 1 && whole > t->resident)
@@ -269,6 +295,7 @@ double sc__gemm_us(
     struct gemm p = describe(gpu, type, 1, m, n, k);
     struct tiling tilings[SC__GEMM_TILES];
     unsigned count = list_tilings(&p, tilings);
+    unsigned idle = idle_first(&p, tilings, count);
     double best = INFINITY;
     double clock = clock_factor(&gpu->gemm, p.chip);
     p.chip *= clock;
@@ -278,7 +305,7 @@ double sc__gemm_us(
     bool whole = p.only.m || p.rows;
     for (unsigned i = 0; i < (whole ? 1 : sizeof splits / sizeof *splits); i++) {
         uint64_t s = splits[i];
-        if (!can_split(gpu, k, s))
+        if (!can_split(gpu, k, s) || (s > 1 && !idle))
             break;
         double fixed =
             p.t0 + split_us(gpu, s, area) + (s > 1 && odd ? gpu->gemm.split_odd : 0);
@@ -286,8 +313,8 @@ double sc__gemm_us(
          * test nor the one below can drop the best: they only save pow(). */
         if (floor + fixed >= best)
             continue;
-        double waves =
-            clock * waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
+        double waves = clock * waves_us(&p, tilings, s > 1 ? idle : count, s) *
+                       (odd ? 1 + gpu->gemm.odd : 1);
         if (waves + fixed < best)
             best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
     }

@@ -190,6 +190,29 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     return SC_OK;
 }
 
+static sc_status
+make_kernel_model(struct sc_context *ctx, const char *name, const void *with, void **out) {
+    const struct sc__lowering *l = with;
+    struct sc__kernel_model *made = sc__kernel_model_new(&ctx->arena, l->gpu);
+    (void)name;
+    *out = made;
+    return l->plan.kernel_times
+               ? sc__kernel_model_read_times(ctx, made, l->plan.kernel_times)
+               : SC_OK;
+}
+
+/* That of a GPU and a table of measured times: it remembers what kernels take. */
+static sc_status find_kernel_model(struct sc__lowering *l) {
+    const char *times = l->plan.kernel_times;
+    const char *name = sc__plan_gpu(&l->plan, l->cluster);
+    void *found;
+    if (times)
+        name = sc__format(l->arena, "%s %s", name, times);
+    SC__TRY(sc__memo_ask(l->ctx, "kernel model", name, make_kernel_model, l, &found));
+    l->kernel_model = found;
+    return SC_OK;
+}
+
 static sc_status prepare_kernels(struct sc_context *ctx,
                                  const struct sc__model *m,
                                  const struct sc__plan *plan,
@@ -210,9 +233,7 @@ static sc_status prepare_kernels(struct sc_context *ctx,
                                l->gpu,
                                &plan->software_constants,
                                &l->constants));
-    l->kernel_model = sc__kernel_model_new(l->arena, l->gpu);
-    if (plan->kernel_times)
-        SC__TRY(sc__kernel_model_read_times(ctx, l->kernel_model, plan->kernel_times));
+    SC__TRY(find_kernel_model(l));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
     return SC_OK;
@@ -274,16 +295,18 @@ sc_status sc__plan_units(struct sc_context *ctx,
                          const struct sc__plan *plan,
                          const struct sc__cluster *cluster,
                          const struct sc__mesh *placed,
+                         bool as_planned,
                          struct sc__step_units *out) {
     struct sc__lowering l;
-    struct sc__plan least = *plan;
-    least.zero = 0;
-    least.recompute = SC__RECOMPUTE_NONE;
-    least.recompute_block = false;
-    least.schedule = SC__SCHEDULE_1F1B;
-    SC__TRY(prepare_kernels(ctx, m, &least, cluster, true, &l));
-    for (int k = 0; k < SC__KERNEL_KINDS; k++)
-        l.throttling.factor[k] = 1;
+    struct sc__plan unsharded = *plan;
+    unsharded.zero = 0;
+    SC__TRY(prepare_kernels(ctx, m, &unsharded, cluster, true, &l));
+    l.plan.schedule = SC__SCHEDULE_1F1B; /* weight gradients are part of backward */
+    if (!as_planned) {
+        sc__step_throttle_least(&l);
+        l.plan.recompute = SC__RECOMPUTE_NONE;
+        l.plan.recompute_block = false;
+    }
     l.constants.software.accumulate_bytes = 0; /* as where gradients are sharded */
     sc__step_scripts(&l);
     sc__step_units(&l, placed, out);
@@ -295,46 +318,65 @@ static void add_unit(struct sc__unit_times *sum, struct sc__unit_times x) {
     sum->backward += x.backward;
 }
 
+/* before: layers of the stage in the chunks before it. */
 static struct sc__unit_times chunk_floor(const struct sc__model *m,
                                          const struct sc__plan *p,
                                          const struct sc__step_units *u,
                                          uint32_t stage,
-                                         uint32_t chunk) {
+                                         uint32_t chunk,
+                                         uint32_t *before) {
     struct sc__unit_times sum = {0};
     uint32_t first;
     uint32_t n = sc__plan_layers(p, m, stage, chunk, &first);
-    if (stage == 0 && chunk == 0)
+    uint32_t part = sc__schedule_part(p->schedule, p->mesh.pp, stage, chunk);
+    uint32_t again = p->recompute_block ? p->recompute_layers : SC__NONE;
+    if (part == 0)
         add_unit(&sum, u->embedding);
-    for (uint32_t i = first; i < first + n; i++)
-        add_unit(&sum, u->layers[i]);
-    if (stage + 1 < p->mesh.pp || chunk + 1 < p->vpp)
+    for (uint32_t i = 0; i < n; i++) {
+        bool other = *before + i >= again;
+        add_unit(&sum, other ? u->others[first + i] : u->layers[first + i]);
+    }
+    *before += n;
+    if (part + 1 < p->mesh.pp * p->vpp)
         return sum;
     add_unit(&sum, u->head);
     for (uint32_t i = 0; i < m->mtp_layers; i++) {
-        add_unit(&sum, u->layers[m->layers - 1]);
+        add_unit(&sum, (*before >= again ? u->others : u->layers)[m->layers - 1]);
         add_unit(&sum, u->head);
     }
     return sum;
 }
 
+/* A receive holds the stream: a stage waits for it with every micro-batch. */
+static bool receives_hold(const struct sc__plan *p) {
+    return p->vpp == 1 && !p->overlap_p2p && !sc__schedule_is_v(p->schedule) &&
+           !sc__schedule_overlaps_steps(p->schedule);
+}
+
+/* As sc__step_bound, with fill and drain together. */
 int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
-                       const struct sc__step_units *units,
-                       bool any_schedule) {
+                       const struct sc__step_units *units) {
+    bool overlap = sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1;
+    bool split = sc__schedule_splits(p->schedule);
+    int64_t held = receives_hold(p) ? units->message : 0;
+    int64_t hop = held ? 0 : units->message; /* each message is counted once */
     int64_t passes = 0; /* what a micro-batch passed on its way to the stage and back */
     int64_t most = 0;
-    int64_t all = 0;
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
-        struct sc__unit_times first = chunk_floor(m, p, units, s, 0);
-        int64_t each = first.forward + first.backward;
+        uint32_t layers = 0;
+        struct sc__unit_times first = chunk_floor(m, p, units, s, 0, &layers);
+        int64_t received = (s > 0) + (s + 1 < p->mesh.pp);
+        int64_t each = first.forward + first.backward + received * held;
         for (uint32_t c = 1; c < p->vpp; c++) {
-            struct sc__unit_times x = chunk_floor(m, p, units, s, c);
+            struct sc__unit_times x = chunk_floor(m, p, units, s, c, &layers);
             each += x.forward + x.backward;
         }
         if (passes + p->micro_batches * each > most)
             most = passes + p->micro_batches * each;
-        all += each;
-        passes += first.forward + first.backward;
+        if (overlap)
+            continue;
+        passes += first.forward + hop + (split ? 0 : first.backward + hop);
     }
-    return any_schedule ? p->micro_batches * (all / p->mesh.pp) : most;
+    return most;
 }

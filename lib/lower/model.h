@@ -39,24 +39,26 @@ struct sc__unit_times {
     int64_t backward;
 };
 struct sc__step_units {
-    struct sc__unit_times *layers; /* by layer */
+    struct sc__unit_times *layers; /* by layer; computed again where the plan says so */
+    struct sc__unit_times *others; /* layers behind the first that are computed again */
     struct sc__unit_times embedding;
     struct sc__unit_times head;
+    int64_t message; /* from a stage to the next, the shortest */
 };
-/* Whatever the plan shards, recomputes, throttles: none of that is counted. */
+/* Whatever the plan shards. as_planned: recomputed and throttled as the plan says; else
+ * for every schedule, chunks and recomputation. */
 sc_status sc__plan_units(struct sc_context *ctx,
                          const struct sc__model *m,
                          const struct sc__plan *plan,
                          const struct sc__cluster *cluster,
                          const struct sc__mesh *placed,
+                         bool as_planned,
                          struct sc__step_units *out);
 /* A time, ps, that a step of such parts is not shorter than, from the stages and chunks
- * of the plan alone. any_schedule: nothing is known of the order. Looser than
- * sc__step_bound, and found in a microsecond. */
+ * of the plan alone. Looser than sc__step_bound, and found in a microsecond. */
 int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
-                       const struct sc__step_units *units,
-                       bool any_schedule);
+                       const struct sc__step_units *units);
 
 /* FLOPs of a step over all ranks with what is computed twice. */
 double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p);

@@ -110,6 +110,8 @@ static inline bool sc__kind_has_experts(int kind) {
 
 /* Kernel lists of every part, and the power they draw together. */
 void sc__step_kernels(struct sc__lowering *l);
+/* The throttling of the plan with another schedule or recomputation is no less. */
+void sc__step_throttle_least(struct sc__lowering *l);
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k);
 /* Scripts from the kernels. */
 void sc__step_scripts(struct sc__lowering *l);

@@ -714,12 +714,13 @@ void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index
 void sc__step_make_unit(struct sc__lowering *l,
                         int kind,
                         uint32_t layer,
+                        bool again,
                         uint32_t *forward_of_it,
                         uint32_t *backward_of_it) {
     struct chunk c = {.first = true, .last = true};
     struct sc__step_unit u = {.kind = (uint8_t)kind, .layer = SC__NONE};
     if (kind == SC__UNIT_LAYER)
-        u = layer_unit(l, layer, 0);
+        u = layer_unit(l, layer, again ? 0 : SC__NONE);
     push_unit(l, &c, u);
     *forward_of_it = step_blocks_forward_block(l, &c, false);
     *backward_of_it = step_blocks_backward_block(l, &c, false);
@@ -728,6 +729,14 @@ void sc__step_make_unit(struct sc__lowering *l,
 uint32_t
 sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int kind) {
     return *block_at(l, stage, chunk, kind);
+}
+
+void sc__step_share_blocks(struct sc__lowering *l,
+                           uint32_t stage,
+                           uint32_t chunk,
+                           const uint32_t blocks[SC__BLOCK_KINDS]) {
+    for (int k = 0; k < SC__BLOCK_KINDS; k++)
+        *block_at(l, stage, chunk, k) = blocks[k];
 }
 
 uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t index) {
@@ -751,6 +760,25 @@ void sc__step_blocks_begin(struct sc__lowering *l) {
         l->tied[s] = tied_block(l, s);
 }
 
+struct sc__pipeline sc__step_pipeline(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    return (struct sc__pipeline){.schedule = p->schedule,
+                                 .pp = p->mesh.pp,
+                                 .vpp = p->vpp,
+                                 .micro_batches = p->micro_batches,
+                                 .message = (uint64_t)sc__plan_message(p, l->model),
+                                 .overlap = p->overlap_p2p,
+                                 .forward = forward,
+                                 .backward = backward,
+                                 .wgrad = sc__schedule_splits(p->schedule) ? wgrad : NULL,
+                                 .after = after,
+                                 .collective_cost = step_blocks_collective_cost,
+                                 .message_time = message_time,
+                                 .kept = sc__plan_kept(l->model, p),
+                                 .tail = tail,
+                                 .self = l};
+}
+
 sc_status sc__step_blocks(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     sc__step_blocks_begin(l);
@@ -759,22 +787,7 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
             sc__step_make_blocks(l, s, c);
         l->after[s] = sc__step_after_block(l, s);
     }
-    struct sc__pipeline pipeline = {.schedule = p->schedule,
-                                    .pp = p->mesh.pp,
-                                    .vpp = p->vpp,
-                                    .micro_batches = p->micro_batches,
-                                    .message = (uint64_t)sc__plan_message(p, l->model),
-                                    .overlap = p->overlap_p2p,
-                                    .forward = forward,
-                                    .backward = backward,
-                                    .wgrad =
-                                        sc__schedule_splits(p->schedule) ? wgrad : NULL,
-                                    .after = after,
-                                    .collective_cost = step_blocks_collective_cost,
-                                    .message_time = message_time,
-                                    .kept = sc__plan_kept(l->model, p),
-                                    .tail = tail,
-                                    .self = l};
+    struct sc__pipeline pipeline = sc__step_pipeline(l);
     l->workload->stream_names[SC__STREAM_REDUCE] = "gradients";
     if (l->tied[0] != SC__NONE)
         l->workload->stream_names[SC__STREAM_TIED] = "tied embeddings";

@@ -25,25 +25,20 @@
  * taxes and what is waited for across blocks. */
 #include "lower/pipeline_replay.h"
 #include "lower/step_blocks.h"
+#include "lower/step_places.h"
 
 #include <string.h>
 
-enum { BOUND_KINDS = SC__BLOCK_WGRAD_LAST + 1, BOUND_GROUPS = SC__GROUP_ETP + 1 };
+enum { BOUND_KINDS = SC__BLOCK_WGRAD_LAST + 1 };
 
 /* What the blocks of a chunk take, by kind: on the compute stream, and the
  * transfers of each other stream. */
 struct chunk_bound {
     uint64_t key;
     uint32_t place; /* which of the places of stages */
-    int64_t time[BOUND_KINDS];
+    struct sc__block_cost cost[BOUND_KINDS];
     int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
-    int64_t alone[BOUND_KINDS]; /* no collective runs before this */
-    uint32_t blocks[BOUND_KINDS];
-};
-
-/* How the groups of a stage lie on the cluster. */
-struct stage_place {
-    struct sc__shape shape[BOUND_GROUPS];
+    uint32_t blocks[SC__BLOCK_KINDS];
 };
 
 struct price {
@@ -57,13 +52,8 @@ struct price {
 struct bounding {
     struct sc__lowering *l;
     struct sc__mesh mesh; /* as ranks are placed */
-    bool transfers;       /* take time */
-    bool units_alone;     /* no gradients are reduced */
     double taxed;         /* what a transfer beside compute adds to it, of its own length */
-    struct stage_place *places;
-    uint32_t place_count;
-    uint32_t place_capacity;
-    uint32_t *place_of; /* by stage */
+    const struct sc__stage_places *places; /* NULL: transfers are not counted */
     struct price *prices;
     uint32_t price_count;
     uint32_t price_capacity;
@@ -78,47 +68,14 @@ struct bounding {
 
 /* ---- what a transfer takes alone ---- */
 
-static void find_shape(const struct bounding *b,
-                       uint32_t stage,
-                       enum sc__group_kind kind,
-                       struct sc__shape *out) {
-    const struct sc__mesh *mesh = &b->mesh;
-    uint32_t n = sc__mesh_group_size(mesh, kind);
-    uint32_t rank = sc__mesh_move(mesh, 0, SC__DIM_PP, stage);
-    uint32_t *gpu = SC__NEW_ARRAY(b->l->arena, uint32_t, n);
-    for (uint32_t i = 0; i < n; i++)
-        gpu[i] = sc__mesh_group_member(mesh, kind, rank, i);
-    *out = sc__cluster_shape(b->l->cluster, gpu, n);
-}
-
-static bool shares_gradients(int kind) {
-    return kind == SC__GROUP_DP || kind == SC__GROUP_DP_CP || kind == SC__GROUP_DP_EP;
-}
-
-/* Stages whose groups lie alike have one place. */
-static void find_places(struct bounding *b) {
-    uint32_t pp = b->l->plan.mesh.pp;
-    b->place_of = SC__NEW_ARRAY(b->l->arena, uint32_t, pp);
-    for (uint32_t s = 0; s < pp && b->transfers; s++) {
-        struct stage_place p;
-        memset(&p, 0, sizeof p);
-        for (int k = 0; k < BOUND_GROUPS; k++)
-            if (!(b->units_alone && shares_gradients(k)) &&
-                sc__mesh_group_size(&b->l->plan.mesh, (enum sc__group_kind)k) > 1)
-                find_shape(b, s, (enum sc__group_kind)k, &p.shape[k]);
-        uint32_t i = 0;
-        while (i < b->place_count && memcmp(&b->places[i], &p, sizeof p) != 0)
-            i++;
-        if (i == b->place_count)
-            *SC__PUSH(b->l->arena, b->places, b->place_count, b->place_capacity) = p;
-        b->place_of[s] = i;
-    }
+static uint32_t place_of(const struct bounding *b, uint32_t stage) {
+    return b->places ? b->places->of_stage[stage] : 0;
 }
 
 static int64_t
 collective_alone(struct bounding *b, uint32_t place, const struct sc__op *op) {
     enum sc__group_kind kind = b->l->workload->groups[op->group].kind;
-    if (!b->transfers || b->l->cluster->ideal || (int)kind >= BOUND_GROUPS)
+    if (!b->places || b->l->cluster->ideal || (int)kind >= SC__PLACED_GROUPS)
         return 0; /* who waits for other stages is not counted */
     for (uint32_t i = 0; i < b->price_count; i++) {
         const struct price *p = &b->prices[i];
@@ -130,7 +87,7 @@ collective_alone(struct bounding *b, uint32_t place, const struct sc__op *op) {
                       .coll = op->coll,
                       .group = (uint8_t)kind,
                       .bytes = op->bytes};
-    const struct sc__shape *shape = &b->places[place].shape[kind];
+    const struct sc__shape *shape = &b->places->items[place].shape[kind];
     if (shape->ranks > 1)
         p.time = sc__collective_time(b->l->cluster, op->coll, shape, op->bytes);
     *SC__PUSH(b->l->arena, b->prices, b->price_count, b->price_capacity) = p;
@@ -140,7 +97,7 @@ collective_alone(struct bounding *b, uint32_t place, const struct sc__op *op) {
 /* From a stage to the next, and from the last to the first. */
 static int64_t message_alone(const struct bounding *b, uint32_t from) {
     const struct sc__lowering *l = b->l;
-    if (!b->transfers || l->cluster->ideal)
+    if (!b->places || l->cluster->ideal)
         return 0;
     uint32_t here = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from);
     uint32_t next = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, (from + 1) % l->plan.mesh.pp);
@@ -148,6 +105,15 @@ static int64_t message_alone(const struct bounding *b, uint32_t from) {
     return sc__message_time(l->cluster,
                             here / node == next / node,
                             (uint64_t)sc__plan_message(&l->plan, l->model));
+}
+
+static int64_t shortest_message(const struct bounding *b) {
+    int64_t least = INT64_MAX;
+    for (uint32_t s = 0; s + 1 < b->l->plan.mesh.pp; s++) {
+        int64_t x = message_alone(b, s);
+        least = x < least ? x : least;
+    }
+    return least < INT64_MAX ? least : 0;
 }
 
 /* ---- blocks ---- */
@@ -178,18 +144,30 @@ end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t strea
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
 }
 
-/* Runs a block from the given clocks of the streams on. Returns when its first collective
- * begins, until which it only computes; busy may be NULL. */
-static int64_t replay_block(struct bounding *b,
-                            uint32_t block,
-                            uint32_t place,
-                            int64_t clock[SC__MAX_STREAMS],
-                            int64_t *busy) {
+/* A collective of a block begins: one that holds the compute stream is a pause, any other
+ * may run beside compute. */
+static void
+note_collective(struct sc__block_cost *c, bool on_compute, int64_t start, int64_t cost) {
+    bool pauses = on_compute && c->pauses < SC__BLOCK_PAUSES;
+    if (c->alone < INT64_MAX)
+        return;
+    if (pauses)
+        c->pause[c->pauses++] = (struct sc__block_pause){start, cost};
+    else
+        c->alone = start;
+}
+
+/* Runs a block from the given clocks of the streams on; busy may be NULL. */
+static struct sc__block_cost replay_block(struct bounding *b,
+                                          uint32_t block,
+                                          uint32_t place,
+                                          int64_t clock[SC__MAX_STREAMS],
+                                          int64_t *busy) {
     const struct sc__workload *w = b->l->workload;
     const struct sc__block *x = &w->blocks[block];
     int64_t *end = SC__NEW_ARRAY(b->l->arena, int64_t, x->ops);
     struct stretch stretch;
-    int64_t alone = INT64_MAX;
+    struct sc__block_cost out = {.alone = INT64_MAX};
     begin_stretch(&stretch, clock[SC__STREAM_COMPUTE]);
     for (uint32_t i = 0; i < x->ops; i++) {
         const struct sc__op *op = &w->ops[x->first_op + i];
@@ -218,12 +196,13 @@ static int64_t replay_block(struct bounding *b,
             stretch.compute += cost;
         if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
             stretch.beside[op->stream] += cost;
-        if (collective && start < alone)
-            alone = start;
+        if (collective)
+            note_collective(&out, on_compute, start, cost);
         end[i] = start + cost;
         clock[op->stream] = end[i];
     }
-    return alone;
+    out.least = clock[SC__STREAM_COMPUTE];
+    return out;
 }
 
 static bool block_kind_used(const struct sc__plan *p, int kind) {
@@ -233,22 +212,24 @@ static bool block_kind_used(const struct sc__plan *p, int kind) {
 static const struct chunk_bound *
 bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
     uint64_t key = sc__step_chunk_key(b->l, stage, chunk);
-    uint32_t place = b->place_of[stage];
+    uint32_t place = place_of(b, stage);
     for (uint32_t i = 0; i < b->chunk_count; i++)
-        if (b->chunks[i].key == key && b->chunks[i].place == place)
+        if (b->chunks[i].key == key && b->chunks[i].place == place) {
+            sc__step_share_blocks(b->l, stage, chunk, b->chunks[i].blocks);
             return &b->chunks[i];
+        }
     struct chunk_bound *c =
         SC__PUSH(b->l->arena, b->chunks, b->chunk_count, b->chunk_capacity);
     c->key = key;
     c->place = place;
     sc__step_make_blocks(b->l, stage, chunk);
+    for (int k = 0; k < SC__BLOCK_KINDS; k++)
+        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
     for (int k = 0; k < BOUND_KINDS; k++) {
         int64_t clock[SC__MAX_STREAMS] = {0};
         if (!block_kind_used(&b->l->plan, k))
             continue;
-        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
-        c->alone[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
-        c->time[k] = clock[SC__STREAM_COMPUTE];
+        c->cost[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
     }
     return c;
 }
@@ -275,7 +256,7 @@ static int64_t times_run(const struct sc__plan *p, int kind) {
 static int64_t
 bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_chunk) {
     int64_t clock[SC__MAX_STREAMS] = {0};
-    uint32_t place = b->place_of[stage];
+    uint32_t place = place_of(b, stage);
     if (!sc__schedule_splits(b->l->plan.schedule))
         (void)replay_block(b,
                            first_chunk->blocks[SC__BLOCK_BACKWARD_LAST],
@@ -287,10 +268,6 @@ bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_
     return clock[SC__STREAM_COMPUTE] - before;
 }
 
-static struct sc__block_cost block_cost(const struct chunk_bound *x, int kind) {
-    return (struct sc__block_cost){.least = x->time[kind], .alone = x->alone[kind]};
-}
-
 static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
     const struct sc__plan *p = &b->l->plan;
     struct stage_bound out = {0};
@@ -300,21 +277,21 @@ static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
         for (int k = 0; k < BOUND_KINDS; k++) {
             if (!block_kind_used(p, k))
                 continue;
-            out.busy += times_run(p, k) * x->time[k];
+            out.busy += times_run(p, k) * x->cost[k].least;
             for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
                 other[s] += times_run(p, k) * x->busy[k][s];
         }
-        b->costs[stage * p->vpp + c] = (struct sc__chunk_costs){
-            .forward = block_cost(x, SC__BLOCK_FORWARD),
-            .forward_first = block_cost(x, SC__BLOCK_FORWARD_FIRST),
-            .backward = block_cost(x, SC__BLOCK_BACKWARD),
-            .backward_last = block_cost(x, SC__BLOCK_BACKWARD_LAST),
-            .wgrad = block_cost(x, SC__BLOCK_WGRAD),
-            .wgrad_last = block_cost(x, SC__BLOCK_WGRAD_LAST)};
+        b->costs[stage * p->vpp + c] =
+            (struct sc__chunk_costs){.forward = x->cost[SC__BLOCK_FORWARD],
+                                     .forward_first = x->cost[SC__BLOCK_FORWARD_FIRST],
+                                     .backward = x->cost[SC__BLOCK_BACKWARD],
+                                     .backward_last = x->cost[SC__BLOCK_BACKWARD_LAST],
+                                     .wgrad = x->cost[SC__BLOCK_WGRAD],
+                                     .wgrad_last = x->cost[SC__BLOCK_WGRAD_LAST]};
         if (c > 0)
             continue;
-        out.first = x->time[SC__BLOCK_FORWARD_FIRST];
-        out.last = x->time[SC__BLOCK_BACKWARD_LAST];
+        out.first = x->cost[SC__BLOCK_FORWARD_FIRST].least;
+        out.last = x->cost[SC__BLOCK_BACKWARD_LAST].least;
         out.after = bound_after(b, stage, x);
     }
     for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
@@ -330,6 +307,13 @@ static void take_larger(int64_t *most, int64_t x) {
 
 static int64_t replay_schedule(const struct bounding *b) {
     const struct sc__plan *p = &b->l->plan;
+    struct sc__slot **slots = NULL;
+    if (!sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
+        return 0;
+    if (sc__schedule_overlaps_steps(p->schedule)) {
+        struct sc__pipeline pipeline = sc__step_pipeline(b->l);
+        slots = sc__pipeline_order(b->l->workload, &pipeline);
+    }
     const struct sc__pipeline_costs costs = {.schedule = p->schedule,
                                              .pp = p->mesh.pp,
                                              .vpp = p->vpp,
@@ -338,7 +322,8 @@ static int64_t replay_schedule(const struct bounding *b) {
                                              .tax = b->l->workload->comm_tax,
                                              .chunks = b->costs,
                                              .message = b->message,
-                                             .after = b->after};
+                                             .after = b->after,
+                                             .slots = slots};
     return sc__pipeline_replay(b->l->arena, &costs);
 }
 
@@ -346,7 +331,6 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
     double tax = l->workload->comm_tax;
     struct bounding b = {.l = l,
                          .mesh = placed ? *placed : l->plan.mesh,
-                         .transfers = placed != NULL,
                          .taxed = tax / (1 + tax)};
     const struct sc__plan *p = &l->plan;
     bool overlap = sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1;
@@ -359,7 +343,8 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
     b.message = SC__NEW_ARRAY(l->arena, int64_t, p->mesh.pp);
     b.after = SC__NEW_ARRAY(l->arena, int64_t, p->mesh.pp);
     sc__step_blocks_begin(l);
-    find_places(&b);
+    if (placed)
+        b.places = sc__step_places(l->ctx, l->cluster, placed, false);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         struct stage_bound x = bound_stage(&b, s);
         if (s == 0)
@@ -381,11 +366,13 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
 
 /* ---- parts of the model ---- */
 
-static struct sc__unit_times time_unit(struct bounding *b, int kind, uint32_t layer) {
+static struct sc__unit_times
+time_unit(struct bounding *b, int kind, uint32_t layer, bool again) {
     struct sc__unit_times least = {INT64_MAX, INT64_MAX};
     uint32_t blocks[2];
-    sc__step_make_unit(b->l, kind, layer, &blocks[0], &blocks[1]);
-    for (uint32_t place = 0; place == 0 || place < b->place_count; place++) {
+    sc__step_make_unit(b->l, kind, layer, again, &blocks[0], &blocks[1]);
+    for (uint32_t place = 0; place == 0 || (b->places && place < b->places->count);
+         place++) {
         int64_t forward[SC__MAX_STREAMS] = {0};
         int64_t backward[SC__MAX_STREAMS] = {0};
         (void)replay_block(b, blocks[0], place, forward, NULL);
@@ -401,23 +388,29 @@ static struct sc__unit_times time_unit(struct bounding *b, int kind, uint32_t la
 void sc__step_units(struct sc__lowering *l,
                     const struct sc__mesh *placed,
                     struct sc__step_units *out) {
-    struct bounding b = {.l = l,
-                         .mesh = placed ? *placed : l->plan.mesh,
-                         .transfers = placed != NULL,
-                         .units_alone = true};
+    struct bounding b = {.l = l, .mesh = placed ? *placed : l->plan.mesh};
     const struct sc__model *m = l->model;
-    struct sc__unit_times of_kind[SC__LAYER_KINDS];
+    struct sc__unit_times of_kind[2][SC__LAYER_KINDS];
     bool known[SC__LAYER_KINDS] = {false};
     sc__step_blocks_begin(l);
-    find_places(&b);
+    if (placed)
+        b.places = sc__step_places(l->ctx, l->cluster, placed, true);
     out->layers = SC__NEW_ARRAY(l->arena, struct sc__unit_times, m->layers);
+    out->others = out->layers;
+    if (l->plan.recompute_block)
+        out->others = SC__NEW_ARRAY(l->arena, struct sc__unit_times, m->layers);
     for (uint32_t i = 0; i < m->layers; i++) {
         int kind = sc__layer_kind(l, i);
-        if (!known[kind])
-            of_kind[kind] = time_unit(&b, SC__UNIT_LAYER, i);
+        if (!known[kind]) {
+            of_kind[0][kind] = time_unit(&b, SC__UNIT_LAYER, i, true);
+            if (l->plan.recompute_block)
+                of_kind[1][kind] = time_unit(&b, SC__UNIT_LAYER, i, false);
+        }
         known[kind] = true;
-        out->layers[i] = of_kind[kind];
+        out->layers[i] = of_kind[0][kind];
+        out->others[i] = of_kind[l->plan.recompute_block][kind];
     }
-    out->embedding = time_unit(&b, SC__UNIT_EMBEDDING, 0);
-    out->head = time_unit(&b, SC__UNIT_HEAD, 0);
+    out->embedding = time_unit(&b, SC__UNIT_EMBEDDING, 0, false);
+    out->head = time_unit(&b, SC__UNIT_HEAD, 0, false);
+    out->message = shortest_message(&b);
 }

@@ -1,6 +1,7 @@
 /* step_kernels: the kernels of every part of a step, and how far the power they
  * draw together throttles the GPU. */
 #include "lower/step.h"
+#include "lower/step_places.h"
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
     const struct sc__model *m = l->model;
@@ -304,8 +305,9 @@ static double activations_us(const struct sc__lowering *l) {
 /* The power limit sees the mean over some 40 ms of an average rank: its
  * kernels, and the time without kernels, which is estimated from the
  * tensor-parallel traffic and from the bubble of the schedule. A bubble longer
- * than the limit takes to act is no rest: the clock falls when it is over. */
-static void find_throttling(struct sc__lowering *l) {
+ * than the limit takes to act is no rest: the clock falls when it is over.
+ * least: whatever the schedule, no less. */
+static struct sc__throttling throttle(const struct sc__lowering *l, bool least) {
     const struct sc__plan *p = &l->plan;
     struct sc__load load = {0};
     double layers = 0;
@@ -325,16 +327,30 @@ static void find_throttling(struct sc__lowering *l) {
                          &l->head[d].items[i],
                          (double)p->micro_batches / p->mesh.pp);
     double bubble = idle_share(p) * load.us;
+    if (least)
+        bubble = fmin((p->mesh.pp - 1.0) / p->micro_batches * load.us, /* 1F1B: the most */
+                      l->gpu->power.onset_us);
     if (bubble > l->gpu->power.onset_us)
         bubble = 0;
     /* Two all-reduces of the activations a layer in each forward, two in
      * backward. */
     double tp = layers * (2 + 2 * repeat) * activations_us(l);
-    l->throttling = sc__throttle(l->gpu,
-                                 &load,
-                                 bubble + tp * (p->tp_overlap == SC__TP_CHUNKS
-                                                    ? l->constants.software.tp_exposed
-                                                    : 1));
+    double exposed = p->tp_overlap == SC__TP_CHUNKS ? l->constants.software.tp_exposed : 1;
+    return sc__throttle(l->gpu, &load, bubble + tp * exposed);
+}
+
+void sc__step_throttle_least(struct sc__lowering *l) {
+    const enum sc__recompute tried[] = {l->plan.recompute,
+                                        SC__RECOMPUTE_NONE,
+                                        SC__RECOMPUTE_FULL};
+    struct sc__lowering as = *l;
+    for (unsigned i = 0; i < sizeof tried / sizeof *tried; i++) {
+        as.plan.recompute = tried[i];
+        struct sc__throttling x = throttle(&as, true);
+        for (int k = 0; k < SC__KERNEL_KINDS; k++)
+            l->throttling.factor[k] =
+                i ? fmin(l->throttling.factor[k], x.factor[k]) : x.factor[k];
+    }
 }
 
 void sc__step_kernels(struct sc__lowering *l) {
@@ -352,7 +368,7 @@ void sc__step_kernels(struct sc__lowering *l) {
     }
     embedding_kernels(l);
     head_kernels(l);
-    find_throttling(l); /* needs the kernels of the whole step */
+    l->throttling = throttle(l, false); /* needs the kernels of the whole step */
 }
 
 double sc__step_collective_us(const struct sc__lowering *l,
@@ -362,6 +378,12 @@ double sc__step_collective_us(const struct sc__lowering *l,
     uint32_t n = sc__mesh_group_size(&l->plan.mesh, group);
     if (n == 1 || l->cluster->ideal)
         return 0;
+    if (l->ctx->memo && (int)group < SC__PLACED_GROUPS) {
+        const struct sc__stage_places *places =
+            sc__step_places(l->ctx, l->cluster, &l->plan.mesh, false);
+        const struct sc__shape *known = &places->items[places->of_stage[0]].shape[group];
+        return sc__us(sc__collective_time(l->cluster, coll, known, (uint64_t)bytes));
+    }
     uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++)
         gpu[i] = sc__mesh_group_member(&l->plan.mesh, group, 0, i);

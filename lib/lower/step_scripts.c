@@ -47,7 +47,6 @@ static void count_transfer(struct sc__script_maker *k, double us, bool async) {
         return;
     }
     k->comm += us;
-    k->tp_waits++;
 }
 
 void sc__script_collective(struct sc__script_maker *k,
@@ -159,11 +158,13 @@ static double host_need(const struct sc__script_maker *k) {
     return per * k->launches + sc__expert_host_us(k);
 }
 
-/* Every rank's host launches its part of a collective at its own pace, and the
- * collective begins with the last one: the maximum over the ranks grows with the
- * logarithm of their number. */
-static double host_skew(const struct sc__script_maker *k) {
-    return k->l->constants.software.tp_skew_us * k->tp_waits * log2(k->l->plan.mesh.tp);
+/* How sharp the corner between the GPU's time and its host's is: a layer takes the norm
+ * of both. Ranks that meet in every layer wait each time for the last host, which is not
+ * always the same one; others meet once a step. */
+static double host_corner(const struct sc__plan *p) {
+    static const double meet_in_layers = 2.2;
+    static const double meet_in_steps = 8;
+    return p->mesh.tp > 1 ? meet_in_layers : meet_in_steps;
 }
 
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. A host that is
@@ -173,10 +174,10 @@ static void host(struct sc__script_maker *k) {
     double need = host_need(k);
     if (need <= 0 || busy <= 0)
         return;
-    need += host_skew(k);
-    /* Ranks wait for the slowest host, which is not always the same one: a soft corner. */
-    double sum =
-        k->l->plan.gpus > 1 ? pow(pow(need, 4) + pow(busy, 4), 1.0 / 4) : fmax(need, busy);
+    double corner = host_corner(&k->l->plan);
+    double sum = k->l->plan.gpus > 1
+                     ? pow(pow(need, corner) + pow(busy, corner), 1 / corner)
+                     : fmax(need, busy);
     double extra = sum - busy;
     if (extra < 0.01 * busy)
         return;

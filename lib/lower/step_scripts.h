@@ -9,7 +9,6 @@ struct sc__script_maker {
     struct sc__script *script;
     uint32_t open;     /* first item of the segment kernels are merged in */
     double launches;   /* kernels and collectives, for the host */
-    unsigned tp_waits; /* tensor-parallel collectives that the stream waits for */
     double comm;       /* tensor-parallel time that the stream waits for, us */
     double beside_end; /* when the last of those beside kernels ends, us of the script */
     unsigned skip;     /* bit per phase of kernels to leave out */

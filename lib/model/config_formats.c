@@ -54,11 +54,24 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
+/* YAML writes 262144 as 262_144, too. */
+static const char *plain_number(struct sc__arena *arena, const char *value) {
+    char *plain = sc__strdup(arena, value);
+    char *to = plain;
+    if (!strchr(value, '_') || strspn(value, "0123456789_") != strlen(value))
+        return value;
+    for (const char *from = value; *from; from++)
+        if (*from != '_')
+            *to++ = *from;
+    *to = 0;
+    return plain;
+}
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
-    const char *value = item->value;
+    const char *value = plain_number(arena, item->value);
     if (!k->words) {
         double number;
         /* 1.0 for 1, as YAML of Python has it */
@@ -113,18 +126,28 @@ static const char *dashed(struct sc__arena *arena, const char *key) {
     return name;
 }
 
-/* A key that is a flag of Megatron's with underscores for dashes. */
+/* A key that is a flag of Megatron's with underscores for dashes; those that change the
+ * step and are not modelled become words, too, and a note of take_flags. */
 static void take_megatron_name(struct config_taking *t,
                                const struct sc__config_item *item) {
+    static const char *const others[] = {"model", "optimizer", "precision", "gpu", NULL};
     const char *name = dashed(&t->l->ctx->arena, item->last);
-    const struct sc__option *o = sc__option_find(t->l->known, name);
-    if (!o || !strcmp(name, "model") || !strcmp(name, "optimizer") ||
-        !strcmp(name, "precision") || !strcmp(name, "gpu"))
+    const char *why;
+    struct sc__flag as;
+    for (const char *const *o = others; *o; o++)
+        if (!strcmp(name, *o))
+            return;
+    enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
+    bool off = sc__str_is_any_case(sc__str(item->value), "false");
+    bool on = is_true(item->value);
+    if (kind == SC__FLAG_NOT_MODELLED && !off && !means_nothing(item->value))
+        add_flag(t, name, on ? NULL : item->value);
+    if (kind != SC__FLAG_ACTS)
         return;
-    bool off = !strcmp(item->value, "false") || !strcmp(item->value, "False");
-    if (!o->arg && is_true(item->value))
+    bool takes_value = !as.value && sc__option_find(t->l->known, as.name)->arg;
+    if (!takes_value && on)
         add_flag(t, name, NULL);
-    else if (o->arg && !off && !means_nothing(item->value))
+    else if (takes_value && !off && !means_nothing(item->value))
         add_flag(t, name, item->value);
 }
 
@@ -187,9 +210,11 @@ static void note_not_modelled(const struct config_taking *t,
                                        "cpu_offload",
                                        "enable_cpu_offload",
                                        "load_in_8bit",
+                                       "lora_modules_to_save",
                                        NULL};
     for (const char *const *key = keys; *key; key++)
-        if (key_is(item, *key) && !means_nothing(item->value) &&
+        if ((key_is(item, *key) || strstr(item->key, *key) == item->key) &&
+            !means_nothing(item->value) &&
             !sc__str_is_any_case(sc__str(item->value), "false"))
             sc__note(t->l->ctx,
                      "config-not-modelled",
@@ -226,6 +251,23 @@ static uint32_t config_number(const struct sc__config *c, const char *key, uint3
     if (value)
         sc__parse_u32(sc__str(value), &n);
     return n;
+}
+
+/* Its models go by a name and a flavor; NULL: not known. */
+static const char *
+torchtitan_preset(struct sc__arena *arena, const char *name, const char *flavor) {
+    static const char *const others[][3] = {
+        {"deepseek_v3", "16B", "deepseek-v2-lite"},
+        {"deepseek_v3", "236B", "deepseek-v2"},
+        {"deepseek_v3", "671B", "deepseek-v3"},
+        {"llama4", "17bx16e", "llama4-scout-17b-16e"},
+        {"llama4", "17bx128e", "llama4-maverick-17b-128e"},
+    };
+    for (size_t i = 0; flavor && i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i][0]) && !strcmp(flavor, others[i][1]))
+            return others[i][2];
+    const char *preset = flavor ? sc__format(arena, "%s-%s", name, flavor) : name;
+    return sc__model_preset(arena, preset) ? preset : NULL;
 }
 
 static sc_status take_torchtitan(struct config_taking *t) {
@@ -269,10 +311,8 @@ static sc_status take_torchtitan(struct config_taking *t) {
                  replicas);
     if (!name || sc__launch_overridden(t->l, "model"))
         return SC_OK;
-    const char *preset = sc__format(arena, "%s-%s", name, flavor ? flavor : "");
-    if (!flavor || !sc__model_preset(arena, preset))
-        preset = name;
-    if (!sc__model_preset(arena, preset))
+    const char *preset = torchtitan_preset(arena, name, flavor);
+    if (!preset)
         return sc__launch_fail(t->l,
                                0,
                                "name the model with --model (stepcast list models)",
@@ -280,6 +320,7 @@ static sc_status take_torchtitan(struct config_taking *t) {
                                name,
                                flavor ? flavor : "");
     add_flag(t, "model", preset);
+    add_flag(t, "mtp-num-layers", "0"); /* it has none */
     return SC_OK;
 }
 
@@ -338,12 +379,36 @@ static sc_status take_preset(struct config_taking *t, const char *name) {
     return SC_OK;
 }
 
+/* Gemma's layers see a window but for each second (2) or sixth (3). */
+static void take_maxtext_window(struct config_taking *t) {
+    const char *block = sc__config_value(t->c, "decoder_block");
+    uint32_t window = config_number(t->c, "sliding_window_size", 0);
+    bool third = block && !strcmp(block, "gemma3");
+    if (!block || !window || (!third && strcmp(block, "gemma2") != 0))
+        return;
+    add_flag(t, "window-size", sc__format(&t->l->ctx->arena, "%u,0", window - 1));
+    add_flag(t, "window-attn-skip-freq", third ? "6" : "2");
+    if (third)
+        add_flag(t, "qk-layernorm", NULL);
+}
+
+/* Its defaults are a Llama's; GPT-3's layers are as Megatron has them. */
 static void take_maxtext_model(struct config_taking *t) {
+    const char *block = sc__config_value(t->c, "decoder_block");
+    const char *tied = sc__config_value(t->c, "logits_via_embedding");
+    const char *positions = sc__config_value(t->c, "trainable_position_size");
+    if (!tied || !is_true(tied))
+        add_flag(t, "untie-embeddings-and-output-weights", NULL);
+    if (block && !strcmp(block, "gpt3")) {
+        add_flag(t, "max-position-embeddings", positions);
+        return;
+    }
     add_flag(t, "disable-bias-linear", NULL);
     add_flag(t, "normalization", "RMSNorm");
     add_flag(t, "position-embedding-type", "rope");
     if (sc__config_value(t->c, "mlp_activations.1"))
         add_flag(t, "swiglu", NULL);
+    take_maxtext_window(t);
 }
 
 static sc_status take_maxtext(struct config_taking *t) {
@@ -358,7 +423,13 @@ static sc_status take_maxtext(struct config_taking *t) {
     if (batch && sc__parse_double(sc__str(batch), &number) && number >= 1) {
         whole = (uint32_t)number;
         add_flag(t, "micro-batch", sc__format(&t->l->ctx->arena, "%u", whole));
-    }
+    } else if (batch && sc__parse_double(sc__str(batch), &number))
+        sc__note(t->l->ctx,
+                 "config-not-modelled",
+                 "%s: per_device_batch_size %s: several devices share a sequence; how is "
+                 "not taken from the file (--global-batch, --tp, --cp)",
+                 t->l->file,
+                 batch);
     add_flag(t, "zero", "3");
     return SC_OK;
 }
@@ -393,10 +464,44 @@ static sc_status take_olmo(struct config_taking *t) {
     return SC_OK;
 }
 
-/* Primus names a file of its own for the model. */
+static bool has_key(const struct sc__config *c, const char *key) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (key_is(&c->items[i], key))
+            return true;
+    return false;
+}
+
+/* Primus names a file of its own for the model, and may take its latent attention away. */
 static sc_status take_primus(struct config_taking *t) {
     const char *model = sc__config_value(t->c, "pre_trainer.model");
-    return model ? take_preset(t, model) : SC_OK;
+    const char *latent = sc__config_value(t->c, "multi_latent_attention");
+    if (!model)
+        return SC_OK;
+    if (latent && sc__str_is_any_case(sc__str(latent), "false"))
+        add_flag(t, "no-multi-latent-attention", NULL);
+    return take_preset(t, model);
+}
+
+/* Flags that launch_follow.c looks at among the words. */
+static void take_followed(struct config_taking *t) {
+    static const char *const keys[] = {"multiple_of",
+                                       "hidden_dim_multiplier",
+                                       "schedules_method",
+                                       NULL};
+    for (const char *const *key = keys; *key; key++) {
+        const char *value = sc__config_value(t->c, *key);
+        if (value && !means_nothing(value))
+            add_flag(t, dashed(&t->l->ctx->arena, *key), value);
+    }
+}
+
+/* One expert a token, and one micro-batch, where nothing is said. */
+static void take_neox(struct config_taking *t) {
+    if (!has_key(t->c, "train_batch_size") && !has_key(t->c, "gradient_accumulation_steps"))
+        add_flag(t, "micro-batches", "1");
+    if (config_number(t->c, "moe_num_experts", 1) > 1 &&
+        !sc__config_value(t->c, "moe_top_k"))
+        add_flag(t, "moe-router-topk", "1");
 }
 
 static void take_nodes(struct config_taking *t) {
@@ -427,13 +532,6 @@ static void take_modules(struct config_taking *t) {
 }
 
 /* ---- whose it is ---- */
-
-static bool has_key(const struct sc__config *c, const char *key) {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (key_is(&c->items[i], key))
-            return true;
-    return false;
-}
 
 static enum sc__config_kind kind_of(const struct sc__config *c) {
     for (uint32_t i = 0; i < c->count; i++)
@@ -632,6 +730,8 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(take_item(&t, &c->items[i]));
     if (t.kind == SC__CONFIG_TORCHTITAN)
         SC__TRY(take_torchtitan(&t));
+    if (t.kind == SC__CONFIG_NEOX)
+        take_neox(&t);
     if (t.kind == SC__CONFIG_TRAINER)
         SC__TRY(take_trainer(&t));
     if (t.kind == SC__CONFIG_MAXTEXT)
@@ -642,6 +742,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(take_olmo(&t));
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
+        take_followed(&t);
         take_nodes(&t);
         take_modules(&t);
     }

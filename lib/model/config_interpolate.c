@@ -115,11 +115,39 @@ value_of(const struct interpolation *p, struct sc__str text, unsigned depth) {
     return inside_value(p, inside, depth + 1);
 }
 
+/* Where the brace that opens at text.p[1] closes. */
+static size_t closing_brace(struct sc__str text) {
+    int braces = 0;
+    for (size_t i = 1; i < text.n; i++) {
+        braces += (text.p[i] == '{') - (text.p[i] == '}');
+        if (!braces)
+            return i;
+    }
+    return 0;
+}
+
+/* Every "${…}" of a text; those that cannot be looked up stay. */
+static const char *expanded(const struct interpolation *p, struct sc__str text) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, &p->ctx->arena);
+    while (text.n) {
+        bool opens = text.n > 2 && text.p[0] == '$' && text.p[1] == '{';
+        size_t end = opens ? closing_brace(text) : 0;
+        struct sc__str part = {text.p, end + 1};
+        const char *value = end ? value_of(p, part, 0) : NULL;
+        if (value)
+            sc__puts(&b, value);
+        else
+            sc__printf(&b, "%.*s", (int)part.n, part.p);
+        text = (struct sc__str){text.p + part.n, text.n - part.n};
+    }
+    return b.text ? b.text : "";
+}
+
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c) {
     for (uint32_t i = 0; i < c->count; i++) {
         struct interpolation p = {.ctx = ctx, .c = c, .key = c->items[i].key};
-        const char *value = value_of(&p, sc__str(c->items[i].value), 0);
-        if (value)
-            c->items[i].value = value;
+        if (strstr(c->items[i].value, "${"))
+            c->items[i].value = expanded(&p, sc__str(c->items[i].value));
     }
 }

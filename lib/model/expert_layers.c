@@ -88,6 +88,16 @@ static bool pattern_sum(struct pattern_text *t, struct layer_pattern *out) {
     return true;
 }
 
+bool sc__read_layer_list(const char *text, unsigned char *items, uint32_t *count) {
+    struct layer_pattern p = {.count = 0};
+    struct pattern_text t = {.at = text};
+    if (!pattern_sum(&t, &p) || *t.at)
+        return false;
+    memcpy(items, p.items, p.count);
+    *count = p.count;
+    return true;
+}
+
 static bool pattern_fits(const struct sc__model *m, const struct layer_pattern *p) {
     for (uint32_t i = 0; i < p->count; i++)
         if (sc__model_has_experts(m, i) != (p->items[i] != 0))
@@ -114,9 +124,7 @@ static bool fit_pattern(struct sc__model *m, const struct layer_pattern *p) {
 static sc_status
 read_pattern(const struct sc__settings *s, const char *text, struct sc__model *m) {
     struct layer_pattern *p = SC__NEW(&s->ctx->arena, struct layer_pattern);
-    struct pattern_text t = {.at = text};
-    bool read = pattern_sum(&t, p);
-    if (!read || *t.at)
+    if (!sc__read_layer_list(text, p->items, &p->count))
         return sc__fail(s->ctx,
                         SC_USAGE,
                         NULL,

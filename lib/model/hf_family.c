@@ -120,6 +120,7 @@ static const struct sc__hf_family families[] = {
     {"deepseek_v3", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"deepseek_v32", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"glm_moe_dsa", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
+    {"glm4_moe_lite", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"kimi_k2", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"gpt_oss",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_OUT_BIAS | SC__HF_ROUTER_BIAS |

@@ -41,32 +41,19 @@ static sc_status read_letters(const struct hf_hybrid *r, struct sc__model *m) {
                                       "\"num_hidden_layers\" is %u",
                                       strlen(letters),
                                       m->layers));
-    for (uint32_t i = 0; i < m->layers; i++)
-        switch (letters[i]) {
-        case 'M':
-            m->layer_parts[i] = SC__MIXER_MAMBA | SC__WITHOUT_FEED_FORWARD;
-            break;
-        case '*':
-            m->layer_parts[i] = SC__MIXER_ATTENTION | SC__WITHOUT_FEED_FORWARD;
-            break;
-        case '-':
-            m->layer_parts[i] = SC__MIXER_NONE;
-            break;
-        case 'E':
-            if (!m->experts)
-                return hybrid_fail(
-                    r,
-                    "a layer of experts (E), but \"n_routed_experts\" is missing or 0");
-            m->layer_parts[i] = SC__MIXER_NONE | SC__WITH_EXPERTS;
-            break;
-        default:
+    for (uint32_t i = 0; i < m->layers; i++) {
+        if (letters[i] == 'G' || !sc__model_layer_letter(letters[i], &m->layer_parts[i]))
             return hybrid_fail(r,
                                sc__format(&r->ctx->arena,
                                           "layer %u of \"hybrid_override_pattern\" is "
                                           "'%c', not M, *, - or E",
                                           i,
                                           letters[i]));
-        }
+        if (letters[i] == 'E' && !m->experts)
+            return hybrid_fail(
+                r,
+                "a layer of experts (E), but \"n_routed_experts\" is missing or 0");
+    }
     m->pattern = m->layers;
     return SC_OK;
 }

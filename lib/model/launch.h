@@ -73,7 +73,12 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 void sc__launch_deepspeed(struct sc__launch *l);
+/* --schedules-method (MindSpeed); --multiple-of and --hidden-dim-multiplier (FlagScale). */
+void sc__launch_schedule(struct sc__launch *l);
+sc_status sc__launch_feed_forward(struct sc__launch *l);
 sc_status sc__launch_vocabulary(struct sc__launch *l);
+/* --spec and the like: code of the user's own that makes the layers. */
+sc_status sc__launch_spec(struct sc__launch *l);
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
 
 /* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the

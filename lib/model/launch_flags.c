@@ -25,6 +25,10 @@ static const struct {
     {"lora-target-modules", {"lora-targets", NULL}},
     {"megatron-fsdp-grad-comm-dtype", {"grad-dtype", NULL}},
     {"pad-vocab-size-to", {"padded-vocab-size", NULL}},
+    {"moe-expert-parallel-size", {"expert-model-parallel-size", NULL}},
+    {"hybrid-layer-pattern", {"hybrid-override-pattern", NULL}},
+    {"use-gated-attention", {"attention-output-gate", ""}},
+    {"moe-use-shared-expert-gate", {"moe-shared-expert-gate", ""}},
 };
 
 /* Flags with which it is another model than we would build. */
@@ -32,12 +36,6 @@ static const struct {
     const char *name;
     const char *why;
 } refused_flags[] = {
-    {"hybrid-attention-ratio", "layers of Mamba are not modelled"},
-    {"hybrid-mlp-ratio", "layers of Mamba are not modelled"},
-    {"hybrid-override-pattern", "layers of Mamba are not modelled"},
-    {"hybrid-layer-pattern", "layers of Mamba are not modelled"},
-    {"is-hybrid-model", "layers of Mamba are not modelled"},
-    {"mamba-state-dim", "layers of Mamba are not modelled"},
     {"encoder-num-layers", "models with an encoder are not modelled"},
     {"encoder-seq-length", "models with an encoder are not modelled"},
     {"decoder-seq-length", "models with an encoder are not modelled"},
@@ -49,9 +47,8 @@ static const struct {
 };
 
 /* They change the time of a step, and not what we say. */
-static const char *const not_modelled[] = {"schedules-method",
-                                           "swap-optimizer",
-                                           "moe-use-shared-expert-gate",
+static const char *const not_modelled[] = {"swap-optimizer",
+                                           "mlp-type",
                                            "optimizer-cpu-offload",
                                            "optimizer-offload-fraction",
                                            "cpu-optimizer",
@@ -66,7 +63,6 @@ static const char *const not_modelled[] = {"schedules-method",
                                            "delay-wgrad-compute",
                                            "mtp-mem-efficient-logits",
                                            "reuse-fp32-param",
-                                           "attention-output-gate",
                                            "softmax-type",
                                            "enable-gpt-oss",
                                            "add-bias-linear",
@@ -318,6 +314,14 @@ static const char *const no_effect[] = {"save*",
                                         "empty-unused-memory-level",
                                         "use-nccl-ub",
                                         "spec",
+                                        "schedules-method", /* of sc__launch_schedule */
+                                        "multiple-of",      /* sc__launch_feed_forward */
+                                        "hidden-dim-multiplier",
+                                        "topk", /* sc__launch_deepspeed */
+                                        "expert-interval",
+                                        "custom-model-provider-path",
+                                        "experimental-attention-variant",
+                                        "is-hybrid-model",
                                         "abort-on-unmet-fused-kernel-constraints",
                                         "sync-tp-duplicated-parameters",
                                         "kill-switch-path",

@@ -28,7 +28,8 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
     return b.text ? b.text : "";
 }
 
-/* --noop-layers 61,62,63 (MindSpeed): so many layers less, on the last stage. */
+/* --noop-layers 61,62,63 (MindSpeed): so many layers less, on the last stage; of a
+ * schedule of two chunks a stage, on the last chunk. */
 sc_status sc__launch_noop_layers(struct sc__launch *l) {
     const char *list = sc__launch_nth(l, "noop-layers", 0);
     uint32_t layers = 0;
@@ -41,6 +42,9 @@ sc_status sc__launch_noop_layers(struct sc__launch *l) {
         return SC_OK;
     SC__TRY(sc__setting_u32(&s, "num-layers", 1, &layers));
     SC__TRY(sc__setting_u32(&s, "pipeline-model-parallel-size", 1, &pp));
+    const char *schedule = sc__setting(&s, "schedule");
+    if (schedule && !strcmp(schedule, "dualpipev"))
+        pp *= 2;
     while (sc__split(&rest, ',', &part)) {
         uint32_t layer;
         if (!sc__parse_u32(part, &layer) || layer + 16 < layers || layer >= layers)
@@ -121,8 +125,110 @@ static uint32_t stage_in_text(struct sc__str text) {
     return found == 1 ? stage : UINT32_MAX;
 }
 
+static void drop_flag(struct sc__launch *l, const char *name) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < l->flags.count; i++)
+        if (strcmp(l->flags.items[i].name, name) != 0)
+            l->flags.items[kept++] = l->flags.items[i];
+    l->flags.count = kept;
+}
+
+static bool has_word(const struct sc__launch *l, const char *word) {
+    for (uint32_t i = 0; i < l->count; i++)
+        if (!strcmp(l->words[i], word))
+            return true;
+    return false;
+}
+
+/* Experts of Megatron-DeepSpeed: 1 is none, in every second layer, one a token, unless
+ * --expert-interval and --topk say otherwise. */
+static void take_deepspeed_experts(struct sc__launch *l) {
+    const char *experts = sc__launch_nth(l, "num-experts", 0);
+    const char *interval = word_behind(l, "expert-interval");
+    const char *each = word_behind(l, "topk");
+    if (!experts || !has_word(l, "--deepspeed") || sc__launch_overridden(l, "num-experts"))
+        return;
+    if (!strcmp(experts, "1")) {
+        drop_flag(l, "num-experts");
+        drop_flag(l, "expert-model-parallel-size");
+        return;
+    }
+    if (!sc__launch_nth(l, "moe-layer-freq", 0))
+        sc__launch_add(l, "moe-layer-freq", interval ? interval : "2");
+    if (!sc__launch_nth(l, "moe-router-topk", 0))
+        sc__launch_add(l, "moe-router-topk", each ? each : "1");
+    sc__note(
+        l->ctx,
+        "deepspeed-experts",
+        "%s: experts in each layer of %s, %s a token, as Megatron-DeepSpeed takes them "
+        "(--moe-layer-freq, --moe-router-topk)",
+        l->file,
+        sc__launch_nth(l, "moe-layer-freq", 0),
+        sc__launch_nth(l, "moe-router-topk", 0));
+}
+
+static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
+    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
+    uint32_t n = 1;
+    const char *text = sc__setting(&s, own);
+    if (!text)
+        text = sc__setting(&s, name);
+    if (text)
+        sc__parse_u32(sc__str(text), &n);
+    return n ? n : 1;
+}
+
+/* MindSpeed's and FlagScale's name of a schedule that we have. */
+void sc__launch_schedule(struct sc__launch *l) {
+    const char *method = word_behind(l, "schedules-method");
+    bool stages = flag_number(l, "pipeline-model-parallel-size", "pp") > 1;
+    if (!method || !stages || sc__launch_overridden(l, "schedule") ||
+        sc__launch_nth(l, "schedule", 0))
+        return;
+    if (!strcmp(method, "dualpipev"))
+        sc__launch_add(l, "schedule", method);
+    else
+        sc__note(l->ctx,
+                 "megatron-flags-not-modelled",
+                 "%s: --schedules-method %.60s changes the step and is not modelled",
+                 l->file,
+                 method);
+}
+
+/* FlagScale's size of the feed-forward: 8/3 of the hidden size, times a factor, up to the
+ * next multiple. */
+sc_status sc__launch_feed_forward(struct sc__launch *l) {
+    const char *multiple = word_behind(l, "multiple-of");
+    const char *factor = word_behind(l, "hidden-dim-multiplier");
+    const char *hidden = sc__launch_nth(l, "hidden-size", 0);
+    uint32_t of = 0;
+    uint32_t size = 0;
+    double times = 1;
+    if (!multiple || !hidden || sc__launch_nth(l, "ffn-hidden-size", 0))
+        return SC_OK;
+    if (!sc__parse_u32(sc__str(multiple), &of) || !of || of > 1u << 24 ||
+        !sc__parse_u32(sc__str(hidden), &size) || size > 1u << 24 ||
+        (factor &&
+         (!sc__parse_double(sc__str(factor), &times) || times <= 0 || times > 64)))
+        return sc__launch_fail(l,
+                               0,
+                               "give --ffn-hidden-size",
+                               "--multiple-of %.40s and --hidden-dim-multiplier %.40s are "
+                               "no sizes",
+                               multiple,
+                               factor ? factor : "1");
+    uint64_t wide = (uint64_t)((double)((uint64_t)size * 8 / 3) * times);
+    sc__launch_add(l,
+                   "ffn-hidden-size",
+                   sc__format(&l->ctx->arena,
+                              "%llu",
+                              (unsigned long long)((wide + of - 1) / of * of)));
+    return SC_OK;
+}
+
 /* --deepspeed_config FILE: what it says of sharding is not among the flags. */
 void sc__launch_deepspeed(struct sc__launch *l) {
+    take_deepspeed_experts(l);
     const char *file = word_behind(l, "deepspeed_config");
     uint32_t stage = stage_in_text(l->text);
     if (!file || sc__launch_nth(l, "zero", 0))
@@ -155,6 +261,9 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
         const char *type;
         uint32_t tokens;
     } types[] = {{"tokenizer-type", "Llama2Tokenizer", 32000},
+                 {"tokenizer-type", "Llama3Tokenizer", 128256},
+                 /* files of SentencePiece in scripts of Megatron are Llama's */
+                 {"tokenizer-type", "GPTSentencePieceTokenizer", 32000},
                  {"patch-tokenizer-type", "LLamaTokenizer", 32000},
                  {"patch-tokenizer-type", "LLama3Tokenizer", 128256},
                  {"patch-tokenizer-type", "Qwen2Tokenizer", 151643},
@@ -165,6 +274,24 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
             return types[i].tokens;
     }
     return 0;
+}
+
+/* The preset that an id, or the name of a folder in a path, says. */
+static const char *preset_in_path(const struct sc__launch *l, const char *path) {
+    struct sc__arena *arena = &l->ctx->arena;
+    if (!path || sc__shell_mark(path) || !strchr(path, '/'))
+        return NULL;
+    if (sc__model_preset(arena, path))
+        return path;
+    struct sc__str rest = sc__str(path);
+    struct sc__str part;
+    const char *found = NULL;
+    while (sc__split(&rest, '/', &part)) {
+        const char *name = sc__strndup(arena, part.p, part.n);
+        if (part.n > 3 && sc__model_preset(arena, name))
+            found = name; /* the last counts */
+    }
+    return found;
 }
 
 /* Megatron asks the tokenizer; we know those of our presets, by id. */
@@ -180,9 +307,9 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
         return SC_OK;
     if (!name)
         name = word_behind(l, "tokenizer-name-or-path");
-    if (name && !sc__shell_mark(name) && strchr(name, '/') &&
-        sc__model_preset(&l->ctx->arena, name)) {
-        SC__TRY(sc__model_find(l->ctx, name, &m));
+    const char *preset = preset_in_path(l, name);
+    if (preset) {
+        SC__TRY(sc__model_find(l->ctx, preset, &m));
         vocab = m.vocab;
     } else {
         vocab = tokens_of_type(l, &type);
@@ -207,18 +334,70 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
     return SC_OK;
 }
 
-/* ---- the world ---- */
+/* ---- layers made by other code ---- */
 
-static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
-    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
-    uint32_t n = 1;
-    const char *text = sc__setting(&s, own);
-    if (!text)
-        text = sc__setting(&s, name);
-    if (text)
-        sc__parse_u32(sc__str(text), &n);
-    return n ? n : 1;
+/* A module whose layers we know by name. */
+static sc_status take_spec(struct sc__launch *l, const char *module, bool *known) {
+    *known = true;
+    if (strstr(module, "gemma4") || strstr(module, "gemma3n"))
+        return sc__launch_fail(l,
+                               0,
+                               "no flag says what its layers are",
+                               "--spec %.80s: layers with head sizes of their own, and a "
+                               "feed-forward beside the experts, are not modelled",
+                               module);
+    if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0) &&
+        !sc__launch_nth(l, "hybrid-attention-ratio", 0))
+        return sc__launch_fail(l,
+                               0,
+                               "give the letters of the layers with "
+                               "--hybrid-override-pattern",
+                               "--spec %.80s: which layers are Mamba's is not said",
+                               module);
+    bool delta = strstr(module, "qwen3_next") || strstr(module, "qwen3_5");
+    if (delta && !sc__launch_nth(l, "linear-attention-freq", 0)) {
+        sc__launch_add(l, "linear-attention-freq", "4");
+        sc__launch_add(l, "attention-output-gate", "");
+        sc__note(l->ctx,
+                 "megatron-spec",
+                 "%s: --spec %s makes gated delta nets: in all but each fourth layer, with "
+                 "the sizes of Qwen3-Next (--linear-attention-freq says otherwise)",
+                 l->file,
+                 module);
+    }
+    *known = delta || strstr(module, "megatron") || !strcmp(module, "local");
+    return SC_OK;
 }
+
+sc_status sc__launch_spec(struct sc__launch *l) {
+    static const char *const flags[] = {"spec", "custom-model-provider-path", NULL};
+    const char *variant = word_behind(l, "experimental-attention-variant");
+    if (variant && !strcmp(variant, "dsa"))
+        return sc__launch_fail(l,
+                               0,
+                               "--model deepseek-v3.2 has it",
+                               "--experimental-attention-variant dsa: flags of sparse "
+                               "attention are not read");
+    for (const char *const *flag = flags; *flag; flag++) {
+        const char *module = word_behind(l, *flag);
+        bool known = false;
+        if (!module || sc__shell_mark(module))
+            continue;
+        SC__TRY(take_spec(l, module, &known));
+        if (!known)
+            sc__note(
+                l->ctx,
+                "megatron-spec",
+                "%s: the layers are made by --%s %s, which is not read: they are taken "
+                "to be what the other flags say",
+                l->file,
+                *flag,
+                module);
+    }
+    return SC_OK;
+}
+
+/* ---- the world ---- */
 
 /* Scripts of several nodes are published with one node in them. */
 static uint32_t least_world(const struct sc__launch *l) {

@@ -450,12 +450,27 @@ static sc_status take_mark(struct sc__launch *l, uint32_t mark) {
     return SC_OK;
 }
 
+/* Which layers are Mamba's is said. */
+static bool says_hybrid(const struct sc__launch *l) {
+    static const char *const flags[] = {"--hybrid-override-pattern",
+                                        "--hybrid-layer-pattern",
+                                        "--hybrid-attention-ratio",
+                                        "--hybrid-mlp-ratio",
+                                        NULL};
+    for (uint32_t i = 0; i < l->count; i++)
+        for (const char *const *flag = flags; *flag; flag++)
+            if (sc__str_starts(sc__str(l->words[i]), *flag))
+                return true;
+    return false;
+}
+
 /* By the name of the program that trains. */
 static sc_status refuse_program(const struct sc__launch *l, const char *word) {
+    bool hybrid = says_hybrid(l);
     static const struct {
         const char *program;
         const char *what;
-    } others[] = {{"mamba", "layers of Mamba are"},
+    } others[] = {{"mamba", "layers of Mamba alone are"},
                   {"pretrain_bert", "an encoder (BERT) is"},
                   {"pretrain_t5", "an encoder (T5) is"},
                   {"pretrain_ict", "an encoder (ICT) is"},
@@ -463,7 +478,7 @@ static sc_status refuse_program(const struct sc__launch *l, const char *word) {
                   {"pretrain_retro", "retrieval is"},
                   {"pretrain_vision", "a model of images is"},
                   {"pretrain_vlm", "a model of images is"}};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = hybrid ? 1 : 0; i < sizeof others / sizeof *others; i++)
         if (strstr(word, others[i].program))
             return sc__launch_fail(
                 l,
@@ -653,10 +668,13 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
         SC__TRY(sc__config_trainer_script(l));
     }
     SC__TRY(take_flags(l));
+    sc__launch_schedule(l);
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
     sc__launch_deepspeed(l);
+    SC__TRY(sc__launch_feed_forward(l));
     SC__TRY(sc__launch_vocabulary(l));
+    SC__TRY(sc__launch_spec(l));
     sc__launch_gpus(l, &slurm);
     note_flags(l);
     note_unset(l);

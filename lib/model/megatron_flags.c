@@ -84,9 +84,20 @@ static sc_status model_megatron_flags_read_groups(const struct sc__settings *s,
     return sc__setting_u32(s, "num-query-groups", 1, &m->kv_heads);
 }
 
+/* Those of --hybrid-override-pattern, which newer scripts give instead of a number. */
+static uint32_t lettered_layers(const struct sc__settings *s) {
+    const char *letters = sc__setting(s, "hybrid-override-pattern");
+    uint32_t layers = 0;
+    for (; letters && *letters && *letters != '/'; letters++)
+        layers += *letters != '|' && *letters != ' ';
+    return layers;
+}
+
 static sc_status read_shapes(const struct sc__settings *s, struct sc__model *m) {
     const struct sc__model was = *m;
     SC__TRY(sc__setting_u32(s, "num-layers", 1, &m->layers));
+    if (!m->layers)
+        m->layers = lettered_layers(s);
     SC__TRY(sc__setting_u32(s, "hidden-size", 1, &m->hidden));
     SC__TRY(sc__setting_u32(s, "num-attention-heads", 1, &m->heads));
     SC__TRY(need_shape(s->ctx, m));
@@ -190,6 +201,8 @@ static sc_status model_megatron_flags_read_experts(const struct sc__settings *s,
     SC__TRY(sc__setting_u32(s, "moe-ffn-hidden-size", 1, &m->expert_ffn));
     SC__TRY(sc__setting_u32(s, "moe-shared-expert-intermediate-size", 1, &m->shared_ffn));
     SC__TRY(sc__setting_u32(s, "moe-latent-size", 1, &m->moe_latent));
+    if (sc__setting_flag(s, "moe-shared-expert-gate"))
+        m->shared_gate = true;
     uint32_t shared_experts = 0;
     SC__TRY(sc__setting_u32(s, "n-shared-experts", 1, &shared_experts));
     if (shared_experts && !sc__setting(s, "moe-shared-expert-intermediate-size"))
@@ -209,6 +222,12 @@ static sc_status model_megatron_flags_read_experts(const struct sc__settings *s,
 /* --multi-latent-attention with Megatron's defaults for its ranks, or those of
  * a model that has it. */
 static sc_status read_latent(const struct sc__settings *s, struct sc__model *m) {
+    if (sc__setting_flag(s, "no-multi-latent-attention")) {
+        if (m->kv_lora && !sc__setting(s, "kv-channels"))
+            m->head_dim = m->hidden / m->heads;
+        m->kv_lora = m->q_lora = 0;
+        return SC_OK;
+    }
     if (!sc__setting_flag(s, "multi-latent-attention") && !m->kv_lora)
         return SC_OK;
     if (!m->kv_lora) {
@@ -264,6 +283,7 @@ sc_status sc__model_settings(struct sc_context *ctx,
     SC__TRY(sc__setting_u32(s, "mtp-num-layers", 0, &m->mtp_layers));
     SC__TRY(model_megatron_flags_read_experts(s, m));
     SC__TRY(read_latent(s, m));
+    SC__TRY(sc__read_hybrid_layers(s, m));
     note_idle(s, m);
     if (m->layers > SC__MOST_LAYERS || m->heads > m->hidden)
         return sc__fail(ctx,

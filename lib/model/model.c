@@ -1,5 +1,22 @@
 #include "model/model.h"
 
+bool sc__model_layer_letter(char letter, uint8_t *parts) {
+    static const struct {
+        char letter;
+        uint8_t parts;
+    } letters[] = {{'M', SC__MIXER_MAMBA | SC__WITHOUT_FEED_FORWARD},
+                   {'*', SC__MIXER_ATTENTION | SC__WITHOUT_FEED_FORWARD},
+                   {'G', SC__MIXER_DELTA | SC__WITHOUT_FEED_FORWARD},
+                   {'-', SC__MIXER_NONE},
+                   {'E', SC__MIXER_NONE | SC__WITH_EXPERTS}};
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (letters[i].letter == letter) {
+            *parts = letters[i].parts;
+            return true;
+        }
+    return false;
+}
+
 enum sc__mixer sc__model_mixer(const struct sc__model *m, uint32_t layer) {
     if (!m->pattern)
         return SC__MIXER_ATTENTION;

@@ -120,6 +120,9 @@ struct sc__model_params {
     double active; /* what one token passes through */
 };
 
+/* What a letter of a pattern of layers says: M Mamba-2, * attention, - a feed-forward, E
+ * experts, G a gated delta net. False: nothing. */
+bool sc__model_layer_letter(char letter, uint8_t *parts);
 enum sc__mixer sc__model_mixer(const struct sc__model *m, uint32_t layer);
 bool sc__model_has_feed_forward(const struct sc__model *m, uint32_t layer);
 /* Channels of the scan's heads, of its convolution, and of the projection before it. */

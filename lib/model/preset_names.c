@@ -34,11 +34,19 @@ static const struct publisher publishers[] = {{"meta-llama", "llama2"},
                                               /* publish others' models again */
                                               {"NousResearch", ""},
                                               {"unsloth", ""},
+                                              {"hugging-quants", ""},
+                                              {"nvidia", ""},
+                                              {"amd", ""},
+                                              {"RedHatAI", ""},
+                                              {"neuralmagic", ""},
                                               {0}};
 
 /* Training or storage, not shape. */
 static const char *const endings[] = {
-    "-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.2", NULL};
+    "-hf",   "-instruct", "-base", "-chat",    "-it",    "-pt",      "-thinking",
+    "-v0.1", "-v0.2",     "-2507", "-0324",    "-0528",  "-bnb",     "-nf4",
+    "-bf16", "-fp16",     "-fp8",  "-dynamic", "-nvfp4", "-mxfp4",   "-awq",
+    "-gptq", "-int4",     "-int8", "-4bit",    "-8bit",  "-unsloth", NULL};
 
 static bool publishes(struct sc__str publisher, const char *preset) {
     for (const struct publisher *p = publishers; p->name; p++)
@@ -53,8 +61,9 @@ static bool drop_ending(struct sc__str *name) {
         size_t n = strlen(*e);
         if (name->n <= n)
             continue;
-        struct sc__str end = {name->p + name->n - n, n};
-        if (sc__str_is_any_case(end, *e)) {
+        struct sc__str end = {name->p + name->n - n + 1, n - 1};
+        bool apart = end.p[-1] == '-' || end.p[-1] == '_';
+        if (apart && sc__str_is_any_case(end, *e + 1)) {
             name->n -= n;
             return true;
         }

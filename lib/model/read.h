@@ -26,6 +26,10 @@ sc_status sc__model_settings(struct sc_context *ctx,
 /* Which layers have experts: --moe-layer-freq (a number, or a list as Python writes
  * it: ([0]*3+[1]*58)) and --first-k-dense-replace. */
 sc_status sc__read_expert_layers(const struct sc__settings *s, struct sc__model *m);
+/* A list of 0 and 1 as Python writes it, of at most SC__MOST_LAYERS; false: it is none. */
+bool sc__read_layer_list(const char *text, unsigned char *items, uint32_t *count);
+/* Layers of several kinds: --hybrid-override-pattern, --linear-attention-freq. */
+sc_status sc__read_hybrid_layers(const struct sc__settings *s, struct sc__model *m);
 
 /* The flags of a launch script (or of a file with nothing but flags), behind
  * those of `settings`, which win. Shell variables set in the script are put

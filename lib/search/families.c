@@ -25,7 +25,8 @@ uint32_t sc__search_dp(const struct sc__search *s, const struct sc__search_plan 
             p->number[SC__NUMBER_CP]);
 }
 
-static double seconds_factor(const struct sc__search *s, const struct sc__search_seed *x) {
+double sc__families_factor(const struct sc__search *s, uint32_t seed) {
+    const struct sc__search_seed *x = &s->seeds[seed];
     const struct sc__search_machine *m = &s->machines[x->machine];
     uint32_t dp = m->gpus / ((uint32_t)x->number[SC__NUMBER_TP] * x->number[SC__NUMBER_PP] *
                              x->number[SC__NUMBER_CP]);
@@ -42,8 +43,7 @@ static double seconds_factor(const struct sc__search *s, const struct sc__search
 }
 
 double sc__families_floor(const struct sc__search *s, uint32_t seed) {
-    const struct sc__search_seed *x = &s->seeds[seed];
-    return seconds_factor(s, x) * (double)x->floor;
+    return sc__families_factor(s, seed) * (double)s->seeds[seed].floor;
 }
 
 double sc__families_bound(const struct sc__search *s, uint32_t plan) {

@@ -1,9 +1,9 @@
 /* search: seeds in the order of their floors, plans in the order of their bounds.
  *
  * A round evaluates the plans of the lowest bounds, one of a family at most, once no
- * seed that may have a lower one is left unseen. What is left out is decided between two
- * rounds: so the same plans are evaluated, and the same bytes come out, whatever the
- * number of threads. */
+ * seed or plan that may have a lower one is left unseen or without a bound. What is left
+ * out is decided between two rounds: so the same plans are evaluated, and the same bytes
+ * come out, whatever the number of threads. */
 #include "search/search.h"
 
 #include <stdlib.h>
@@ -107,6 +107,13 @@ static struct waiting pop_waiting(struct progress *x) {
     return first;
 }
 
+static void wait_for(struct progress *x, uint32_t plan) {
+    struct sc__search *s = x->s;
+    push_waiting(
+        x,
+        (struct waiting){sc__families_bound(s, plan), s->plans[plan].serial, plan});
+}
+
 static void order_seeds(struct progress *x) {
     struct sc__search *s = x->s;
     x->order = SC__NEW_ARRAY(&s->ctx->arena, struct seed_order, s->seed_count + 1);
@@ -141,10 +148,7 @@ static sc_status expand_below(struct progress *x, double limit, uint32_t *expand
         return SC_OK;
     SC__TRY(sc__trials_expand(x->trials, batch, n, (double)x->at / (s->seed_count + 1.0)));
     for (; x->waiting_from < s->count; x->waiting_from++)
-        push_waiting(x,
-                     (struct waiting){sc__families_bound(s, x->waiting_from),
-                                      s->plans[x->waiting_from].serial,
-                                      x->waiting_from});
+        wait_for(x, x->waiting_from);
     return SC_OK;
 }
 
@@ -158,24 +162,46 @@ static bool has_family(const struct sc__search *s,
     return false;
 }
 
-/* The lowest bounds, of a family one; those that can be left out are gone. */
-static uint32_t choose_plans(struct progress *x, struct waiting *chosen) {
+/* The lowest bounds, of a family one; those that can be left out are gone. Those that
+ * have only a floor yet come out apart. */
+struct choice {
+    struct waiting plans[ROUND];
+    uint32_t count;
+    uint32_t unbounded[ROUND];
+    uint32_t unbounded_count;
+};
+
+static void choose_plans(struct progress *x, struct choice *out) {
     struct sc__search *s = x->s;
     struct waiting aside[4 * ROUND];
     uint32_t asides = 0;
-    uint32_t n = 0;
-    while (x->heap_count && n < ROUND && asides < 4 * ROUND) {
+    out->count = 0;
+    out->unbounded_count = 0;
+    while (x->heap_count && out->count < ROUND && out->unbounded_count < ROUND &&
+           asides < 4 * ROUND) {
         struct waiting w = pop_waiting(x);
         if (sc__families_cut_plan(s, w.plan))
             continue;
-        if (!s->exhaustive && has_family(s, chosen, n, w.plan))
+        if (!s->plans[w.plan].bounded)
+            out->unbounded[out->unbounded_count++] = w.plan;
+        else if (!s->exhaustive && has_family(s, out->plans, out->count, w.plan))
             aside[asides++] = w;
         else
-            chosen[n++] = w;
+            out->plans[out->count++] = w;
     }
     for (uint32_t i = 0; i < asides; i++)
         push_waiting(x, aside[i]);
-    return n;
+}
+
+/* Those that fit wait again. */
+static sc_status bound_plans(struct progress *x, const uint32_t *plans, uint32_t count) {
+    struct sc__search *s = x->s;
+    SC__TRY(
+        sc__trials_bound(x->trials, plans, count, (double)x->at / (s->seed_count + 1.0)));
+    for (uint32_t i = 0; i < count; i++)
+        if (s->plans[plans[i]].outcome == SC__PLAN_FITS)
+            wait_for(x, plans[i]);
+    return SC_OK;
 }
 
 static sc_status
@@ -193,18 +219,22 @@ evaluate_plans(struct progress *x, const struct waiting *chosen, uint32_t n) {
 
 static sc_status search_in_order(struct progress *x) {
     for (;;) {
-        struct waiting chosen[ROUND];
-        uint32_t n = choose_plans(x, chosen);
-        uint32_t expanded;
-        SC__TRY(expand_below(x, n ? chosen[n - 1].bound : INFINITY, &expanded));
-        if (!expanded && !n)
+        struct choice c;
+        uint32_t expanded = 0;
+        choose_plans(x, &c);
+        double last = c.count ? c.plans[c.count - 1].bound : INFINITY;
+        if (!c.unbounded_count)
+            SC__TRY(expand_below(x, last, &expanded));
+        if (!expanded && !c.count && !c.unbounded_count)
             break;
-        if (!expanded) {
-            SC__TRY(evaluate_plans(x, chosen, n));
+        if (!expanded && !c.unbounded_count) {
+            SC__TRY(evaluate_plans(x, c.plans, c.count));
             continue;
         }
-        for (uint32_t i = 0; i < n; i++)
-            push_waiting(x, chosen[i]);
+        for (uint32_t i = 0; i < c.count; i++)
+            push_waiting(x, c.plans[i]);
+        if (c.unbounded_count)
+            SC__TRY(bound_plans(x, c.unbounded, c.unbounded_count));
     }
     sc__families_close(x->s);
     return SC_OK;

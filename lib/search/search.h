@@ -5,7 +5,8 @@
  *   every seed           → a floor: a time that no plan of it is faster than, from the
  *                          parts of the model, which many seeds share (lower/model.h)
  *   in order of floors   → its plans: memory, with the recomputation that they need,
- *                          and a bound that is nearer to their step (lower/step_bound.c)
+ *                          and a floor that counts it
+ *   in order of those    → a bound that is nearer to their step (lower/step_bound.c)
  *   in order of bounds   → evaluated as `run` would, until no floor and no bound is
  *                          below what is already known: the same answer as evaluating all
  *
@@ -125,6 +126,7 @@ struct sc__search_plan {
     uint16_t number[SC__NUMBERS];
     uint8_t choice[SC__CHOICES];
     uint8_t outcome;
+    bool bounded; /* else `bound` is a floor, and power and prices are not known */
     bool evaluated;
     uint16_t recomputes; /* set of values of the recompute axis that fit and are needed */
     int64_t bound;       /* ps */
@@ -212,9 +214,12 @@ struct sc__trials *sc__trials_begin(struct sc__search *s);
 sc_status sc__trials_end(struct sc__trials *t);
 /* The floors of all seeds. */
 sc_status sc__trials_floors(struct sc__trials *t);
-/* Adds the plans of seeds, with their bounds. */
+/* Adds the plans of seeds that fit, with floors of their own. */
 sc_status
 sc__trials_expand(struct sc__trials *t, const uint32_t *seeds, uint32_t count, double done);
+/* Finds the bounds of plans. */
+sc_status
+sc__trials_bound(struct sc__trials *t, const uint32_t *plans, uint32_t count, double done);
 sc_status sc__trials_evaluate(struct sc__trials *t,
                               const uint32_t *plans,
                               uint32_t count,
@@ -229,6 +234,8 @@ bool sc__families_cut_seed(const struct sc__search *s, uint32_t seed);
 bool sc__families_cut_plan(const struct sc__search *s, uint32_t plan);
 /* No seed from this floor on can be shown. */
 bool sc__families_full(const struct sc__search *s, double floor);
+/* Score of a picosecond of a seed's plans, or less. */
+double sc__families_factor(const struct sc__search *s, uint32_t seed);
 double sc__families_floor(const struct sc__search *s, uint32_t seed);
 double sc__families_bound(const struct sc__search *s, uint32_t plan);
 /* A plan was evaluated. */

@@ -2,6 +2,7 @@
  * looked up on it before. */
 #include "search/search.h"
 
+#include "base/hash.h"
 #include "base/parallel.h"
 
 #include <stdatomic.h>
@@ -29,6 +30,7 @@ struct sc__trials {
     struct sc__search *s;
     struct memos memos;
     uint32_t *group_start; /* by group: its first seed; one more at the end */
+    enum sc__schedule schedules[SC__SEARCH_VALUES]; /* by value of the axis */
     /* of what runs now */
     const uint32_t *chosen;
     struct expansion *expansions;
@@ -101,6 +103,18 @@ fullest_stage(const struct sc__model *m, const struct sc__plan *p, double room) 
     return most;
 }
 
+/* The same of weights, gradients and optimizer alone, which recomputation does not
+ * change. */
+static double
+fullest_state(const struct sc__model *m, const struct sc__plan *p, double room) {
+    double most = 0;
+    for (uint32_t s = 0; s < p->mesh.pp && most <= room; s++) {
+        struct sc__training_state x = sc__plan_state(m, p, s);
+        most = fmax(most, x.weights + x.gradients + x.optimizer);
+    }
+    return most;
+}
+
 static double room_of(const struct sc__search *s,
                       const struct sc__search_machine *machine) {
     return s->given.ignore_memory == SC_ON || machine->capacity <= 0
@@ -125,53 +139,79 @@ struct seed_units {
     bool tried;
     struct sc__step_units units;
     struct sc__evaluation *ev;
-    /* the last floor: of which chunks */
+    /* the last floor, and of which schedule */
+    enum sc__schedule schedule;
     uint32_t vpp;
     int64_t floor;
 };
 
-static void find_units(const struct trial *t, uint32_t seed, struct seed_units *out) {
-    struct sc__search *s = t->trials->s;
-    struct sc__search_plan p = seed_plan(s, seed);
-    struct trial of_seed = {t->trials, t->ctx, &p, NULL, 0};
+static void find_units(const struct trial *t, bool as_planned, struct seed_units *out) {
+    const struct sc__search *s = t->trials->s;
     sc_plan plan;
     sc_options options;
     out->tried = true;
     out->ev = SC__NEW(&t->ctx->arena, struct sc__evaluation);
-    if (begin_trial(&of_seed, &plan, &options) == SC_OK) {
-        struct sc__evaluation_input in = trial_input(&of_seed, &options);
-        if (sc__evaluation_units(t->ctx, &in, s->model, &plan, out->ev, &out->units) !=
-            SC_OK)
+    if (begin_trial(t, &plan, &options) == SC_OK) {
+        struct sc__evaluation_input in = trial_input(t, &options);
+        if (sc__evaluation_units(t->ctx,
+                                 &in,
+                                 s->model,
+                                 &plan,
+                                 as_planned,
+                                 out->ev,
+                                 &out->units) != SC_OK)
             out->units.layers = NULL;
     }
     sc__clear_error(t->ctx); /* a plan that cannot be is found out later */
+}
+
+/* The schedule and chunks of a seed, as sc__plan_resolve has them. */
+static void set_schedule(const struct sc__trials *w,
+                         const struct sc__search_seed *x,
+                         struct sc__plan *p) {
+    enum sc__schedule said = w->schedules[x->choice[SC__CHOICE_SCHEDULE]];
+    p->vpp = x->number[SC__NUMBER_VPP];
+    if (sc__schedule_is_v(said) && !sc__space_number_given(w->s, SC__NUMBER_VPP))
+        p->vpp = 2;
+    p->schedule = said != SC__SCHEDULE_AUTO ? said
+                  : p->vpp > 1              ? SC__SCHEDULE_INTERLEAVED
+                                            : SC__SCHEDULE_1F1B;
+}
+
+static int64_t seed_floor(const struct sc__trials *w,
+                          const struct sc__search_seed *x,
+                          struct seed_units *u) {
+    struct sc__plan p = u->ev->plan;
+    set_schedule(w, x, &p);
+    if (p.vpp == u->vpp && p.schedule == u->schedule)
+        return u->floor;
+    if (p.vpp != u->ev->plan.vpp || p.schedule != u->ev->plan.schedule)
+        p.overlap_p2p = true; /* it may be: a message that is hidden is not counted */
+    u->vpp = p.vpp;
+    u->schedule = p.schedule;
+    u->floor = sc__plan_floor(w->s->model, &p, &u->units);
+    return u->floor;
 }
 
 /* Seeds of a group differ in chunks, schedule and sharding; one schedule hides the
  * exchange of experts by itself, so its parts are others. */
 static sc_status find_floors(void *self) {
     const struct trial *t = self;
-    struct sc__search *s = t->trials->s;
-    uint32_t end = t->trials->group_start[t->group + 1];
-    enum { USUAL, OTHER, PAIRED, KINDS };
-    struct seed_units of_kind[KINDS] = {{0}};
-    for (uint32_t i = t->trials->group_start[t->group]; i < end; i++) {
+    const struct sc__trials *w = t->trials;
+    struct sc__search *s = w->s;
+    uint32_t end = w->group_start[t->group + 1];
+    struct seed_units usual = {0};
+    struct seed_units paired = {0};
+    for (uint32_t i = w->group_start[t->group]; i < end; i++) {
         struct sc__search_seed *x = &s->seeds[i];
         uint8_t schedule = x->choice[SC__CHOICE_SCHEDULE];
-        const char *label = s->axes[SC__CHOICE_SCHEDULE].values[schedule].label;
-        int kind = !schedule ? USUAL : strcmp(label, "dualpipev") ? OTHER : PAIRED;
-        struct seed_units *u = &of_kind[kind];
+        bool pairs = s->model->experts && w->schedules[schedule] == SC__SCHEDULE_DUALPIPEV;
+        struct seed_units *u = pairs ? &paired : &usual;
+        struct sc__search_plan p = seed_plan(s, i);
         if (!u->tried)
-            find_units(t, i, u);
-        if (!u->units.layers)
-            continue;
-        uint32_t vpp = x->number[SC__NUMBER_VPP];
-        bool any = schedule || u->ev->plan.schedule > SC__SCHEDULE_INTERLEAVED;
-        u->ev->plan.vpp = vpp;
-        if (u->vpp != vpp)
-            u->floor = sc__plan_floor(s->model, &u->ev->plan, &u->units, any);
-        u->vpp = vpp;
-        x->floor = u->floor;
+            find_units(&(struct trial){t->trials, t->ctx, &p, NULL, 0}, false, u);
+        if (u->units.layers)
+            x->floor = seed_floor(w, x, u);
     }
     return SC_OK;
 }
@@ -202,6 +242,14 @@ sc_status sc__trials_floors(struct sc__trials *t) {
 
 /* ---- memory and bounds ---- */
 
+/* All that one of the set repeats, and more. */
+static bool repeats_more(const struct sc__search *s, unsigned set, uint32_t recompute) {
+    for (uint32_t q = 0; set >> q; q++)
+        if (set >> q & 1 && sc__space_recompute_contains(s, recompute, q))
+            return true;
+    return false;
+}
+
 /* Which recomputations fit and are needed: none that repeats all that another one
  * does which fits. */
 static sc_status find_recomputes(const struct trial *t) {
@@ -215,6 +263,8 @@ static sc_status find_recomputes(const struct trial *t) {
         sc_plan plan;
         sc_options options;
         struct sc__plan resolved;
+        if (repeats_more(s, p->recomputes, r))
+            continue;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
         SC__TRY(begin_trial(t, &plan, &options));
         const struct sc__plan_surroundings around = {
@@ -226,13 +276,13 @@ static sc_status find_recomputes(const struct trial *t) {
             status = sc__plan_check(t->ctx, s->model, &resolved);
         if (status != SC_OK)
             break;
+        if (!ran && fullest_state(s->model, &resolved, room) > room) {
+            ran = true;
+            break; /* whatever is recomputed */
+        }
         ran = true;
-        bool needed = true;
-        for (uint32_t q = 0; q < count; q++)
-            if (p->recomputes >> q & 1 && sc__space_recompute_contains(s, r, q))
-                needed = false;
-        double memory = needed ? fullest_stage(s->model, &resolved, room) : INFINITY;
-        if (memory > room || !needed)
+        double memory = fullest_stage(s->model, &resolved, room);
+        if (memory > room)
             continue;
         if (!p->recomputes)
             p->memory = memory;
@@ -245,6 +295,44 @@ static sc_status find_recomputes(const struct trial *t) {
                  : ran         ? SC__PLAN_TOO_LARGE
                                : SC__PLAN_REFUSED;
     return SC_OK;
+}
+
+static sc_status
+make_floors(struct sc_context *ctx, const char *name, const void *with, void **out) {
+    struct sc__map *floors = SC__NEW(&ctx->arena, struct sc__map);
+    (void)name;
+    (void)with;
+    sc__map_init(floors, &ctx->arena);
+    *out = floors;
+    return SC_OK;
+}
+
+/* A floor of the plan as it is recomputed. Plans that differ in what they shard share
+ * it; kept on the thread. */
+static int64_t find_plan_floor(const struct trial *t) {
+    const struct sc__search_plan *p = t->plan;
+    const struct sc__search_seed *seed =
+        &t->trials->s->seeds[p->serial / SC__SEARCH_VALUES];
+    const uint32_t says[] = {seed->group,
+                             p->number[SC__NUMBER_VPP],
+                             p->choice[SC__CHOICE_SCHEDULE],
+                             p->choice[SC__CHOICE_RECOMPUTE]};
+    uint64_t key = sc__hash(says, sizeof says, 0x666c6f6f7273u);
+    bool fresh;
+    void *found;
+    (void)sc__memo_ask(t->ctx, "floors", "", make_floors, NULL, &found); /* never fails */
+    struct sc__map *floors = found;
+    const uint64_t *known = sc__map_find(floors, key);
+    if (known)
+        return (int64_t)*known;
+    struct seed_units u = {0};
+    find_units(t, true, &u);
+    int64_t floor =
+        u.units.layers ? sc__plan_floor(t->trials->s->model, &u.ev->plan, &u.units) : 0;
+    if (seed->floor > floor)
+        floor = seed->floor;
+    *sc__map_at(floors, key, &fresh) = (uint64_t)floor;
+    return floor;
 }
 
 static double score_factor(const struct sc__search *s, const struct sc__search_plan *p) {
@@ -272,7 +360,8 @@ static sc_status find_bound(const struct trial *t) {
     SC__TRY(begin_trial(t, &plan, &options));
     struct sc__evaluation_input in = trial_input(t, &options);
     SC__TRY(sc__evaluation_outlook(t->ctx, &in, s->model, &plan, ev, &outlook));
-    p->bound = outlook.bound;
+    if (outlook.bound > p->bound)
+        p->bound = outlook.bound;
     p->watts = outlook.watts;
     p->usd_per_hour =
         machine->usd_per_hour > 0 ? machine->usd_per_hour : outlook.usd_per_hour;
@@ -292,6 +381,7 @@ static uint8_t outcome_of(sc_status status) {
 
 static sc_status expand_seed(void *self) {
     const struct trial *t = self;
+    const struct sc__search *s = t->trials->s;
     struct expansion *out = t->expansion;
     struct sc__search_plan first = *t->plan;
     struct trial of_first = *t;
@@ -307,8 +397,8 @@ static sc_status expand_seed(void *self) {
         p->serial += r;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
         of_it.plan = p;
-        p->outcome = outcome_of(find_bound(&of_it));
-        sc__clear_error(t->ctx);
+        p->bound = find_plan_floor(&of_it);
+        p->factor = sc__families_factor(s, (uint32_t)(p->serial / SC__SEARCH_VALUES));
     }
     return SC_OK;
 }
@@ -347,14 +437,40 @@ sc_status sc__trials_expand(struct sc__trials *t,
         const struct expansion *x = &t->expansions[i];
         s->too_large += !x->count && x->outcome == SC__PLAN_TOO_LARGE;
         s->refused += !x->count && x->outcome == SC__PLAN_REFUSED;
-        for (uint32_t k = 0; k < x->count; k++) {
-            const struct sc__search_plan *p = &x->plans[k];
-            s->fit += p->outcome == SC__PLAN_FITS;
-            s->too_large += p->outcome == SC__PLAN_TOO_LARGE;
-            s->refused += p->outcome == SC__PLAN_REFUSED;
-            if (p->outcome == SC__PLAN_FITS)
-                *SC__PUSH(&s->ctx->arena, s->plans, s->count, s->room) = *p;
-        }
+        s->fit += x->count;
+        for (uint32_t k = 0; k < x->count; k++)
+            *SC__PUSH(&s->ctx->arena, s->plans, s->count, s->room) = x->plans[k];
+    }
+    return SC_OK;
+}
+
+static sc_status bound_plan(void *self) {
+    return find_bound(self);
+}
+
+static void bound_chosen(void *self, uint32_t i) {
+    struct sc__trials *w = self;
+    struct sc__search_plan *p = &w->s->plans[w->chosen[i]];
+    p->outcome = outcome_of(with_context(w, (struct trial){.plan = p}, bound_plan));
+    p->bounded = true;
+}
+
+sc_status
+sc__trials_bound(struct sc__trials *t, const uint32_t *plans, uint32_t count, double done) {
+    struct sc__search *s = t->s;
+    t->chosen = plans;
+    SC__TRY(sc__parallel_part(s->ctx,
+                              "bounding plans",
+                              share_done(done),
+                              share_done(done),
+                              count,
+                              bound_chosen,
+                              t));
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t outcome = s->plans[plans[i]].outcome;
+        s->fit -= outcome != SC__PLAN_FITS;
+        s->too_large += outcome == SC__PLAN_TOO_LARGE;
+        s->refused += outcome == SC__PLAN_REFUSED;
     }
     return SC_OK;
 }
@@ -412,9 +528,22 @@ void sc__trials_say_why(struct sc__trials *t) {
 
 /* ---- all of them ---- */
 
+static void find_schedules(struct sc__trials *t) {
+    const struct sc__search *s = t->s;
+    for (uint32_t i = 0; i < s->axes[SC__CHOICE_SCHEDULE].count; i++) {
+        struct sc__search_plan p = {.choice[SC__CHOICE_SCHEDULE] = (uint8_t)i};
+        sc_plan plan;
+        const char *order;
+        p.number[SC__NUMBER_PP] = p.number[SC__NUMBER_VPP] = 1;
+        if (sc__space_plan(s->ctx, s, &p, &plan, &order) == SC_OK)
+            t->schedules[i] = (enum sc__schedule)plan.schedule;
+    }
+}
+
 struct sc__trials *sc__trials_begin(struct sc__search *s) {
     struct sc__trials *t = SC__NEW(&s->ctx->arena, struct sc__trials);
     t->s = s;
+    find_schedules(t);
     for (unsigned i = 0; i < MOST_MEMOS; i++)
         atomic_flag_clear(&t->memos.taken[i]);
     return t;

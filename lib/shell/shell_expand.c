@@ -63,7 +63,7 @@ void shell_put_list(struct shell_expansion *x,
     const char *ifs = field_separators(x->sh);
     bool one_text = x->mode != SHELL_SPLIT || (quoted && star);
     char between = star ? *ifs : ' ';
-    x->empty_list |= !count;
+    x->empty_list |= !count && !star; /* "$*" of nothing is a word, "$@" none */
     for (uint32_t i = 0; i < count; i++) {
         if (i && one_text && between)
             put_char(x, between, quoted);
@@ -197,7 +197,11 @@ put_next(struct shell_expansion *x, struct sc__str raw, size_t *at, bool quoted)
     default:
         break;
     }
-    put_char(x, c, quoted);
+    const char text[] = {c, '\0'};
+    if (x->in_default)
+        shell_put_value(x, text, quoted);
+    else
+        put_char(x, c, quoted);
     ++*at;
     return SC_OK;
 }

@@ -148,6 +148,15 @@ put_parameter(struct shell_expansion *x, const struct shell_parameter *p, bool q
 
 /* ---- operators ---- */
 
+static sc_status
+put_default_word(struct shell_expansion *x, struct sc__str word, bool quoted) {
+    bool outer = x->in_default;
+    x->in_default = true;
+    SC__TRY(shell_expand_part(x, word, quoted));
+    x->in_default = outer;
+    return SC_OK;
+}
+
 /* ${X:-w} ${X-w} ${X:=w} ${X:+w} ${X:?w} */
 static sc_status put_default(struct shell_expansion *x,
                              struct shell_parameter *p,
@@ -161,8 +170,13 @@ static sc_status put_default(struct shell_expansion *x,
     /* a value that is not known may be empty, but who writes a default means the rest */
     if (mark)
         absent = false;
+    if (kind == '+' && absent) {
+        if (p->all)
+            shell_put_list(x, NULL, 0, quoted, p->star);
+        return SC_OK;
+    }
     if (kind == '+')
-        return absent ? SC_OK : shell_expand_part(x, word, quoted);
+        return put_default_word(x, word, quoted);
     if (!absent) {
         put_parameter(x, p, quoted);
         return SC_OK;
@@ -178,7 +192,7 @@ static sc_status put_default(struct shell_expansion *x,
         shell_put_value(x, value, quoted);
         return SC_OK;
     }
-    return shell_expand_part(x, word, quoted);
+    return put_default_word(x, word, quoted);
 }
 
 /* The shortest or longest end of the text that matches goes. */
@@ -203,9 +217,21 @@ static size_t match_length(struct shell *sh, const char *pattern, const char *te
     return 0;
 }
 
+/* ${X/#a/b} and ${X/%a/b}: at the beginning or the end alone, where nothing matches too. */
+static const char *replace_end(
+    struct shell *sh, const char *text, const char *pattern, const char *by, bool front) {
+    const char *left = cut_pattern(sh, text, pattern, front, true);
+    if (strlen(left) == strlen(text) && !shell_matches(pattern, ""))
+        return text;
+    return front ? sc__format(&sh->ctx->arena, "%s%s", by, left)
+                 : sc__format(&sh->ctx->arena, "%s%s", left, by);
+}
+
 static const char *replace_pattern(
     struct shell *sh, const char *text, const char *pattern, const char *by, bool every) {
     struct sc__buffer b;
+    if (!*text && *pattern && shell_matches(pattern, ""))
+        return by;
     sc__buffer_init(&b, &sh->ctx->arena);
     for (bool again = true; *text;) {
         size_t n = again ? match_length(sh, pattern, text) : 0;
@@ -239,8 +265,11 @@ static sc_status change_text(struct shell_expansion *x,
         return SC_OK;
     }
     if (op.p[0] == '/') {
+        char anchor = !twice && word.n && (*word.p == '#' || *word.p == '%') ? *word.p : 0;
         size_t slash = 0;
         const char *by = "";
+        word.p += anchor != 0;
+        word.n -= anchor != 0;
         while (slash < word.n && word.p[slash] != '/')
             slash = shell_skip_quoted(word, slash);
         SC__TRY(
@@ -251,7 +280,8 @@ static sc_status change_text(struct shell_expansion *x,
                                   (struct sc__str){word.p + slash + 1, word.n - slash - 1},
                                   x->line,
                                   &by));
-        *out = replace_pattern(sh, text, pattern, by, twice);
+        *out = anchor ? replace_end(sh, text, pattern, by, anchor == '#')
+                      : replace_pattern(sh, text, pattern, by, twice);
         return SC_OK;
     }
     char *changed = sc__strdup(&sh->ctx->arena, text);
@@ -308,15 +338,23 @@ static sc_status put_part(struct shell_expansion *x,
         begin = begin ? begin - 1 : 0;
     if (begin < 0)
         begin += total;
-    if (begin < 0 || begin > total)
+    bool outside = begin < 0 || begin > total;
+    if (outside && !p->all)
         return SC_OK;
-    int64_t end = has_length && length < 0 ? total + length : begin + length;
-    if (end > total)
-        end = total;
-    if (end < begin)
-        end = begin;
+    if (outside)
+        begin = total;
+    int64_t end = has_length && length < 0 ? total + length : total;
+    if (length >= 0 && length < total - begin)
+        end = begin + length;
+    if (has_length && length < 0 && (p->all || end < begin))
+        return shell_fail(x->sh,
+                          x->line,
+                          NULL,
+                          "the part of %.*s ends before it begins, where bash fails",
+                          SC__SHOW(p->name));
     if (p->all) {
-        shell_put_list(x, p->items + begin, (uint32_t)(end - begin), quoted, p->star);
+        uint32_t count = (uint32_t)(end - begin);
+        shell_put_list(x, count ? p->items + begin : NULL, count, quoted, p->star);
         return SC_OK;
     }
     if (p->text)

@@ -77,8 +77,8 @@ same primus "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --micro-batch 1 -
 printf 'model_name: "unheard-8b"\nper_device_batch_size: 1\n' >"$dir/unheard.yml"
 refuse unheard_model 3 'the model unheard-8b is not known' "$S" run "$dir/unheard.yml" --gpus 8
 # Sizes that are not known are not passed over
-printf 'pipe_parallel_size: 1\nnum_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\nmoe_num_experts: 8\n' >"$dir/shape.yml"
-refuse unknown_size 3 'shape.yml:5: error: moe_num_experts: by its name it shapes the model' "$S" run "$dir/shape.yml" --gpus 1
+printf 'pipe_parallel_size: 1\nnum_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\nnum_side_layers: 8\n' >"$dir/shape.yml"
+refuse unknown_size 3 'shape.yml:5: error: num_side_layers: by its name it shapes the model' "$S" run "$dir/shape.yml" --gpus 1
 script='torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 70 --hidden-size 14336 --num-attention-heads 112 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 8 --bf16'
 printf '%s --side-num-layers 4\n' "$script" >"$dir/side.sh"
 refuse unknown_flag_of_a_size 3 '--side-num-layers: by its name it shapes the model' "$S" run "$dir/side.sh"

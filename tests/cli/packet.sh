@@ -383,3 +383,15 @@ says engine-unused-says 'no effect without --net packet'
 "$STEPCAST" run --model llama3-8b --gpus 32 --tp 8 --pp 4 --micro-batches 8 --cluster dgx-h100 --net flow --json "$dir/l" >/dev/null 2>&1
 if python3 -c "import json,sys; a,b=(json.load(open(f))['step_time_us'] for f in sys.argv[1:]); sys.exit(abs(a/b-1)>0.01)" "$dir/j" "$dir/l"
 then echo "ok engine-pipeline"; else echo "not ok engine-pipeline"; cat "$dir/err"; fi
+
+# pages: what they show is held against the JSON by tests/page
+printf '1 0 100000 0\n2 0 100000 0\n' >"$dir/two"
+if "$STEPCAST" flows "$dir/two" --net packet --fabric ls:8:2 --html "$dir/page.html" >/dev/null 2>"$dir/err"; then
+    check page-of-controls 0 "$STEPCAST" flows "$dir/two" --net flow,packet --fabric ls:8:2 --cc dcqcn,hpcc --samples 2 --html "$dir/page.html"
+    check page-of-many-intervals 0 "$STEPCAST" flows "$dir/two" --net packet --fabric ls:8:2 --samples 100000 --html "$dir/page.html"
+    if [ "$(wc -c <"$dir/page.html")" -lt 1500000 ]; then echo "ok page-is-small"; else echo "not ok page-is-small"; fi
+else
+    echo "skip page-of-packets [needs page]"
+fi
+check page-without-packets 2 "$STEPCAST" flows "$dir/two" --fabric ls:8:2 --html "$dir/x.html"
+says page-without-packets-says 'is of --net packet'

@@ -62,10 +62,10 @@ const overflows = () => page.evaluate(() => {
   return bad;
 });
 
-const serious = async () => {
+const findings = async () => {
   await page.addScriptTag({ content: axe });
   const { violations } = await page.evaluate(() => window.axe.run());
-  return violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 4).join(", ")}`);
+  return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(" ")).slice(0, 4).join(", ")}`);
 };
 
 await open(report, 1280, "light");
@@ -260,7 +260,7 @@ await test("the table of operations sorts and searches", async () => {
 for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
   await open(report, width, scheme);
   await test(`nothing overflows at ${width} px (${scheme})`, async () => { const bad = await overflows(); check(!bad.length, bad.join("\n")); });
-  await test(`axe finds nothing serious at ${width} px (${scheme})`, async () => { const bad = await serious(); check(!bad.length, bad.join("\n")); });
+  await test(`axe finds nothing at ${width} px (${scheme})`, async () => { const bad = await findings(); check(!bad.length, bad.join("\n")); });
   await page.screenshot({ path: `${out}/report-${width}-${scheme}.png`, fullPage: true });
 }
 
@@ -284,7 +284,7 @@ await test("a comparison shows both timelines and no errors", async () => {
   check(/^[+−±]/.test(await page.textContent("#difference")), "difference");
   const rows = await column("part-table", "part");
   check(rows.includes("compute"), `classes: ${rows}`);
-  const bad = [...(await overflows()), ...(await serious())];
+  const bad = [...(await overflows()), ...(await findings())];
   check(!bad.length, bad.join("\n"));
 });
 await page.screenshot({ path: `${out}/compare-1280-light.png`, fullPage: true });
@@ -315,7 +315,7 @@ await test("memory over the step reaches what each stage needs", async () => {
 });
 for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
   await open(`${out}/model.html`, width, scheme);
-  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = await (width > 600 ? serious() : overflows()); check(!bad.length, bad.join("\n")); });
+  await test(`a model's page is sound at ${width} px (${scheme})`, async () => { const bad = await (width > 600 ? findings() : overflows()); check(!bad.length, bad.join("\n")); });
   await page.screenshot({ path: `${out}/model-${width}-${scheme}.png`, fullPage: true });
 }
 
@@ -334,7 +334,7 @@ await test("a run: progress, losses and the best interval", async () => {
 });
 for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   await open(`${out}/train.html`, width, scheme);
-  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = await (width > 600 ? serious() : overflows()); check(!bad.length, bad.join("\n")); });
+  await test(`a run's page is sound at ${width} px (${scheme})`, async () => { const bad = await (width > 600 ? findings() : overflows()); check(!bad.length, bad.join("\n")); });
 }
 
 const found = JSON.parse(readFileSync(`${out}/plans.json`, "utf8"));
@@ -344,7 +344,7 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
     check(!problems.length, problems.join("; "));
     (await column("plan-table", "step")).forEach((us, i) => same(us, found.plans[i].step_time_us, `plan ${i}`));
     check((await page.locator('#scatter [aria-label="dot"] circle').count()) === found.simulated, "one dot for each that was simulated");
-    const bad = await (width > 600 ? serious() : overflows());
+    const bad = await (width > 600 ? findings() : overflows());
     check(!bad.length, bad.join("\n"));
   });
 }
@@ -358,10 +358,54 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
     wanted.forEach((us, i) => same(steps[i], us, `point ${i}`));
     const cells = new Set(swept.map((p) => `${p[0]},${p[1]}`)).size;
     check((await page.locator('#map [aria-label="cell"] rect').count()) === cells, "one cell for each pair that runs");
-    const bad = await (width > 600 ? serious() : overflows());
+    const bad = await (width > 600 ? findings() : overflows());
     check(!bad.length, bad.join("\n"));
   });
 }
+
+const packets = JSON.parse(readFileSync(`${out}/packet.json`, "utf8")), controls = JSON.parse(readFileSync(`${out}/controls.json`, "utf8"));
+await open(`${out}/packet.html`, 1440, "light");
+await test("packets: links over time by keyboard, as in the JSON", async () => {
+  check(!problems.length, problems.join("; "));
+  const line = () => page.textContent("#heat-cell"), name = async () => (await line()).split(",")[0];
+  const series = packets.series.links, queue = (link, k) => series.find((l) => l.name === link).queue_bytes[k];
+  await page.focus("#heat-map");
+  await page.keyboard.press("ArrowRight");
+  const first = await name(), peak = packets.links.reduce((a, l) => (l.peak_queue_bytes > a.peak_queue_bytes ? l : a));
+  check(packets.links.some((l) => l.pauses) || first === peak.name, `${first} is first, not ${peak.name}`);
+  const shown = /queue ([0-9.]+) (B|kB|MB)/.exec(await line()), bytes = shown[1] * { B: 1, kB: 1e3, MB: 1e6 }[shown[2]];
+  check(Math.abs(bytes / queue(first, 1) - 1) < 1e-3, `queue ${bytes}, not ${queue(first, 1)}`);
+  check(await page.isVisible(".heat-cursor"), "no frame around the cell");
+  await page.keyboard.press("ArrowDown");
+  check((await name()) !== first, "the row below is another link");
+  await page.keyboard.press("End");
+  check((await line()).includes(`${packets.series.count * packets.series.interval_ns / 1e3}`.slice(0, 4)), await line());
+});
+await test("packets: figures and distributions are those of the JSON", async () => {
+  const ended = packets.flows.filter((x) => x.fct_ns != null).map((x) => x.fct_ns).sort((a, b) => a - b);
+  const data = JSON.parse(await page.textContent("#data")).results[0].runs[0];
+  check(JSON.stringify(data.fct_ns) === JSON.stringify(ended), "completion times");
+  const wanted = packets.flows.map((x) => x.slowdown).sort((a, b) => b - a);
+  (await column("flow-table", "slowdown")).forEach((x, i) => same(x, wanted[i], `slowdown ${i}`));
+  const used = packets.links.map((l) => l.use).sort((a, b) => b - a);
+  (await column("link-table", "use")).forEach((x, i) => same(x, used[i], `use ${i}`));
+  check((await page.locator("#fct svg path, #slowdown svg path").count()) >= 2, "two curves");
+  await page.selectOption("#heat select", "queue");
+  check((await page.textContent("#heat figure")).includes("longest queue"), "the map shows queues");
+});
+await page.screenshot({ path: `${out}/packet-1440-light.png`, fullPage: true });
+for (const [file, width, scheme] of [["packet", 1440, "light"], ["controls", 1280, "dark"], ["controls", 390, "light"], ["packet", 390, "dark"]]) {
+  await open(`${out}/${file}.html`, width, scheme);
+  await test(`the page of ${file} is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(await findings())]; check(!bad.length, bad.join("\n")); });
+  await page.screenshot({ path: `${out}/${file}-${width}-${scheme}.png`, fullPage: true });
+}
+await open(`${out}/controls.html`, 1280, "light");
+await test("controls beside each other are those of the JSON", async () => {
+  check(!problems.length, problems.join("; "));
+  const ends = controls.controls.map((c) => c.makespan_ns).sort((a, b) => a - b);
+  (await column("control-table", "last end")).forEach((ns, i) => same(ns, ends[i], `end ${i}`));
+  check((await column("control-table", "control")).includes("hpcc"), "hpcc has a row");
+});
 
 await open(`${out}/capture.html`, 1280, "light");
 await test("a capture by module: the parts are all of its compute", async () => {

@@ -37,10 +37,20 @@ static double one_way(const struct sc__gpu *g,
     double found = 2 * m * k / (1 + pow(all / c->cache, 3)) +
                    2 * n * k / (1 + pow(all / c->cache_b, 3));
     double saved = found * (1 / c->bw - 1 / c->cache_bw);
-    double memory = 2 * (m * k + n * k + c->w * m * n) / c->bw - saved;
+    double out = 2 * m * n;
+    double taken = c->cache_out > 0 ? 1 / (1 + pow(out / c->cache_out, 3)) : 1;
+    double beyond = (1 - taken) * c->write_long * out / c->bw;
+    double ramp = c->ramp > 0 ? 1 + c->ramp / (c->ramp + all) : 1;
+    double read = 2 * (m * k + n * k) / c->bw - saved;
+    double memory = ramp * (read + taken * c->w * out / c->bw + beyond);
     double chip = 2 * m * n * k / c->rp;
+    if (c->hot_us > 0) {
+        double clock = 1 + c->hot * chip / (chip + c->hot_us);
+        chip *= clock;
+        tiles *= clock;
+    }
     double us = pow(pow(tiles, c->q) + pow(memory, c->q) + pow(chip, c->q), 1 / c->q);
-    us = fmax(us, 2 * (m * k + n * k) / c->bw + 2 * m * n / c->write - saved) + c->t0;
+    us = fmax(us, ramp * (read + taken * out / c->write + beyond)) + c->t0;
     if (s > 1)
         us += c->ts + c->split * (4 * s + 2) * m * n / c->bw + (odd ? c->split_odd : 0);
     return us;
@@ -78,6 +88,7 @@ static void gemms_by_brute_force(void **state) {
     gemms_of(gpu("h200"));
     gemms_of(gpu("a100-80"));
     gemms_of(gpu("b200"));
+    gemms_of(gpu("l40s"));
 }
 
 /* One kernel for a GEMM whose leading dimensions are no multiples of 8. */
@@ -151,9 +162,28 @@ static void unaligned_heads(void **state) {
     }
 }
 
+/* A GPU of which only the peaks of a type are known, and whose tiles wait for nothing but
+ * their loads: four bytes take twice as long as two, and a FLOP of a type with a
+ * twentieth of the peak twenty times the energy. */
+static void wide_elements(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("a100-80");
+    g.gemm.b *= 1e4;
+    memset(&g.dtype[SC__FP32], 0, sizeof g.dtype[SC__FP32]);
+    g.peak[SC__FP32] = g.peak[SC__BF16] / 20;
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, &g);
+    struct sc__kernel narrow = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096);
+    struct sc__kernel wide = sc__gemm(p, NULL, SC__FP32, 4096, 4096, 4096);
+    double slower = wide.us / narrow.us;
+    if (fabs(slower - 2) > 0.01)
+        fail_msg("loads of four bytes take %g times as long", slower);
+    near(wide.effort / narrow.effort, 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(wide_elements, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_heads, open_context, close_context),
     };

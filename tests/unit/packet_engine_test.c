@@ -104,8 +104,8 @@ static void agrees_with_the_model(void **unused) {
         }
 }
 
-/* Times of SimAI's ns-3 simulation, us. Rings of 32 GPUs are as they fall: another seed
- * of ECMP moves them by 7 %. */
+/* Times of SimAI's ns-3 simulation, us. Rings of 32 GPUs are as they fall: 40 seeds of ECMP
+ * give 273 to 300 and 469 to 553 us (docs/model/packet.md). */
 static void simai_points(void **unused) {
     (void)unused;
     static const char spectrum[] =
@@ -118,14 +118,14 @@ static void simai_points(void **unused) {
         uint32_t mib;
         double us;
         double tolerance;
-    } points[] = {{SC__ALLREDUCE, 8, 1, 47.50, .005},
-                  {SC__ALLREDUCE, 8, 16, 125.15, .005},
-                  {SC__ALLREDUCE, 8, 64, 369.39, .005},
-                  {SC__ALLREDUCE, 8, 256, 1348.69, .005},
-                  {SC__ALLREDUCE, 32, 1, 228.13, .005},
-                  {SC__ALLREDUCE, 32, 16, 266.92, .09},
-                  {SC__ALLREDUCE, 32, 64, 480.64, .09},
-                  {SC__ALLREDUCE, 128, 1, 918.52, .005},
+    } points[] = {{SC__ALLREDUCE, 8, 1, 47.50, .0001},
+                  {SC__ALLREDUCE, 8, 16, 125.15, .0001},
+                  {SC__ALLREDUCE, 8, 64, 369.39, .0001},
+                  {SC__ALLREDUCE, 8, 256, 1348.69, .0001},
+                  {SC__ALLREDUCE, 32, 1, 228.13, .001},
+                  {SC__ALLREDUCE, 32, 16, 266.92, .13},
+                  {SC__ALLREDUCE, 32, 64, 480.64, .13},
+                  {SC__ALLREDUCE, 128, 1, 918.52, .001},
                   {SC__ALLTOALL, 16, 1, 18.94, .02},
                   {SC__ALLTOALL, 16, 16, 177.99, .005},
                   {SC__ALLTOALL, 16, 64, 686.98, .005},
@@ -159,6 +159,31 @@ static void skipped_phases(void **unused) {
         double some = step_us("dgx-h100", true, NULL, 256, 8, SC__ALLREDUCE, mib << 20, 1);
         if (fabs(some / all - 1) > 0.005)
             fail_msg("%u MiB: %.2f us, all phases %.2f us", (unsigned)mib, some, all);
+    }
+}
+
+/* Of a ring with several members on a node every so many phases one goes between nodes:
+ * phases beside each other are alike where turns of them are not. */
+static void skipped_turns(void **unused) {
+    (void)unused;
+    static const struct option_value all_phases[] = {{"exact", ""},
+                                                     {"route", "dmodk"},
+                                                     {"send-latency", "3us"},
+                                                     {0}};
+    static const struct option_value some_phases[] = {{"route", "dmodk"},
+                                                      {"send-latency", "3us"},
+                                                      {0}};
+    static const char *const clusters[] = {
+        "gpu=a100 node=8 nvlink=2880Gbps nics=8 nic=400Gbps fabric=rail class=plain "
+        "spines=64 link=400Gbps step=25ns switch-latency=500ns",
+        "dgx-a100"};
+    for (unsigned i = 0; i < 4; i++) {
+        const char *cluster = clusters[i % 2];
+        uint64_t bytes = (uint64_t)1 << (20 + 3 * (i / 2));
+        double all = step_us(cluster, true, all_phases, 64, 1, SC__ALLREDUCE, bytes, 1);
+        double some = step_us(cluster, true, some_phases, 64, 1, SC__ALLREDUCE, bytes, 1);
+        if (fabs(some / all - 1) > 0.002)
+            fail_msg("%s: %.2f us, all phases %.2f us", cluster, some, all);
     }
 }
 
@@ -212,6 +237,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_model),
                                        cmocka_unit_test(simai_points),
                                        cmocka_unit_test(skipped_phases),
+                                       cmocka_unit_test(skipped_turns),
                                        cmocka_unit_test(one_after_the_other),
                                        cmocka_unit_test(jobs_share_links)};
     return cmocka_run_group_tests(tests, NULL, NULL);

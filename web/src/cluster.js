@@ -43,7 +43,7 @@ export function clusterDrawing(c) {
   const title = `${f.count(c.gpus)} ${c.gpu ? `${c.gpu} ` : ""}GPUs, ${f.count(nodes)} node${nodes > 1 ? "s" : ""} of ${c.nodeGpus}`;
   const facts = [c.nvlink ? `NVLink ${f.rate(c.nvlink)} per GPU and direction` : null,
     nodes > 1 && c.nic ? `${c.nics} NICs of ${(c.nic * 8 / 1e9).toFixed(0)} Gbit/s per node` : null].filter(Boolean);
-  return h("figure", { class: "cluster", role: "img", "aria-label": `${title}. ${facts.join(". ")}` },
-    svg("svg", { viewBox: `0 ${nodes > 1 ? 28 : 96} ${W} ${nodes > 1 ? 216 : 148}`, "aria-hidden": "true" }, parts),
+  return h("figure", { class: "cluster" },
+    svg("svg", { viewBox: `0 ${nodes > 1 ? 28 : 96} ${W} ${nodes > 1 ? 216 : 148}`, role: "img", "aria-label": `${title}. ${facts.join(". ")}` }, parts),
     h("figcaption", {}, h("strong", {}, title), facts.length ? ` · ${facts.join(" · ")}` : ""));
 }

@@ -3,6 +3,7 @@ import { decodeTimeline } from "./decode.js";
 import * as r from "./report.js";
 import * as c from "./compare.js";
 import { moduleSection } from "./modules.js";
+import * as packet from "./packet.js";
 import * as plans from "./plans.js";
 import * as sweep from "./sweep.js";
 import * as train from "./train.js";
@@ -81,6 +82,13 @@ function grid(points) {
   return [head("A sweep", commandLine(points), sections), h("main", { id: "main" }, sections)];
 }
 
+function packets(runs) {
+  const sections = [packet.packetControls(runs), packet.packetHeat(runs), packet.packetPauses(runs), packet.packetDistributions(runs), packet.packetLinks(runs),
+    packet.packetFlows(runs), r.notes({ input: runs })].filter(Boolean);
+  document.title = "Packets · stepcast";
+  return [head("Flows, packet by packet", commandLine(runs), sections), h("main", { id: "main" }, packet.packetHeadline(runs), sections)];
+}
+
 function two(a, b) {
   const sections = [c.compareBreakdown(a, b), c.compareTimelines(decodeTimeline(a.timeline, a.critical_path), decodeTimeline(b.timeline, b.critical_path)),
     c.compareGroups(a, b), c.compareOperations(a, b)].filter(Boolean);
@@ -91,7 +99,7 @@ function two(a, b) {
 
 printInLight();
 const version = results[0].version;
-const content = results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search, "stepcast/sweep-page/1": grid }[results[0].schema] ?? one)(results[0]);
+const content = results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search, "stepcast/sweep-page/1": grid, "stepcast/packet-page/1": packets }[results[0].schema] ?? one)(results[0]);
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
 document.getElementById("app").replaceChildren(...content,
   h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));

@@ -50,7 +50,7 @@ export function plansHeat({ simulated }) {
 }
 
 export function plansTable({ search: s }) {
-  return section("plans", "The best plans", "The best of each family, the fastest first.", table({ id: "plan-table", csv: "plans.csv", caption: "The best plans", rows: [...s.plans, ...(s.other_machines ?? [])], sort: { by: 2, down: false }, columns: [
+  return section("plans", "The best plans", "The best of each family, the fastest first.", table({ id: "plan-table", csv: "plans.csv", caption: "Plans, the fastest first", rows: [...s.plans, ...(s.other_machines ?? [])], sort: { by: 2, down: false }, columns: [
     { title: "plan", value: cut }, { title: "micro-batch", number: true, value: (p) => p.micro_batch }, { title: "step", number: true, value: (p) => p.step_time_us, text: (p) => f.time(p.step_time_us) },
     { title: "MFU", number: true, value: (p) => p.mfu, text: (p) => f.share(p.mfu) }, { title: "bubble", number: true, value: (p) => p.bubble_share, text: (p) => f.share(p.bubble_share), bar: (p) => p.bubble_share },
     { title: "exposed", number: true, value: (p) => p.exposed_share, text: (p) => f.share(p.exposed_share), bar: (p) => p.exposed_share }, { title: "memory", number: true, value: (p) => p.memory_bytes, text: (p) => f.gib(p.memory_bytes) },

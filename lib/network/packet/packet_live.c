@@ -5,6 +5,9 @@
 
 #define PRIORITY 3u /* of all data, as in the reference */
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
+/* Step by step: the way over the bus of a GPU that SimAI has before a send (MemBus.cc of
+ * astra-sim-alibabacloud). */
+#define BUS_DELAY ((int64_t)10)
 
 struct live_pair {
     struct sc__packet_pair pair;
@@ -157,7 +160,7 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->arena = own;
     l->ctx = f->ctx;
     l->fabric = f;
-    l->send = steps->send / 1000;
+    l->send = steps->send > 0 ? steps->send / 1000 + BUS_DELAY : 0;
     l->sim = SC__NEW(&l->arena, struct sc__packet_sim);
     sc__packet_sim_init(l->sim, f->ctx, &l->arena, f->config, random, &l->counters);
     l->sim->delivered = deliver;

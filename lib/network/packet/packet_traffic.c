@@ -296,12 +296,16 @@ static bool paths_change(const struct traffic_group *g) {
     return false;
 }
 
-/* A ring has all its phases alike, once what is slow has made itself felt everywhere: that
- * takes as many phases as members lie on a node. */
+/* A ring goes on as it does, once what is slow has made itself felt everywhere: that takes
+ * as many phases as members lie on a node. As often something goes to the next node, so
+ * that as many phases are alike, and whole turns of them are left out. */
 static uint32_t phases_taken(const struct traffic_group *g) {
     const struct sc__coll_schedule *s = &g->schedule;
-    uint32_t enough = 2 * s->group.per_node + RING_WARM_UP;
-    bool ring = s->family == SC__FAMILY_RING && s->phases > enough + enough / 2;
+    uint32_t turn = s->group.per_node;
+    uint32_t enough = 2 * turn + RING_WARM_UP;
+    bool ring = s->family == SC__FAMILY_RING && s->phases > enough + enough / 2 + turn;
+    if (ring)
+        enough += (s->phases - enough) % turn;
     return g->b->first_phases && ring && !paths_change(g) ? enough : s->phases;
 }
 
@@ -320,6 +324,7 @@ sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
     g.phases = phases_taken(&g);
     t->phases = g.phases;
     t->all_phases = g.schedule.phases;
+    t->period = g.schedule.group.per_node;
     g.phase_first = SC__NEW_ARRAY(b->arena, uint32_t, g.phases + 1);
     for (uint32_t i = 0; i < g.phases; i++)
         g.phase_first[i + 1] = g.phase_first[i] + sc__coll_schedule_slots(&g.schedule, i);

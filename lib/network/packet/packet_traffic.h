@@ -41,6 +41,7 @@ struct sc__packet_traffic {
      * like the last */
     uint32_t phases;
     uint32_t all_phases;
+    uint32_t period;     /* of them are alike: those of a node's members */
     double wire_latency; /* ns of the ways of all messages, added up */
 };
 

@@ -1,0 +1,146 @@
+#!/bin/sh
+# Forms of launch scripts and configurations that public repositories have: against the
+# preset of the same model, or against counts by hand.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+# said FILE KEY …: values of the result
+said() {
+    input=$1
+    shift
+    "$STEPCAST" run $input --ignore-memory --json "$tmp/result.json" >"$tmp/out" 2>"$tmp/err" || { head -1 "$tmp/err"; return; }
+    for key in "$@"; do sed -n "s/.*\"$key\": *\"*\([^\",}]*\).*/\1/p" "$tmp/result.json" | head -1; done | paste -s -d ' '
+}
+preset() { said "--model $1 --seq 4096" parameters step_time_us; }
+
+# Layers of several kinds: gated delta nets (Qwen3.5), letters (Nemotron 3), a module that
+# makes them (Qwen3-Next)
+cat >"$tmp/delta.sh" <<'X'
+NLAYERS=40
+arr=()
+for ((i=0; i<NLAYERS; i++)); do if (( i < 0 )); then arr+=(0); else arr+=(1); fi; done
+printf -v MOE_LAYER_FREQ "[%s]" "$(IFS=', '; echo "${arr[*]}")"
+MODEL_ARGS=(
+   --spec "plugins.models.qwen3_5" "get_spec"
+   --disable-bias-linear --qk-layernorm --group-query-attention --num-attention-heads 16 --num-query-groups 2 --kv-channels 256
+   --num-layers 40 --hidden-size 2048 --use-gated-attention --normalization RMSNorm --position-embedding-type rope --swiglu
+   --untie-embeddings-and-output-weights --vocab-size 248320
+   --moe-ffn-hidden-size 512 --moe-shared-expert-intermediate-size 512 --moe-router-topk 8 --moe-layer-freq "$MOE_LAYER_FREQ" --num-experts 256 --moe-grouped-gemm
+   --attention-output-gate --moe-shared-expert-gate --linear-attention-freq 4 --linear-conv-kernel-dim 4
+   --linear-key-head-dim 128 --linear-value-head-dim 128 --linear-num-key-heads 16 --linear-num-value-heads 32
+)
+X
+check delta_nets "$(said "$tmp/delta.sh --seq 4096" parameters step_time_us)" "$(preset qwen3.5-35b-a3b)"
+sed 's/--linear-attention-freq 4/--linear-attention-freq "([1]*3+[0]*1)*10"/' "$tmp/delta.sh" >"$tmp/list.sh"
+check delta_nets_in_a_list "$(said "$tmp/list.sh --seq 4096" parameters step_time_us)" "$(preset qwen3.5-35b-a3b)"
+sed '/^ *--attention-output-gate/s/--linear.*//; /^ *--linear/d; s/ --use-gated-attention//' "$tmp/delta.sh" >"$tmp/spec.sh"
+check delta_nets_of_a_module "$(said "$tmp/spec.sh --seq 4096" parameters step_time_us)" "$(preset qwen3.5-35b-a3b)"
+cat >"$tmp/letters.sh" <<'X'
+MODEL_ARGS=(
+   --num-layers 52 --hidden-size 2688 --ffn-hidden-size 1856 --num-attention-heads 32 --group-query-attention --num-query-groups 2 --kv-channels 128
+   --normalization RMSNorm --position-embedding-type none --disable-bias-linear --squared-relu --untie-embeddings-and-output-weights --vocab-size 131072
+   --hybrid-override-pattern "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"
+   --mamba-num-heads 64 --mamba-head-dim 64 --mamba-state-dim 128 --mamba-num-groups 8
+   --num-experts 128 --moe-ffn-hidden-size 1856 --moe-router-topk 6 --moe-shared-expert-intermediate-size 3712 --moe-grouped-gemm
+)
+X
+# the preset has a bias for each expert's score, 128 in each of 23 layers
+check letters "$(said "$tmp/letters.sh --seq 4096" parameters | awk '{ printf "%.0f", $1 + 23 * 128 }')" "$(preset nemotron-3-nano-30b-a3b | awk '{ print $1 }')"
+sed 's/--num-layers 52 //; s/--hybrid-override-pattern "MEMEM/--hybrid-layer-pattern "ME|MEM/' "$tmp/letters.sh" >"$tmp/stages.sh"
+check letters_with_stages "$(said "$tmp/stages.sh --seq 4096" parameters)" "$(said "$tmp/letters.sh --seq 4096" parameters)"
+sed 's/"MEMEM/"MEMXM/' "$tmp/letters.sh" >"$tmp/unknown.sh"
+expect unknown_letter 2 "layer 3 is 'X'" "$STEPCAST" run "$tmp/unknown.sh"
+sed 's/"MEMEM/"MEM/' "$tmp/letters.sh" >"$tmp/short.sh"
+expect too_few_letters 2 'has 50 layers, --num-layers is 52' "$STEPCAST" run "$tmp/short.sh"
+sed 's/--num-experts 128//' "$tmp/letters.sh" >"$tmp/dense.sh"
+expect experts_without_a_number 2 'has experts (E), and --num-experts is missing' "$STEPCAST" run "$tmp/dense.sh"
+sed 's/--mamba-num-groups 8/--mamba-num-groups 7/' "$tmp/letters.sh" >"$tmp/groups.sh"
+expect groups_that_do_not_divide 2 '64 heads of Mamba cannot share 7 groups' "$STEPCAST" run "$tmp/groups.sh"
+sed 's/--linear-attention-freq 4/--linear-attention-freq [1,2]/' "$tmp/delta.sh" >"$tmp/two.sh"
+expect list_of_other_numbers 2 "'[1,2]' is not understood" "$STEPCAST" run "$tmp/two.sh"
+sed 's/qwen3_5/gemma4/' "$tmp/delta.sh" >"$tmp/gemma.sh"
+expect module_of_other_layers 3 'head sizes of their own' "$STEPCAST" run "$tmp/gemma.sh"
+sed 's/qwen3_5/of_mine/' "$tmp/delta.sh" >"$tmp/mine.sh"
+expect module_that_is_not_read 0 'the layers are made by --spec plugins.models.of_mine' "$STEPCAST" run "$tmp/mine.sh" --ignore-memory --seq 4096 --json -
+
+# parts of all layers: NVIDIA's Mamba-2 hybrid of 8.66 B, whose pattern is published
+hybrid='torchrun --nproc_per_node 8 pretrain_mamba.py --tensor-model-parallel-size 4 --untie-embeddings-and-output-weights --position-embedding-type none --num-layers 56 --hidden-size 4096 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --seq-length 4096 --vocab-size 256000 --micro-batch-size 4 --global-batch-size 8 --disable-bias-linear --normalization RMSNorm --bf16 --spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec'
+echo "$hybrid --hybrid-attention-ratio 0.08 --hybrid-mlp-ratio 0.5" >"$tmp/ratio.sh"
+echo "$hybrid --hybrid-override-pattern M-M-M--M-M*-M-M-M-M--M*-M-M-M-M-M*--M-M-M-M-M*-M--M-M-M-" >"$tmp/pattern.sh"
+check ratios_as_letters "$(said "$tmp/ratio.sh" parameters step_time_us)" "$(said "$tmp/pattern.sh" parameters step_time_us)"
+check ratios_published "$(said "$tmp/ratio.sh" parameters | awk '{ printf "%.2f", $1 / 1e9 }')" 8.65
+echo "$hybrid" >"$tmp/alone.sh"
+expect mamba_alone 3 'layers of Mamba alone are not modelled' "$STEPCAST" run "$tmp/alone.sh"
+echo "$hybrid --hybrid-attention-ratio 0.8 --hybrid-mlp-ratio 0.5" >"$tmp/more.sh"
+expect ratios_above_one 2 'are more than 1' "$STEPCAST" run "$tmp/more.sh"
+echo "$hybrid --hybrid-attention-ratio -0.1" >"$tmp/less.sh"
+expect ratio_below_nothing 2 'hybrid-attention-ratio' "$STEPCAST" run "$tmp/less.sh"
+
+# MaxText: latent attention, shared experts, numbers with underscores, windows
+printf 'base_emb_dim: 2048\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 10944\nbase_moe_mlp_dim: 1408\nbase_num_decoder_layers: 27\nfirst_num_dense_layers: 1\nmlp_activations: ["silu","linear"]\nvocab_size: 102_400\nlogits_via_embedding: False\nnum_experts: 64\nnum_experts_per_tok: 6\nshared_experts: 2\ndecoder_block: "deepseek"\nattention_type: "mla"\nq_lora_rank: 0\nkv_lora_rank: 512\nqk_nope_head_dim: 128\nqk_rope_head_dim: 64\nv_head_dim: 128\n' >"$tmp/maxtext.yml"
+check maxtext_latent "$(said "$tmp/maxtext.yml --seq 4096" parameters)" "$(preset deepseek-v2-lite | awk '{ print $1 }')"
+printf 'base_num_decoder_layers: 48\nbase_emb_dim: 3840\nbase_num_query_heads: 16\nbase_num_kv_heads: 8\nbase_mlp_dim: 15360\nhead_dim: 256\nmlp_activations: ["gelu","linear"]\nvocab_size: 262_144\ndecoder_block: "gemma3"\nlogits_via_embedding: True\nsliding_window_size: 1024\n' >"$tmp/gemma3.yml"
+check maxtext_window "$(said "$tmp/gemma3.yml --seq 32768" parameters | awk '{ printf "%.2f", $1 / 1e9 }')" 11.77
+sed '/sliding/d' "$tmp/gemma3.yml" >"$tmp/global.yml"
+check maxtext_window_is_faster "$(echo "$(said "$tmp/gemma3.yml --seq 32768" step_time_us) $(said "$tmp/global.yml --seq 32768" step_time_us)" | awk '{ print ($1 < 0.9 * $2) ? "yes" : $0 }')" yes
+# untied unless it says otherwise; GPT-3's layers have biases and learned positions
+printf 'decoder_block: "qwen3_moe"\nbase_emb_dim: 2048\nbase_num_query_heads: 32\nbase_num_kv_heads: 4\nbase_num_decoder_layers: 48\nhead_dim: 128\nmlp_activations: ["silu", "linear"]\nvocab_size: 151936\nuse_qk_norm: True\nnum_experts: 128\nnum_experts_per_tok: 8\nbase_moe_mlp_dim: 768\n' >"$tmp/qwen3.yml"
+check maxtext_untied "$(said "$tmp/qwen3.yml --seq 4096" parameters)" "$(preset qwen3-30b-a3b | awk '{ print $1 }')"
+printf 'base_emb_dim: 1024\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 4096\nbase_num_decoder_layers: 4\nhead_dim: 64\ntrainable_position_size: 16384\nmlp_activations: ["gelu"]\nvocab_size: 50304\nlogits_via_embedding: True\ndecoder_block: "gpt3"\n' >"$tmp/gpt3.yml"
+check maxtext_gpt3 "$(said "$tmp/gpt3.yml --seq 2048" parameters)" "$(awk 'BEGIN { h = 1024; printf "%.0f", (50304 + 16384) * h + 4 * (12 * h * h + 13 * h) + 2 * h }')"
+printf 'model_name: "llama2-70b"\nper_device_batch_size: 0.125\nmax_target_length: 4096\n' >"$tmp/shared.yml"
+expect maxtext_fraction 0 'several devices share a sequence' "$STEPCAST" run "$tmp/shared.yml" --ignore-memory --json -
+
+# torchtitan: a name and a flavor
+titan() { printf '[model]\nname = "%s"\nflavor = "%s"\n[training]\nseq_len = 4096\nlocal_batch_size = 1\n[parallelism]\ndata_parallel_shard_degree = 8\n' "$1" "$2" >"$tmp/titan.toml"; said "$tmp/titan.toml" parameters; }
+check flavor_16b "$(titan deepseek_v3 16B)" "$(preset deepseek-v2-lite | awk '{ print $1 }')"
+check flavor_671b "$(titan deepseek_v3 671B)" "$(preset deepseek-v3 | awk '{ print $1 }')"
+check flavor_70b "$(titan llama3 70B)" "$(preset llama3-70b | awk '{ print $1 }')"
+check flavor_of_experts "$(titan llama4 17bx16e)" "$(preset llama4-scout-17b-16e | awk '{ print $1 }')"
+titan deepseek_v3 999B >/dev/null
+expect no_such_flavor 3 'the model deepseek_v3 999B is not known' "$STEPCAST" run "$tmp/titan.toml"
+
+# Primus: a default in a longer value, a version behind a name, latent attention taken away
+primus() { printf 'modules:\n  pre_trainer:\n    model: %s\n    overrides:\n      seq_length: ${PRIMUS_SEQ:4096}\n      tensor_model_parallel_size: ${PRIMUS_TP:1}\n      micro_batch_size: 1\n      global_batch_size: 8\n%s' "$1" "$2" >"$tmp/primus.yaml"; said "$tmp/primus.yaml" parameters; }
+check default_in_a_value "$(primus '${PRIMUS_MODEL:deepseek_v2_lite}.yaml')" "$(preset deepseek-v2-lite | awk '{ print $1 }')"
+check version_behind_a_name "$(primus mixtral_8x7B_v0.1.yaml)" "$(preset mixtral-8x7b | awk '{ print $1 }')"
+# 27 layers of 16 heads: q, k, v and o of 2048·2048 and two norms less in place of q 2048·3072, down 2048·576 (with a norm of 512), up 512·4096, o 2048·2048
+check plain_attention "$(primus deepseek_v2_lite.yaml '      multi_latent_attention: false
+')" "$(preset deepseek-v2-lite | awk '{ printf "%.0f", $1 + 27 * (4 * 2048 * 2048 - (2048 * 3072 + 2048 * 576 + 512 + 512 * 4096 + 2048 * 2048)) }')"
+
+# FlagScale: 8/3 of 6144 times 1.3, up to the next 4096, is 24576; MindSpeed's schedule
+printf 'system:\n  tensor_model_parallel_size: 1\n  pipeline_model_parallel_size: 2\n  disable_bias_linear: True\n  schedules_method: dualpipev\n  moe_fb_overlap: true\nmodel:\n  num_layers: 4\n  hidden_size: 6144\n  num_attention_heads: 48\n  num_query_groups: 8\n  hidden_dim_multiplier: 1.3\n  multiple_of: 4096\n  swiglu: true\n  normalization: RMSNorm\n  position_embedding_type: rope\n  untie_embeddings_and_output_weights: true\n  seq_length: 4096\n  micro_batch_size: 1\n  global_batch_size: 8\n  vocab_size: 128000\n' >"$tmp/flag.yaml"
+check multiple_of "$(said "$tmp/flag.yaml" parameters schedule)" "$(awk 'BEGIN { h = 6144; kv = 8 * 128; printf "%.0f dualpipev", 2 * 128000 * h + 4 * (2 * h * h + 2 * h * kv + 3 * h * 24576 + 2 * h) + h }')"
+expect not_modelled_in_yaml 0 'changes the step and are not modelled: --moe-fb-overlap' sh -c '"$0" run "$1" --ignore-memory --json - | sed "s/change the step/changes the step/"' "$STEPCAST" "$tmp/flag.yaml"
+sed 's/multiple_of: 4096/multiple_of: x/' "$tmp/flag.yaml" >"$tmp/multiple.yaml"
+expect multiple_of_nothing 3 'are no sizes' "$STEPCAST" run "$tmp/multiple.yaml"
+
+# GPT-NeoX: experts (without biases), one a token; a norm without weights
+printf '{\n "pipe_parallel_size": 1,\n "num_layers": 4,\n "hidden_size": 1024,\n "num_attention_heads": 16,\n "seq_length": 2048,\n "norm": "layernorm",\n "pos_emb": "rotary",\n "no_weight_tying": true,\n "moe_num_experts": 8,\n "train_micro_batch_size_per_gpu": 4,\n}\n' >"$tmp/neox.yml"
+check neox_experts "$(said "$tmp/neox.yml --vocab-size 50304" parameters)" "$(awk 'BEGIN { h = 1024; printf "%.0f", 2 * 50304 * h + 4 * (4 * h * h + 4 * h + 8 * 8 * h * h + 8 * h + 4 * h) + 2 * h }')"
+check neox_one_micro_batch "$(said "$tmp/neox.yml" micro_batches)" 1
+sed 's/"layernorm"/"non_parametric_layernorm"/' "$tmp/neox.yml" >"$tmp/olmo.yml"
+check neox_norm_without_weights "$(said "$tmp/olmo.yml" micro_batches)" 1
+
+sed 's/"no_weight_tying"/"te_mha": true,\n "te_fp8_format": "hybrid",\n "no_weight_tying"/' "$tmp/neox.yml" >"$tmp/eight.yml"
+expect neox_fp8 0 '· fp8' "$STEPCAST" run "$tmp/eight.yml" --ignore-memory
+printf 'base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 8\nsequence_len: 2048\nmicro_batch_size: 1\nlora_modules_to_save:\n  - embed_tokens\n' >"$tmp/lora.yml"
+expect modules_trained_whole 0 'lora_modules_to_save.0 embed_tokens changes the step' "$STEPCAST" run "$tmp/lora.yml" --ignore-memory --json -
+
+# Megatron-DeepSpeed: experts in every second layer, one a token; 1 is none
+deepspeed='deepspeed --num_nodes 8 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50257 --micro-batch-size 4 --global-batch-size 256 --fp16 --deepspeed --moe-expert-parallel-size'
+echo "$deepspeed 64 --num-experts 128" >"$tmp/moe.sh"
+check deepspeed_experts "$(said "$tmp/moe.sh" ep parameters | awk '{ printf "%s %.1f", $1, $2 / 1e9 }')" "64 13.1"
+echo "$deepspeed 1 --num-experts 1" >"$tmp/one.sh"
+check deepspeed_without_experts "$(said "$tmp/one.sh" parameters | awk '{ printf "%.2f", $1 / 1e9 }')" 0.36
+# the vocabulary by a folder's name, and by the kind of tokenizer
+megatron='torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 --position-embedding-type rope --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --micro-batch-size 1 --global-batch-size 8 --bf16 --tensor-model-parallel-size 1'
+echo "$megatron --tokenizer-type HFTokenizer --tokenizer-model /data/models/Llama2-7b-hf" >"$tmp/folder.sh"
+check vocabulary_of_a_folder "$(said "$tmp/folder.sh" parameters)" "$(preset llama2-7b | awk '{ print $1 }')"
+echo "$megatron --tokenizer-type GPTSentencePieceTokenizer --tokenizer-model ./tokenizer.model" >"$tmp/pieces.sh"
+check vocabulary_of_pieces "$(said "$tmp/pieces.sh" parameters)" "$(preset llama2-7b | awk '{ print $1 }')"
+# ids with endings that say how the weights are stored
+for id in hugging-quants/Meta-Llama-3.1-405B-BNB-NF4-BF16 unsloth/Meta-Llama-3.1-405B-Instruct-bnb-4bit nvidia/Llama-3.1-405B-Instruct-FP8; do
+    check "id $id" "$(said "--model $id --seq 4096" parameters)" "$(preset llama3.1-405b | awk '{ print $1 }')"
+done
