@@ -13,6 +13,8 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 make -s install DESTDIR="$root" PREFIX=/usr BUILD="$(dirname "$program")"
 mkdir -p "$root/DEBIAN" "$folder"
+# debugging symbols are four fifths of it
+find "$root" -name stepcast -type f -perm -100 -exec strip {} + -o -name 'lib*.so.*' -type f -exec strip --strip-unneeded {} + -o -name 'lib*.a' -exec strip --strip-debug {} +
 chmod -R u=rwX,go=rX "$root"
 # the packages that hold the libraries it is linked with
 depends=$(ldd "$program" | sed -n 's/.*=> \(\/[^ ]*\).*/\1/p' | while read -r library; do
@@ -30,5 +32,5 @@ Description: forecasts the training step of a large model on a GPU cluster
  Reads layer workloads, traces, models and captures of PyTorch programs, simulates
  compute, collectives, pipeline and network, and says how long a step takes.
 C
-dpkg-deb --root-owner-group --build "$root" "$folder/stepcast_${version}_$architecture.deb" >/dev/null
+dpkg-deb -Zxz -z1 --root-owner-group --build "$root" "$folder/stepcast_${version}_$architecture.deb" >/dev/null
 echo "$folder/stepcast_${version}_$architecture.deb"

@@ -2,7 +2,7 @@
 """Makes the package: PEP 517's hooks, and what the Makefile calls.
 
     backend.py stage FOLDER           the package as files, without the library
-    backend.py wheel FOLDER           a wheel with the library
+    backend.py wheel FOLDER           a wheel with the library and what it is linked with
 
 The library is build/libstepcast.so.0 of the source tree, or what
 STEPCAST_LIBRARY names. A wheel is a zip file; this writes it with the standard
@@ -15,6 +15,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -70,6 +71,36 @@ def _library() -> str:
     return path
 
 
+# Every Linux has these, of a version that goes with its kernel and loader.
+SYSTEM = re.compile(r"(linux-vdso|ld-linux|libc|libm|libpthread|libdl|librt|lib[at-z]*san)[.-]")
+
+
+def _linked(library: str) -> Dict[str, bytes]:
+    """What the library is linked with, so that the wheel needs nothing to be installed, and the
+    terms of each where the system's packages have them."""
+    files = {}
+    listed = subprocess.run(["ldd", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for name, path in re.findall(r"^\s*(\S+) => (/\S+)", listed, re.M):
+        if SYSTEM.match(name):
+            continue
+        files[f"stepcast/linked/{name}"] = _read(path)
+        terms = f"/usr/share/doc/{_debian_package(path)}/copyright"
+        if os.path.exists(terms):
+            files[f"stepcast/linked/{name}.copyright"] = _read(terms)
+    return files
+
+
+def _debian_package(path: str) -> str:
+    for name in (os.path.realpath(path), path):
+        try:
+            owner = subprocess.run(["dpkg-query", "-S", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        except OSError:
+            break
+        if owner.returncode == 0:
+            return owner.stdout.split(":")[0]
+    return "none"
+
+
 def _package() -> Dict[str, bytes]:
     """The files of the package, by name."""
     files = {}
@@ -113,6 +144,7 @@ def build_wheel(
     info = f"stepcast-{_version()}.dist-info"
     files = _package()
     files[f"stepcast/{SONAME}"] = _read(_library())
+    files.update(_linked(_library()))
     files[f"{info}/METADATA"] = _metadata()
     files[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()
     files[f"{info}/LICENSE"] = _read(os.path.join(ROOT, "LICENSE"))

@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <locale.h>
 #include <pthread.h>
+#include <regex.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,9 +103,23 @@ uint64_t sc__memory_allowed(void) {
 
 /* ---- paths and folders ---- */
 
+/* Where Linux shows open files; a root without /proc (an empty one) has no such paths. */
+#define OPEN_FILES "/proc/self/fd/"
+
+/* The open file that a path of sc__memory_file means; -1: it is another path. */
+static int open_file_of(const char *path) {
+    size_t n = sizeof OPEN_FILES - 1;
+    return strncmp(path, OPEN_FILES, n) == 0 && path[n] ? atoi(path + n) : -1;
+}
+
+static int look_at_path(const char *path, struct stat *st) {
+    int fd = open_file_of(path);
+    return fd < 0 ? stat(path, st) : fstat(fd, st);
+}
+
 struct sc__path_info sc__path_look(const char *path) {
     struct stat st;
-    if (stat(path, &st) != 0)
+    if (look_at_path(path, &st) != 0)
         return (struct sc__path_info){.kind = SC__PATH_NONE};
     if (S_ISREG(st.st_mode))
         return (struct sc__path_info){SC__PATH_FILE, (uint64_t)st.st_size};
@@ -117,7 +132,7 @@ bool sc__path_is_folder(const char *path) {
 }
 
 bool sc__path_readable(const char *path) {
-    return access(path, R_OK) == 0;
+    return access(path, R_OK) == 0 || fcntl(open_file_of(path), F_GETFD) >= 0;
 }
 
 bool sc__path_same_file(const char *a, const char *b) {
@@ -166,8 +181,28 @@ bool sc__reason_is_path(int reason) {
     return reason == ENOENT || reason == EISDIR || reason == EACCES;
 }
 
+/* A copy with a place of its own to read from. */
+static int copy_memory_file(int from) {
+    char bytes[65536];
+    int fd = memfd_create("stepcast", MFD_CLOEXEC);
+    off_t at = 0;
+    ssize_t n = 0;
+    while (fd >= 0 && (n = pread(from, bytes, sizeof bytes, at)) > 0) {
+        at += n;
+        if (sc__file_write(fd, bytes, (size_t)n))
+            break;
+    }
+    if (fd >= 0 && (n != 0 || lseek(fd, 0, SEEK_SET) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 int sc__file_open(const char *path, int *fd) {
     *fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+    if (*fd < 0 && errno == ENOENT && open_file_of(path) >= 0)
+        *fd = copy_memory_file(open_file_of(path));
     return *fd < 0 ? errno : 0;
 }
 
@@ -201,7 +236,7 @@ int sc__memory_file(struct sc__arena *a, int *fd, const char **path) {
     *fd = memfd_create("stepcast", MFD_CLOEXEC);
     if (*fd < 0)
         return errno;
-    *path = sc__format(a, "/proc/self/fd/%d", *fd);
+    *path = sc__format(a, OPEN_FILES "%d", *fd);
     return 0;
 }
 
@@ -293,6 +328,23 @@ int sc__new_file_end(struct sc__arena *a, struct sc__new_file *f, bool keep) {
 
 bool sc__name_matches(const char *pattern, const char *name) {
     return fnmatch(pattern, name, 0) == 0;
+}
+
+enum sc__regex_answer sc__regex_match(const char *pattern,
+                                      const char *text,
+                                      struct sc__regex_group groups[SC__REGEX_GROUPS]) {
+    regmatch_t found[SC__REGEX_GROUPS];
+    regex_t compiled;
+    if (regcomp(&compiled, pattern, REG_EXTENDED))
+        return SC__REGEX_WRONG;
+    bool yes = regexec(&compiled, text, SC__REGEX_GROUPS, found, 0) == 0;
+    regfree(&compiled);
+    for (unsigned i = 0; yes && i < SC__REGEX_GROUPS; i++) {
+        groups[i].matched = found[i].rm_so >= 0;
+        groups[i].begin = groups[i].matched ? (size_t)found[i].rm_so : 0;
+        groups[i].end = groups[i].matched ? (size_t)found[i].rm_eo : 0;
+    }
+    return yes ? SC__REGEX_YES : SC__REGEX_NO;
 }
 
 /* ---- threads ---- */

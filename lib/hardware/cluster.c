@@ -238,6 +238,8 @@ static sc_status set_word(struct sc_context *ctx,
         return unknown_word(ctx, text, key);
     else
         expected = sc__field_set(ctx, out, f, value);
+    out->step_said |= sc__str_is(key, "step");
+    out->ports_said |= sc__str_is(key, "ports");
     if (!expected)
         return SC_OK;
     return sc__fail(ctx,
@@ -617,6 +619,34 @@ static void note_idle_planes(struct sc_context *ctx, const struct sc__cluster *c
                  "planes has no effect: only the fabrics hpn and dcn have them");
 }
 
+/* The largest NVLink domain that was announced: Vera Rubin Ultra NVL576 (GTC 2025). */
+enum { LARGEST_NODE = 576 };
+
+static void note_idle_words(struct sc_context *ctx, const struct sc__cluster *c) {
+    enum sc__fabric_kind kind = c->fabric.kind;
+    bool plain = !c->fabric.class || !strcmp(c->fabric.class, "plain");
+    if (c->step_said && !plain)
+        sc__note(ctx,
+                 "step-unused",
+                 "step has no effect: what a step inside a node takes is measured for "
+                 "class '%s'; class=plain takes it from the cluster",
+                 c->fabric.class);
+    if (c->ports_said && (kind == SC__FABRIC_NONE || c->gpus <= c->node_gpus))
+        sc__note(ctx,
+                 "ports-unused",
+                 "ports has no effect: '%s' has no leaf switches whose ports could be "
+                 "counted; leaf=N gives it some",
+                 c->name);
+    if (c->node_gpus > LARGEST_NODE)
+        sc__note(ctx,
+                 "node-size",
+                 "a node of %u GPUs is larger than any NVLink domain that was announced "
+                 "(%d): all %u are taken as on one NVSwitch",
+                 c->node_gpus,
+                 LARGEST_NODE,
+                 c->gpus < c->node_gpus ? c->gpus : c->node_gpus);
+}
+
 /* Engines route through a dragonfly differently. */
 static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) {
     if (c->fabric.kind != SC__FABRIC_DRAGONFLY)
@@ -725,6 +755,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
     note_idle_planes(ctx, c);
+    note_idle_words(ctx, c);
     note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

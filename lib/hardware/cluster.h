@@ -164,6 +164,9 @@ struct sc__cluster {
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
     double nic;             /* bytes/s, one NIC, one direction, as specified */
     int64_t nvlink_latency; /* ps per step inside a node (class "plain") */
+    /* words of the description that may have no effect */
+    bool step_said;
+    bool ports_said;
     /* ps per step between nodes (class "plain"); else added per network hop */
     int64_t nic_latency;
     /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus tells */

@@ -162,8 +162,9 @@ static double host_need(const struct sc__script_maker *k) {
  * of both. Ranks that meet in every layer wait each time for the last host, which is not
  * always the same one; others meet once a step. */
 static double host_corner(const struct sc__plan *p) {
-    enum { MEET_IN_LAYERS = 2, MEET_IN_STEPS = 8 };
-    return p->mesh.tp > 1 ? MEET_IN_LAYERS : MEET_IN_STEPS;
+    static const double meet_in_layers = 2.2;
+    static const double meet_in_steps = 8;
+    return p->mesh.tp > 1 ? meet_in_layers : meet_in_steps;
 }
 
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. A host that is

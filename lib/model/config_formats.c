@@ -54,11 +54,24 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
+/* YAML writes 262144 as 262_144, too. */
+static const char *plain_number(struct sc__arena *arena, const char *value) {
+    char *plain = sc__strdup(arena, value);
+    char *to = plain;
+    if (!strchr(value, '_') || strspn(value, "0123456789_") != strlen(value))
+        return value;
+    for (const char *from = value; *from; from++)
+        if (*from != '_')
+            *to++ = *from;
+    *to = 0;
+    return plain;
+}
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
-    const char *value = item->value;
+    const char *value = plain_number(arena, item->value);
     if (!k->words) {
         double number;
         /* 1.0 for 1, as YAML of Python has it */
@@ -197,9 +210,11 @@ static void note_not_modelled(const struct config_taking *t,
                                        "cpu_offload",
                                        "enable_cpu_offload",
                                        "load_in_8bit",
+                                       "lora_modules_to_save",
                                        NULL};
     for (const char *const *key = keys; *key; key++)
-        if (key_is(item, *key) && !means_nothing(item->value) &&
+        if ((key_is(item, *key) || strstr(item->key, *key) == item->key) &&
+            !means_nothing(item->value) &&
             !sc__str_is_any_case(sc__str(item->value), "false"))
             sc__note(t->l->ctx,
                      "config-not-modelled",
@@ -364,12 +379,36 @@ static sc_status take_preset(struct config_taking *t, const char *name) {
     return SC_OK;
 }
 
+/* Gemma's layers see a window but for each second (2) or sixth (3). */
+static void take_maxtext_window(struct config_taking *t) {
+    const char *block = sc__config_value(t->c, "decoder_block");
+    uint32_t window = config_number(t->c, "sliding_window_size", 0);
+    bool third = block && !strcmp(block, "gemma3");
+    if (!block || !window || (!third && strcmp(block, "gemma2") != 0))
+        return;
+    add_flag(t, "window-size", sc__format(&t->l->ctx->arena, "%u,0", window - 1));
+    add_flag(t, "window-attn-skip-freq", third ? "6" : "2");
+    if (third)
+        add_flag(t, "qk-layernorm", NULL);
+}
+
+/* Its defaults are a Llama's; GPT-3's layers are as Megatron has them. */
 static void take_maxtext_model(struct config_taking *t) {
+    const char *block = sc__config_value(t->c, "decoder_block");
+    const char *tied = sc__config_value(t->c, "logits_via_embedding");
+    const char *positions = sc__config_value(t->c, "trainable_position_size");
+    if (!tied || !is_true(tied))
+        add_flag(t, "untie-embeddings-and-output-weights", NULL);
+    if (block && !strcmp(block, "gpt3")) {
+        add_flag(t, "max-position-embeddings", positions);
+        return;
+    }
     add_flag(t, "disable-bias-linear", NULL);
     add_flag(t, "normalization", "RMSNorm");
     add_flag(t, "position-embedding-type", "rope");
     if (sc__config_value(t->c, "mlp_activations.1"))
         add_flag(t, "swiglu", NULL);
+    take_maxtext_window(t);
 }
 
 static sc_status take_maxtext(struct config_taking *t) {
@@ -384,7 +423,13 @@ static sc_status take_maxtext(struct config_taking *t) {
     if (batch && sc__parse_double(sc__str(batch), &number) && number >= 1) {
         whole = (uint32_t)number;
         add_flag(t, "micro-batch", sc__format(&t->l->ctx->arena, "%u", whole));
-    }
+    } else if (batch && sc__parse_double(sc__str(batch), &number))
+        sc__note(t->l->ctx,
+                 "config-not-modelled",
+                 "%s: per_device_batch_size %s: several devices share a sequence; how is "
+                 "not taken from the file (--global-batch, --tp, --cp)",
+                 t->l->file,
+                 batch);
     add_flag(t, "zero", "3");
     return SC_OK;
 }

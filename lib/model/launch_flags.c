@@ -36,10 +36,6 @@ static const struct {
     const char *name;
     const char *why;
 } refused_flags[] = {
-    {"hybrid-attention-ratio",
-     "which layers are Mamba's is read from --hybrid-override-pattern alone"},
-    {"hybrid-mlp-ratio",
-     "which layers are Mamba's is read from --hybrid-override-pattern alone"},
     {"encoder-num-layers", "models with an encoder are not modelled"},
     {"encoder-seq-length", "models with an encoder are not modelled"},
     {"decoder-seq-length", "models with an encoder are not modelled"},

@@ -346,7 +346,8 @@ static sc_status take_spec(struct sc__launch *l, const char *module, bool *known
                                "--spec %.80s: layers with head sizes of their own, and a "
                                "feed-forward beside the experts, are not modelled",
                                module);
-    if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0))
+    if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0) &&
+        !sc__launch_nth(l, "hybrid-attention-ratio", 0))
         return sc__launch_fail(l,
                                0,
                                "give the letters of the layers with "

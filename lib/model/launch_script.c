@@ -451,21 +451,26 @@ static sc_status take_mark(struct sc__launch *l, uint32_t mark) {
 }
 
 /* Which layers are Mamba's is said. */
-static bool says_letters(const struct sc__launch *l) {
+static bool says_hybrid(const struct sc__launch *l) {
+    static const char *const flags[] = {"--hybrid-override-pattern",
+                                        "--hybrid-layer-pattern",
+                                        "--hybrid-attention-ratio",
+                                        "--hybrid-mlp-ratio",
+                                        NULL};
     for (uint32_t i = 0; i < l->count; i++)
-        if (sc__str_starts(sc__str(l->words[i]), "--hybrid-override-pattern") ||
-            sc__str_starts(sc__str(l->words[i]), "--hybrid-layer-pattern"))
-            return true;
+        for (const char *const *flag = flags; *flag; flag++)
+            if (sc__str_starts(sc__str(l->words[i]), *flag))
+                return true;
     return false;
 }
 
 /* By the name of the program that trains. */
 static sc_status refuse_program(const struct sc__launch *l, const char *word) {
-    bool lettered = says_letters(l);
+    bool hybrid = says_hybrid(l);
     static const struct {
         const char *program;
         const char *what;
-    } others[] = {{"mamba", "layers of Mamba without --hybrid-override-pattern are"},
+    } others[] = {{"mamba", "layers of Mamba alone are"},
                   {"pretrain_bert", "an encoder (BERT) is"},
                   {"pretrain_t5", "an encoder (T5) is"},
                   {"pretrain_ict", "an encoder (ICT) is"},
@@ -473,7 +478,7 @@ static sc_status refuse_program(const struct sc__launch *l, const char *word) {
                   {"pretrain_retro", "retrieval is"},
                   {"pretrain_vision", "a model of images is"},
                   {"pretrain_vlm", "a model of images is"}};
-    for (size_t i = lettered ? 1 : 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = hybrid ? 1 : 0; i < sizeof others / sizeof *others; i++)
         if (strstr(word, others[i].program))
             return sc__launch_fail(
                 l,

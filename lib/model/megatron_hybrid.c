@@ -1,7 +1,9 @@
 /* megatron_hybrid: layers of several kinds, as Megatron's flags say them: a letter a layer
- * (--hybrid-override-pattern), or linear attention in all but each n-th layer
- * (--linear-attention-freq, gated delta nets). */
+ * (--hybrid-override-pattern), parts of all layers (--hybrid-attention-ratio), or linear
+ * attention in all but each n-th layer (--linear-attention-freq, gated delta nets). */
 #include "model/read.h"
+
+#include <math.h>
 
 #include <string.h>
 
@@ -71,6 +73,54 @@ static sc_status read_mamba_sizes(const struct sc__settings *s, struct sc__model
                     "%u heads of Mamba cannot share %u groups",
                     m->scan_heads,
                     m->scan_groups);
+}
+
+/* ---- ratios ---- */
+
+static sc_status read_ratio(const struct sc__settings *s, const char *name, double *out) {
+    *out = 0;
+    SC__TRY(sc__setting_double(s, name, out));
+    if (*out >= 0 && *out <= 1)
+        return SC_OK;
+    return sc__fail(s->ctx, SC_USAGE, NULL, NULL, "--%s takes a part, 0 to 1", name);
+}
+
+/* As Megatron shares them out: attention evenly spaced with Mamba at both ends, then
+ * feed-forwards evenly among what is left, the last ones first. Halves go to the even
+ * number. */
+static sc_status read_layer_ratios(const struct sc__settings *s, struct sc__model *m) {
+    double attention;
+    double forward;
+    SC__TRY(read_ratio(s, "hybrid-attention-ratio", &attention));
+    SC__TRY(read_ratio(s, "hybrid-mlp-ratio", &forward));
+    double attentions = rint(m->layers * attention);
+    double forwards = rint(m->layers * forward);
+    double mamba = m->layers - attentions;
+    if (attentions + forwards > m->layers)
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "--hybrid-attention-ratio and --hybrid-mlp-ratio are more than 1");
+    double section = mamba / (attentions + 1);
+    double left = section;
+    for (uint32_t i = 0; i < m->layers; i++) {
+        bool here = attentions > 0 && left < 0.5;
+        sc__model_layer_letter(here ? '*' : 'M', &m->layer_parts[i]);
+        left += here ? section : -1;
+    }
+    double each = forwards > 0 ? (mamba - forwards) / forwards : 0;
+    left = each;
+    for (uint32_t i = 0; i < m->layers && forwards > 0; i++) {
+        if ((m->layer_parts[i] & SC__PART_OF_MIXER) != SC__MIXER_MAMBA)
+            continue;
+        bool here = left < 0.5;
+        if (here)
+            sc__model_layer_letter('-', &m->layer_parts[i]);
+        left += here ? each : -1;
+    }
+    m->pattern = m->layers;
+    return SC_OK;
 }
 
 /* ---- linear attention ---- */
@@ -155,6 +205,10 @@ sc_status sc__read_hybrid_layers(const struct sc__settings *s, struct sc__model 
                             "layers of Mamba and gated delta nets in one model are not "
                             "modelled");
         return nets ? read_delta_sizes(s, m) : read_mamba_sizes(s, m);
+    }
+    if (sc__setting(s, "hybrid-attention-ratio") || sc__setting(s, "hybrid-mlp-ratio")) {
+        SC__TRY(read_layer_ratios(s, m));
+        return read_mamba_sizes(s, m);
     }
     if (!delta)
         return SC_OK;

@@ -60,7 +60,7 @@ static uint32_t even_share(uint32_t layers,
     uint32_t units = layers + extra_front + extra_back;
     uint32_t base = units / chunks;
     uint32_t more = units % chunks;
-    uint32_t n = base + (i >= chunks - more ? 1 : 0);
+    uint32_t n = base + (i < more ? 1 : 0);
     if (i == 0)
         n -= extra_front < n ? extra_front : n;
     if (i == chunks - 1)
@@ -121,7 +121,7 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     return even_share(l, chunks, front, back, i);
 }
 
-/* Between the first chunk and the last the longer ones come behind the shorter, which
+/* Between the first chunk and the last the longer ones come before the shorter, which
  * are one layer less. */
 static uint32_t
 layers_before(const struct sc__plan *p, const struct sc__model *m, uint32_t at) {
@@ -132,17 +132,17 @@ layers_before(const struct sc__plan *p, const struct sc__model *m, uint32_t at) 
     uint32_t first = chunk_layers(p, m, 0);
     if (at == 1)
         return first;
-    uint32_t shorter = chunk_layers(p, m, 1);
+    uint32_t longer = chunk_layers(p, m, 1);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (chunk_layers(p, m, middle) > shorter)
+        if (chunk_layers(p, m, middle) < longer)
             high = middle;
         else
             low = middle + 1;
     }
     if (low == at)
-        return first + (at - 1) * shorter;
-    return first + (low - 1) * shorter + (at - low) * chunk_layers(p, m, low);
+        return first + (at - 1) * longer;
+    return first + (low - 1) * longer + (at - low) * chunk_layers(p, m, low);
 }
 
 uint32_t sc__plan_layers(const struct sc__plan *p,
@@ -193,7 +193,7 @@ sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m) {
     uint32_t positions = m->positions == SC__POSITIONS_OF_SEQUENCE ? p->seq : m->positions;
     struct sc__model_params n;
-    sc__model_count(m, &n);
+    sc__model_count_parts(m, &n);
     return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden +
            n.embedding_norm;
 }

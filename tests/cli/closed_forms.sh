@@ -46,6 +46,18 @@ of states_zero_2 '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"] * 8
 "$STEPCAST" run $ways --zero 0 >"$tmp/out" 2>"$tmp/err"
 check half_too_large "$? $(grep -c 'does not fit into memory' "$tmp/err")" "1 1"
 # … of which fp32 weights need no copy: the optimizer reads and writes less
+# (the gradient norm reads 4 bytes a parameter in both: it takes what the clock changes out)
+for type in bf16 fp32; do "$STEPCAST" run $ways --zero 0 --dtype $type --ignore-memory --trace "$tmp/adam_$type.json" >/dev/null 2>&1; done
+check adam_bytes "$(python3 - "$tmp/adam_bf16.json" "$tmp/adam_fp32.json" <<'P'
+import json, sys
+def per_norm(path):
+    spans = json.load(open(path))["traceEvents"]
+    longest = {name: max(e["dur"] for e in spans if e.get("name") == name and e["ph"] == "X") for name in ("optimizer", "gradient norm")}
+    return longest["optimizer"] / longest["gradient norm"]
+wide = per_norm(sys.argv[2]) / per_norm(sys.argv[1])
+print(round(wide, 3), round(28 / 30, 3))
+P
+)" "0.933 0.933"
 of adam 'r["work_us"]["optimizer"] < json.load(open("'"$tmp"'/states.json"))["work_us"]["optimizer"]' True $ways --zero 0 --dtype fp32
 
 # a message of a graph: 1 us of latency and 100 us for its bytes, after 1 us of work
@@ -64,6 +76,13 @@ check row_numbers "$(grep -c '^0,' "$tmp/rows.csv") $(grep -c '^1,' "$tmp/rows.c
 experts="--model mixtral-8x7b --gpus 8 --ep 8 --etp 1 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of even '"ep" in r["comm"]' True $experts
 of uneven 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 1.5) < 1e-6' True $experts --moe-imbalance 1.5
+# by a power law: of 8 experts on 8 ranks the most wanted is taken by 2 / (1 + 1/2 + ... + 1/8) of the tokens
+of skewed 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 8 / sum(1 / i for i in range(1, 9))) < 1e-6' True $experts --moe-skew 1
+of skew_capped 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 1.25) < 1e-6' True $experts --moe-skew 1 --moe-expert-capacity-factor 1.25
+for wrong in "--moe-skew -1" "--moe-skew nan" "--moe-skew 1e9" "--moe-skew x" "--moe-skew 1 --moe-imbalance 2"; do
+    "$STEPCAST" run $experts $wrong >/dev/null 2>"$tmp/skew.err"
+    check "refused: $wrong" "$? $(grep -c -e '--moe-skew' "$tmp/skew.err")" "2 1"
+done
 # half of the host's part of unfused routing prepares the exchange, and a graph of the router saves it
 of unfused 'r["step_time_us"] > json.load(open("'"$tmp"'/even.json"))["step_time_us"]' True $experts --moe-kernels unfused
 of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/unfused.json"))["breakdown_us"]["other"]' True $experts --moe-kernels unfused --cuda-graph moe_router
@@ -71,6 +90,10 @@ of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/u
 # a fabric that does not block: the engines agree where flows find free paths; a hash of them meets itself
 ways="--model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --global-batch 96 --seq 2048 --cluster dgx-b200:384"
 of without_links 'r["step_time_us"] > 0' True $ways --net analytic
+# two GPUs of a node have no links to share but their own
+pair="--model deepseek-moe-16b --dp 2 --zero 3 --global-batch 16 --seq 2048 --ignore-memory --cluster dgx-h100:2"
+of pair_alone 'r["step_time_us"] > 0' True $pair
+of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.json"))["step_time_us"] - 1) < 0.1' True $pair --net flow
 of free_paths 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/without_links.json"))["step_time_us"] - 1) < 0.1' True $ways --net flow --route adaptive
 of hashed_paths 'r["step_time_us"] > 1.1 * json.load(open("'"$tmp"'/free_paths.json"))["step_time_us"] and any("waited for links" in n["text"] for n in r["input"]["notes"])' True $ways --net flow --route ecmp
 # adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
@@ -100,6 +123,12 @@ done
 printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1 tag 1\n}\nrank 1 {\na: calc 100000\nb: recv 1001b from 0 tag 1\nb requires a\n}\n' >"$tmp/meet.goal"
 check rendezvous "$(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,100) $(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,2000)" "104 100"
 
+# ZeRO 1 gathers updated weights once a step, 2 bytes a parameter, beside the first forward or before it: not for each of 4
+# micro-batches
+gathered='sum(v["bytes"] for v in r["volumes"] if v["collective"] == "ALLGATHER") // (2 * r["model"]["parameters"])'
+of gathered_before "$gathered" 1 --model llama2-7b --gpus 8 --global-batch 32 --micro-batch 1 --seq 1024 --cluster dgx-h100:8 --zero 1
+of gathered_beside "$gathered" 1 --model llama2-7b --gpus 8 --global-batch 32 --micro-batch 1 --seq 1024 --cluster dgx-h100:8 --zero 1 --overlap-param yes
+
 # collectives: 10 us more for each hop between nodes are 10 us for each of a ring's 2(N − 1) and of a tree's 2 log2 N
 fabric="gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib"
 us() { "$STEPCAST" coll "$@" --csv - 2>/dev/null | awk -F, 'END { print $5 }'; }
@@ -108,6 +137,15 @@ for proto in ll ll128 simple; do
     check "hops of a ring, $proto" "$(more 16 ring $proto) $(more 64 ring $proto)" "20 140"
     check "hops of a tree, $proto" "$(more 16 tree $proto) $(more 64 tree $proto)" "20 60"
 done
+# a chain of a broadcast leaves a node N − 1 times
+later() { awk "BEGIN { printf \"%.0f\", $(us broadcast -c "$fabric gpus=$1 hop=11us" -b 8 -e 8) - $(us broadcast -c "$fabric gpus=$1 hop=1us" -b 8 -e 8) }"; }
+check "hops of a chain" "$(later 16) $(later 64)" "10 70"
+# rings of gathers reach ring_gather of what other rings do, in a node
+gather() {
+    echo '{"gpu": "h100-sxm", "gpus": 8, "node": {"gpus": 8, "nvlink": "450GB/s"}, "collectives": {"ring_gather": '$1'}}' >"$tmp/gather.json"
+    us all_gather -c "$tmp/gather.json" -b 4G -e 4G --algo ring --proto simple
+}
+check ring_gather "$(awk "BEGIN { r = $(gather 0.4) / $(gather 0.8); print (r > 1.8 && r < 2.1) }")" 1
 # PXN moves what leaves a node over NVLink first, which is twice the bytes there: where NVLink is no faster than the NICs, twice the time
 slow="gpu=h100 gpus=16 node=8 nvlink=40GB/s nics=8 nic=400Gbps class=ib"
 check pxn_passes_nvlink "$(awk "BEGIN { r = $(us alltoall -c "$slow" -b 1G -e 1G --algo pxn) / $(us alltoall -c "$slow" -b 1G -e 1G --algo direct); print (r > 1.8 && r < 2.3) }")" 1

@@ -64,6 +64,34 @@ expect module_of_other_layers 3 'head sizes of their own' "$STEPCAST" run "$tmp/
 sed 's/qwen3_5/of_mine/' "$tmp/delta.sh" >"$tmp/mine.sh"
 expect module_that_is_not_read 0 'the layers are made by --spec plugins.models.of_mine' "$STEPCAST" run "$tmp/mine.sh" --ignore-memory --seq 4096 --json -
 
+# parts of all layers: NVIDIA's Mamba-2 hybrid of 8.66 B, whose pattern is published
+hybrid='torchrun --nproc_per_node 8 pretrain_mamba.py --tensor-model-parallel-size 4 --untie-embeddings-and-output-weights --position-embedding-type none --num-layers 56 --hidden-size 4096 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --seq-length 4096 --vocab-size 256000 --micro-batch-size 4 --global-batch-size 8 --disable-bias-linear --normalization RMSNorm --bf16 --spec megatron.core.models.mamba.mamba_layer_specs mamba_stack_spec'
+echo "$hybrid --hybrid-attention-ratio 0.08 --hybrid-mlp-ratio 0.5" >"$tmp/ratio.sh"
+echo "$hybrid --hybrid-override-pattern M-M-M--M-M*-M-M-M-M--M*-M-M-M-M-M*--M-M-M-M-M*-M--M-M-M-" >"$tmp/pattern.sh"
+check ratios_as_letters "$(said "$tmp/ratio.sh" parameters step_time_us)" "$(said "$tmp/pattern.sh" parameters step_time_us)"
+check ratios_published "$(said "$tmp/ratio.sh" parameters | awk '{ printf "%.2f", $1 / 1e9 }')" 8.65
+echo "$hybrid" >"$tmp/alone.sh"
+expect mamba_alone 3 'layers of Mamba alone are not modelled' "$STEPCAST" run "$tmp/alone.sh"
+echo "$hybrid --hybrid-attention-ratio 0.8 --hybrid-mlp-ratio 0.5" >"$tmp/more.sh"
+expect ratios_above_one 2 'are more than 1' "$STEPCAST" run "$tmp/more.sh"
+echo "$hybrid --hybrid-attention-ratio -0.1" >"$tmp/less.sh"
+expect ratio_below_nothing 2 'hybrid-attention-ratio' "$STEPCAST" run "$tmp/less.sh"
+
+# MaxText: latent attention, shared experts, numbers with underscores, windows
+printf 'base_emb_dim: 2048\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 10944\nbase_moe_mlp_dim: 1408\nbase_num_decoder_layers: 27\nfirst_num_dense_layers: 1\nmlp_activations: ["silu","linear"]\nvocab_size: 102_400\nlogits_via_embedding: False\nnum_experts: 64\nnum_experts_per_tok: 6\nshared_experts: 2\ndecoder_block: "deepseek"\nattention_type: "mla"\nq_lora_rank: 0\nkv_lora_rank: 512\nqk_nope_head_dim: 128\nqk_rope_head_dim: 64\nv_head_dim: 128\n' >"$tmp/maxtext.yml"
+check maxtext_latent "$(said "$tmp/maxtext.yml --seq 4096" parameters)" "$(preset deepseek-v2-lite | awk '{ print $1 }')"
+printf 'base_num_decoder_layers: 48\nbase_emb_dim: 3840\nbase_num_query_heads: 16\nbase_num_kv_heads: 8\nbase_mlp_dim: 15360\nhead_dim: 256\nmlp_activations: ["gelu","linear"]\nvocab_size: 262_144\ndecoder_block: "gemma3"\nlogits_via_embedding: True\nsliding_window_size: 1024\n' >"$tmp/gemma3.yml"
+check maxtext_window "$(said "$tmp/gemma3.yml --seq 32768" parameters | awk '{ printf "%.2f", $1 / 1e9 }')" 11.77
+sed '/sliding/d' "$tmp/gemma3.yml" >"$tmp/global.yml"
+check maxtext_window_is_faster "$(echo "$(said "$tmp/gemma3.yml --seq 32768" step_time_us) $(said "$tmp/global.yml --seq 32768" step_time_us)" | awk '{ print ($1 < 0.9 * $2) ? "yes" : $0 }')" yes
+# untied unless it says otherwise; GPT-3's layers have biases and learned positions
+printf 'decoder_block: "qwen3_moe"\nbase_emb_dim: 2048\nbase_num_query_heads: 32\nbase_num_kv_heads: 4\nbase_num_decoder_layers: 48\nhead_dim: 128\nmlp_activations: ["silu", "linear"]\nvocab_size: 151936\nuse_qk_norm: True\nnum_experts: 128\nnum_experts_per_tok: 8\nbase_moe_mlp_dim: 768\n' >"$tmp/qwen3.yml"
+check maxtext_untied "$(said "$tmp/qwen3.yml --seq 4096" parameters)" "$(preset qwen3-30b-a3b | awk '{ print $1 }')"
+printf 'base_emb_dim: 1024\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 4096\nbase_num_decoder_layers: 4\nhead_dim: 64\ntrainable_position_size: 16384\nmlp_activations: ["gelu"]\nvocab_size: 50304\nlogits_via_embedding: True\ndecoder_block: "gpt3"\n' >"$tmp/gpt3.yml"
+check maxtext_gpt3 "$(said "$tmp/gpt3.yml --seq 2048" parameters)" "$(awk 'BEGIN { h = 1024; printf "%.0f", (50304 + 16384) * h + 4 * (12 * h * h + 13 * h) + 2 * h }')"
+printf 'model_name: "llama2-70b"\nper_device_batch_size: 0.125\nmax_target_length: 4096\n' >"$tmp/shared.yml"
+expect maxtext_fraction 0 'several devices share a sequence' "$STEPCAST" run "$tmp/shared.yml" --ignore-memory --json -
+
 # torchtitan: a name and a flavor
 titan() { printf '[model]\nname = "%s"\nflavor = "%s"\n[training]\nseq_len = 4096\nlocal_batch_size = 1\n[parallelism]\ndata_parallel_shard_degree = 8\n' "$1" "$2" >"$tmp/titan.toml"; said "$tmp/titan.toml" parameters; }
 check flavor_16b "$(titan deepseek_v3 16B)" "$(preset deepseek-v2-lite | awk '{ print $1 }')"
@@ -94,6 +122,11 @@ check neox_experts "$(said "$tmp/neox.yml --vocab-size 50304" parameters)" "$(aw
 check neox_one_micro_batch "$(said "$tmp/neox.yml" micro_batches)" 1
 sed 's/"layernorm"/"non_parametric_layernorm"/' "$tmp/neox.yml" >"$tmp/olmo.yml"
 check neox_norm_without_weights "$(said "$tmp/olmo.yml" micro_batches)" 1
+
+sed 's/"no_weight_tying"/"te_mha": true,\n "te_fp8_format": "hybrid",\n "no_weight_tying"/' "$tmp/neox.yml" >"$tmp/eight.yml"
+expect neox_fp8 0 '· fp8' "$STEPCAST" run "$tmp/eight.yml" --ignore-memory
+printf 'base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 8\nsequence_len: 2048\nmicro_batch_size: 1\nlora_modules_to_save:\n  - embed_tokens\n' >"$tmp/lora.yml"
+expect modules_trained_whole 0 'lora_modules_to_save.0 embed_tokens changes the step' "$STEPCAST" run "$tmp/lora.yml" --ignore-memory --json -
 
 # Megatron-DeepSpeed: experts in every second layer, one a token; 1 is none
 deepspeed='deepspeed --num_nodes 8 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50257 --micro-batch-size 4 --global-batch-size 256 --fp16 --deepspeed --moe-expert-parallel-size'

@@ -88,6 +88,15 @@ expect max_memory_is_enough 0 "Avg bus bandwidth" "$STEPCAST" coll alltoall -c d
 echo "0 10448576 1000 0" >"$tmp/flows.txt"
 expect far_host 3 "flows.txt:1:3: error: a host is a number below 1048576" "$STEPCAST" flows "$tmp/flows.txt" --fabric ls:8:8
 
+# words of a cluster that change nothing there, or make it one that nobody builds
+some="gpu=h100 gpus=64 nvlink=450GB/s nics=8 nic=400Gbps"
+expect step_unused 0 "step has no effect" "$STEPCAST" coll all_reduce -c "$some node=8 class=ib step=100us" -b 64M -e 64M
+"$STEPCAST" coll all_reduce -c "$some node=8 class=plain step=100us" -b 64M -e 64M >"$tmp/out" 2>&1
+"$STEPCAST" coll all_reduce -c dgx-h100:64 -b 64M -e 64M >>"$tmp/out" 2>&1 # has both
+check step_is_used "$(grep -c 67108864 "$tmp/out") $(grep -c "has no effect" "$tmp/out")" "2 0"
+expect ports_unused 0 "ports has no effect" "$STEPCAST" coll all_reduce -c "$some node=8 class=ib ports=3" -b 64M -e 64M
+expect ports_are_counted 3 "a switch of cluster" "$STEPCAST" coll all_reduce -c "$some node=8 class=ib leaf=2 ports=3" -b 64M -e 64M
+expect node_of_all 0 "a node of 100000 GPUs is larger than any NVLink domain" "$STEPCAST" coll all_reduce -c "$some node=100000 class=ib" -b 64M -e 64M
 # planes of a fabric that has none
 expect planes_unused 0 "planes has no effect: only the fabrics hpn and dcn have them" \
     "$STEPCAST" coll all_reduce -c "gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib planes=2" -b 64M -e 64M

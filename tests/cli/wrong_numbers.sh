@@ -15,6 +15,8 @@ row() { printf '%s\t10\tNONE\t0\t0\tNONE\t0\t0\tNONE\t0\t0\n' "$1"; }
 check rows_between_layers "$(step_of "$tmp/rows.txt")" 40000
 check rows_between_more_layers "$(step_of "$tmp/rows.txt" --layers 5)" 70000
 check rows_between_fewer_layers "$(step_of "$tmp/rows.txt" --layers 1)" 30000
+{ printf "$header\n" && for name in a_layers_0_fc a_ln b_layers_0_fc b_ln c_layers_0_fc lm_head; do row $name; done; } >"$tmp/rows.txt"
+check rows_between_three_stacks "$(step_of "$tmp/rows.txt") $(step_of "$tmp/rows.txt" --layers 1)" "60000 40000"
 
 # streams without an end, and packed ones; ulimit -f ends a program that copies
 # them to memory (copies of that kind count for no other limit)

@@ -32,6 +32,28 @@ def _candidates() -> Iterator[str]:
     yield SONAME
 
 
+def _load_linked(folder: str) -> None:
+    """What a wheel carries beside the library, where the system has it not. They need each
+    other: what cannot be loaded yet is tried again behind the others."""
+    left = sorted(name for name in os.listdir(folder) if not name.endswith(".copyright"))
+    for _ in range(len(left)):
+        for name in list(left):
+            with contextlib.suppress(OSError):
+                ctypes.CDLL(os.path.join(folder, name))
+                left.remove(name)
+
+
+def _open(path: str) -> ctypes.CDLL:
+    linked = os.path.join(os.path.dirname(path), "linked")
+    try:
+        return ctypes.CDLL(path)
+    except OSError:
+        if not os.path.isdir(linked):
+            raise
+    _load_linked(linked)
+    return ctypes.CDLL(path)
+
+
 def _load() -> ctypes.CDLL:
     failures = []
     for path in _candidates():
@@ -39,7 +61,7 @@ def _load() -> ctypes.CDLL:
             failures.append(f"{path}: no such file")
             continue
         try:
-            library = ctypes.CDLL(path)
+            library = _open(path)
             c.declare(library)
         except (OSError, AttributeError) as failure:
             failures.append(str(failure))
