@@ -3,6 +3,7 @@
 #include "progress.h"
 #include "stepcast/stepcast.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +159,26 @@ static void tell_files(const sc_request *req, const struct terminal *t) {
         fprintf(stderr, "wrote %u more\n", count - most);
 }
 
+/* A sweep that is ended (mpirun does so with all ranks where one is lost) says how it
+ * goes on. */
+static void say_resume(int signal_number) {
+    static const char text[] = "\nended: the points in the database stay; the same command "
+                               "computes the rest\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* Of several ranks only the first, which has the database. */
+static void watch_for_end(const char *command) {
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (strcmp(command, "sweep") != 0 || (rank && strcmp(rank, "0") != 0))
+        return;
+    signal(SIGTERM, say_resume);
+    signal(SIGINT, say_resume);
+}
+
 int main(int argc, char **argv) {
     static sc_context *ctx; /* not closed: the system takes memory back faster; static, so
                                that it is no leak */
@@ -186,6 +207,7 @@ int main(int argc, char **argv) {
     if (!terminal.quiet)
         progress_begin(ctx);
     sc_status status = take_arguments(req, argc - 2, argv + 2);
+    watch_for_end(argv[1]);
     if (status == SC_OK)
         status = sc_execute(req);
     progress_end();

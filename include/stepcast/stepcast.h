@@ -375,6 +375,7 @@ typedef struct sc_plan {
     sc_toggle lora_fp32;   /* adapters in fp32; usually off */
     sc_toggle qlora;       /* the frozen weights in 4 bits */
     uint32_t shard_group;  /* ranks that ZeRO shards over (hybrid sharding); 0: all */
+    double moe_skew; /* exponent of the power law by which experts are wanted; 0: alike */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

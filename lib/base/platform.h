@@ -97,6 +97,19 @@ int sc__new_file_end(struct sc__arena *a, struct sc__new_file *f, bool keep);
 /* A name against a pattern of a shell: * ? [a-z]. */
 bool sc__name_matches(const char *pattern, const char *name);
 
+/* An extended regular expression of POSIX, and where its groups are in the text; the first
+ * is the whole. */
+struct sc__regex_group {
+    bool matched;
+    size_t begin;
+    size_t end;
+};
+#define SC__REGEX_GROUPS 10
+enum sc__regex_answer { SC__REGEX_NO, SC__REGEX_YES, SC__REGEX_WRONG };
+enum sc__regex_answer sc__regex_match(const char *pattern,
+                                      const char *text,
+                                      struct sc__regex_group groups[SC__REGEX_GROUPS]);
+
 /* ---- threads ---- */
 
 struct sc__thread;

@@ -10,6 +10,7 @@
 #include <fnmatch.h>
 #include <locale.h>
 #include <pthread.h>
+#include <regex.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -327,6 +328,23 @@ int sc__new_file_end(struct sc__arena *a, struct sc__new_file *f, bool keep) {
 
 bool sc__name_matches(const char *pattern, const char *name) {
     return fnmatch(pattern, name, 0) == 0;
+}
+
+enum sc__regex_answer sc__regex_match(const char *pattern,
+                                      const char *text,
+                                      struct sc__regex_group groups[SC__REGEX_GROUPS]) {
+    regmatch_t found[SC__REGEX_GROUPS];
+    regex_t compiled;
+    if (regcomp(&compiled, pattern, REG_EXTENDED))
+        return SC__REGEX_WRONG;
+    bool yes = regexec(&compiled, text, SC__REGEX_GROUPS, found, 0) == 0;
+    regfree(&compiled);
+    for (unsigned i = 0; yes && i < SC__REGEX_GROUPS; i++) {
+        groups[i].matched = found[i].rm_so >= 0;
+        groups[i].begin = groups[i].matched ? (size_t)found[i].rm_so : 0;
+        groups[i].end = groups[i].matched ? (size_t)found[i].rm_eo : 0;
+    }
+    return yes ? SC__REGEX_YES : SC__REGEX_NO;
 }
 
 /* ---- threads ---- */

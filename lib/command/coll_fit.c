@@ -65,6 +65,32 @@ static void note_hosts(struct sc_request *req,
                  c->name);
 }
 
+/* What nccl-tests make of a time, bus over algorithm bandwidth, tells the operation and
+ * the number of ranks: those of the row whose figures have most digits. */
+static sc_status check_factor(struct sc_request *req,
+                              const char *path,
+                              const struct sc__coll_log_table *t,
+                              uint32_t ranks) {
+    const struct sc__coll_log_row *best = &t->rows[0];
+    double wanted = sc__coll_bus_factor(t->op, ranks);
+    for (uint32_t i = 1; i < t->count; i++)
+        if (t->rows[i].algbw > best->algbw)
+            best = &t->rows[i];
+    double found = best->algbw > 0 ? best->busbw / best->algbw : 0;
+    if (best->algbw < 1 || fabs(found / wanted - 1) < 0.03)
+        return SC_OK;
+    struct sc__place at = {.file = path, .line = best->line};
+    return sc__fail(req->ctx,
+                    SC_INPUT,
+                    &at,
+                    "is it the log of another operation, or of another number of GPUs?",
+                    "busbw is %.3f times algbw here, and %.3f times for %s on %u GPUs",
+                    found,
+                    wanted,
+                    t->op->name,
+                    ranks);
+}
+
 static void add_samples(struct sc_request *req,
                         const struct sc__coll_log_table *t,
                         struct sc__cluster *c,
@@ -118,6 +144,7 @@ static sc_status take_table(struct sc_request *req,
     struct sc__cluster *c = SC__NEW(&req->ctx->arena, struct sc__cluster);
     SC__TRY(take_machine(req, ranks, c));
     struct sc__shape shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);
+    SC__TRY(check_factor(req, path, t, shape.ranks));
     note_hosts(req, path, t, &shape, c);
     if (!out->count)
         out->machine = *c;

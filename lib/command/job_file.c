@@ -48,12 +48,39 @@ static bool was_given(const struct sc_request *req, uint32_t count, const char *
     return false;
 }
 
+/* What says one thing says it once: of two values, or of a value and a false, neither
+ * is sure to be meant. */
+static sc_status refuse_twice(struct sc_request *req,
+                              const char *file,
+                              const struct sc__config *c,
+                              uint32_t at,
+                              const char *name) {
+    bool axis = !strncmp(c->items[at].key, "axes.", 5);
+    struct sc__place place = {.file = file, .line = c->items[at].line};
+    for (uint32_t i = 0; i < at; i++) {
+        const struct sc__config_item *x = &c->items[i];
+        if (axis != !strncmp(x->key, "axes.", 5) ||
+            strcmp(option_name(req->ctx, x), name) != 0)
+            continue;
+        return sc__fail(req->ctx,
+                        SC_INPUT,
+                        &place,
+                        "leave one; a list of values is for an axis of a sweep",
+                        "%s stands there more than once: line %u has another",
+                        name,
+                        x->line);
+    }
+    return SC_OK;
+}
+
 static sc_status
 take_option(struct sc_request *req,
             const char *file,
-            const struct sc__config_item *item,
+            const struct sc__config *c,
+            uint32_t index,
             uint32_t given,
             sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
+    const struct sc__config_item *item = &c->items[index];
     struct sc__place at = {.file = file, .line = item->line};
     const char *name = option_name(req->ctx, item);
     const struct sc__option *o = sc__command_option(req->command, name);
@@ -66,6 +93,8 @@ take_option(struct sc_request *req,
             "%s has no option --%s",
             req->command->name,
             name);
+    if (!(o->flags & SC__OPT_REPEAT))
+        SC__TRY(refuse_twice(req, file, c, index, name));
     if (was_given(req, given, o->name))
         return SC_OK;
     if (o->arg)
@@ -104,6 +133,7 @@ take_axis(struct sc_request *req,
                         "axes are for stepcast sweep, each an option of run --model",
                         "there is no option '%s' to sweep",
                         name);
+    SC__TRY(refuse_twice(req, file, c, at, name));
     sc__buffer_init(&b, &req->ctx->arena);
     sc__printf(&b, "%s=", name);
     *taken = 0;
@@ -150,7 +180,7 @@ sc_status sc__job_file_take(struct sc_request *req,
                       req->input_count,
                       req->input_capacity) = sc__strdup(&req->asked.arena, item->value);
         else
-            SC__TRY(take_option(req, file, item, given, set));
+            SC__TRY(take_option(req, file, &c, i, given, set));
     }
     return SC_OK;
 }

@@ -296,6 +296,22 @@ static const struct sc__data_file *find_file(const char *name) {
     return NULL;
 }
 
+/* Factors of whole steps go by it (data/step.json): one that nobody knows may be a slip. */
+static void note_architecture(struct sc_context *ctx, const struct sc__gpu *g) {
+    static const char known[] =
+        "volta, ampere, ada, hopper, blackwell, cdna2, cdna3, cdna4";
+    if (!g->architecture || sc__find_word(known, sizeof known - 1, g->architecture))
+        return;
+    sc__note(
+        ctx,
+        "architecture-unknown",
+        "architecture '%s' of %s is none of %s: what was fitted to whole steps of one of "
+        "them does not count",
+        g->architecture,
+        g->name,
+        known);
+}
+
 static sc_status
 read_gpu(struct sc_context *ctx, const char *name, const void *unused, void **found) {
     (void)unused;
@@ -316,7 +332,9 @@ read_gpu(struct sc_context *ctx, const char *name, const void *unused, void **fo
             "there is no GPU '%s'",
             name);
     SC__TRY(sc__read_all(ctx, name, (size_t)1 << 20, &text));
-    return sc__gpu_parse(ctx, name, text, out);
+    SC__TRY(sc__gpu_parse(ctx, name, text, out));
+    note_architecture(ctx, *out);
+    return SC_OK;
 }
 
 sc_status

@@ -716,6 +716,26 @@ static sc_status check_keys(struct gpu_read_reader *r, json_t *root) {
     return SC_OK;
 }
 
+static sc_status check_kinds(struct gpu_read_reader *r, const json_t *root) {
+    static const char *const keys[] = {"name",
+                                       "title",
+                                       "architecture",
+                                       "source",
+                                       "base",
+                                       "datasheet",
+                                       "fitted",
+                                       "constants"};
+    enum { TEXTS = 5 };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *v = json_object_get(root, keys[i]);
+        if (v && i < TEXTS && !json_is_string(v))
+            return bad(r, NULL, "%s is no text%s", keys[i], "");
+        if (v && i >= TEXTS && !json_is_object(v))
+            return bad(r, NULL, "%s is no object%s", keys[i], "");
+    }
+    return SC_OK;
+}
+
 static sc_status read_base(struct gpu_read_reader *r, const char *name) {
     const struct sc__gpu *base;
     const struct sc__data_file *f =
@@ -735,6 +755,7 @@ static sc_status read_root(struct gpu_read_reader *r, json_t *root) {
     if (!json_is_object(root))
         return bad(r, NULL, "not a JSON object%s%s", "", "");
     SC__TRY(check_keys(r, root));
+    SC__TRY(check_kinds(r, root));
     g->name = text_of(r, root, "name");
     if (!g->name)
         return bad(r, NULL, "%s is missing%s", "name", "");

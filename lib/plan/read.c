@@ -13,6 +13,8 @@ refuse(const struct sc__settings *s, const char *hint, const char *message) {
 static sc_status check_given(const struct sc__settings *s, const sc_plan *p) {
     if (sc__setting(s, "moe-imbalance") && p->moe_imbalance < 1)
         return refuse(s, NULL, "--moe-imbalance is at least 1");
+    if (sc__setting(s, "moe-skew") && p->moe_skew < 0)
+        return refuse(s, "0: all experts alike", "--moe-skew is an exponent from 0 on");
     if (sc__setting(s, "moe-expert-capacity-factor") && p->moe_capacity_factor <= 0)
         return refuse(s, NULL, "--moe-expert-capacity-factor is positive");
     if (sc__setting(s, "host-launch") && p->host_launch_us < 0)

@@ -2,6 +2,7 @@
  * the other fields and the cluster, with a note where it is a guess; and back,
  * for the report of what was run. */
 #include "plan/plan.h"
+#include "plan/routing.h"
 
 #include <string.h>
 
@@ -317,9 +318,50 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
 }
 
-static sc_status
-resolve_experts(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+/* An exponent above this is one expert that every token wants: no more changes. */
+#define STEEPEST_SKEW 20
+
+static sc_status resolve_skew(struct sc_context *ctx,
+                              const sc_plan *g,
+                              const struct sc__model *m,
+                              struct sc__plan *p) {
+    if (!(g->moe_skew >= 0 && g->moe_skew <= STEEPEST_SKEW))
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            "0: all experts alike; 1: the second is half as wanted as the first",
+            "--moe-skew %g is not between 0 and %d",
+            g->moe_skew,
+            STEEPEST_SKEW);
+    if (g->moe_skew > 0 && g->moe_imbalance != 0)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one of them",
+                        "--moe-skew says how full the fullest rank is, and so does "
+                        "--moe-imbalance");
+    bool placed = m->experts && m->experts % p->mesh.ep == 0 && m->topk <= m->experts;
+    if (!(g->moe_skew > 0) || !placed)
+        return SC_OK;
+    p->imbalance =
+        sc__routing_fullest(&ctx->arena, m->experts, m->topk, p->mesh.ep, g->moe_skew);
+    sc__note(ctx,
+             "routing",
+             "experts wanted by a power law of exponent %g, dealt out at random: the "
+             "fullest of %u ranks gets %.3g times the mean, and every layer waits for it",
+             g->moe_skew,
+             p->mesh.ep,
+             p->imbalance);
+    return SC_OK;
+}
+
+static sc_status resolve_experts(struct sc_context *ctx,
+                                 const sc_plan *g,
+                                 const struct sc__model *m,
+                                 struct sc__plan *p) {
     p->imbalance = g->moe_imbalance != 0 ? g->moe_imbalance : 1;
+    SC__TRY(resolve_skew(ctx, g, m, p));
     p->capacity = g->moe_capacity_factor;
     p->dedup = g->moe_dispatcher == SC_MOE_DISPATCHER_FLEX;
     p->moe_unfused = g->moe_kernels == SC_MOE_KERNELS_UNFUSED;
@@ -536,7 +578,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     resolve_software(&g, p);
     SC__TRY(resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
-    SC__TRY(resolve_experts(ctx, &g, p));
+    SC__TRY(resolve_experts(ctx, &g, m, p));
     resolve_update(ctx, &g, p);
     SC__TRY(resolve_adapters(ctx, &g, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));

@@ -92,8 +92,14 @@ find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__softw
     return SC_OK;
 }
 
+/* By its schema, or by keys that nothing else has: a profile with a slip in it is no
+ * configuration of what it speaks of. */
 static bool is_profile(struct sc__str text) {
-    return sc__find_word(text.p, text.n, "stepcast/software/") != NULL;
+    static const char *const keys[] = {"\"stack\"", "\"why\"", NULL};
+    bool all = true;
+    for (const char *const *key = keys; *key; key++)
+        all = all && sc__find_word(text.p, text.n, *key);
+    return all || sc__find_word(text.p, text.n, "stepcast/software/");
 }
 
 /* A file: a profile, or the configuration of something that a profile covers. */

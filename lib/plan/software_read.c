@@ -98,6 +98,28 @@ static sc_status read_constant(const struct sc__node *n, struct sc__software_ent
     return read_conditions(n, e);
 }
 
+static bool same_word(const char *a, const char *b) {
+    return !a == !b && (!a || !strcmp(a, b));
+}
+
+/* Of two values for the same case neither is sure to be meant. */
+static sc_status refuse_twice(const struct sc__node *n,
+                              const struct sc__software *s,
+                              uint32_t own,
+                              const struct sc__software_entry *e) {
+    for (uint32_t i = own; i < s->count; i++) {
+        const struct sc__software_entry *x = &s->entries[i];
+        if (x->is_constant == e->is_constant && !strcmp(x->name, e->name) &&
+            same_word(x->model, e->model) && same_word(x->gpu, e->gpu) &&
+            same_word(x->precision, e->precision))
+            return sc__node_fail(n,
+                                 NULL,
+                                 "\"%.60s\" is given twice for the same case",
+                                 e->name);
+    }
+    return SC_OK;
+}
+
 typedef sc_status read_entry(const struct sc__node *n, struct sc__software_entry *e);
 
 static sc_status read_list(const struct sc__node *root,
@@ -110,12 +132,14 @@ static sc_status read_list(const struct sc__node *root,
         return SC_OK;
     SC__TRY(sc__node_is_array(&list));
     size_t count = sc__node_count(&list);
+    uint32_t own = s->count;
     if (count + s->count > MOST_ENTRIES)
         return sc__node_fail(&list, NULL, "a profile has up to %u entries", MOST_ENTRIES);
     for (size_t i = 0; i < count; i++) {
         struct sc__node n = sc__node_item(&list, i);
         struct sc__software_entry e = {.profile = s->name};
         SC__TRY(read(&n, &e));
+        SC__TRY(refuse_twice(&n, s, own, &e));
         *SC__PUSH(arena, s->entries, s->count, s->capacity) = e;
     }
     return SC_OK;

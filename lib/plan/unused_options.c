@@ -123,8 +123,9 @@ static void of_experts(const struct sc__settings *s,
         {"moe-token-dispatcher-type", alone, none ? dense : one},
         {"overlap-moe", alone, none ? dense : one},
         {"overlap-moe-expert-parallel-comm", alone, none ? dense : one},
+        {"moe-skew", alone, none ? dense : one},
         {"moe-expert-capacity-factor",
-         none || p->capacity >= wanted,
+         none || p->capacity > p->imbalance || p->capacity == wanted,
          none ? dense : "no expert gets more tokens than that (see --moe-imbalance)"},
     };
     PUT_NOTES(s, list);

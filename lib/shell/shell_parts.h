@@ -130,6 +130,9 @@ shell_fail(struct shell *sh, uint32_t line, const char *hint, const char *fmt, .
 /* A mark for something that is not known. */
 const char *shell_unknown(struct shell *sh, uint32_t line, const char *what);
 const char *shell_mark_text(struct shell *sh, uint32_t unknown);
+/* [[ text =~ pattern ]] (of shell_expand_pattern); false: it is left open. */
+bool shell_regex(struct shell *sh, const char *pattern, const char *text, bool *matches);
+
 struct sc__shell_variable *shell_find(struct shell *sh, struct sc__str name);
 /* Its value, NULL where it is not set; element 0 of an array. */
 const char *shell_get(struct shell *sh, struct sc__str name);

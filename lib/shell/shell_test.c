@@ -363,8 +363,12 @@ static sc_status compare_condition(struct shell_condition *c,
         return compare_arithmetic(c, op, left, right, out);
     SC__TRY(shell_expand_text(c->sh, left, c->line, &a));
     SC__TRY(shell_expand_pattern(c->sh, right, c->line, &b));
+    bool open = sc__shell_mark(a) || sc__shell_mark(b);
+    bool matches = false;
     if (!strcmp(op, "=~"))
-        *out = unknown_test(c->sh, "a regular expression");
+        *out = !open && shell_regex(c->sh, b, a, &matches)
+                   ? answer(matches)
+                   : unknown_test(c->sh, "a regular expression");
     else if (sc__shell_mark(a) || sc__shell_mark(b))
         *out = compare_texts(c->sh, op, a, b);
     else if (op[0] == '=' || op[0] == '!')

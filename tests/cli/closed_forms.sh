@@ -76,6 +76,13 @@ check row_numbers "$(grep -c '^0,' "$tmp/rows.csv") $(grep -c '^1,' "$tmp/rows.c
 experts="--model mixtral-8x7b --gpus 8 --ep 8 --etp 1 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of even '"ep" in r["comm"]' True $experts
 of uneven 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 1.5) < 1e-6' True $experts --moe-imbalance 1.5
+# by a power law: of 8 experts on 8 ranks the most wanted is taken by 2 / (1 + 1/2 + ... + 1/8) of the tokens
+of skewed 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 8 / sum(1 / i for i in range(1, 9))) < 1e-6' True $experts --moe-skew 1
+of skew_capped 'abs(r["comm"]["ep"]["bytes"] / json.load(open("'"$tmp"'/even.json"))["comm"]["ep"]["bytes"] - 1.25) < 1e-6' True $experts --moe-skew 1 --moe-expert-capacity-factor 1.25
+for wrong in "--moe-skew -1" "--moe-skew nan" "--moe-skew 1e9" "--moe-skew x" "--moe-skew 1 --moe-imbalance 2"; do
+    "$STEPCAST" run $experts $wrong >/dev/null 2>"$tmp/skew.err"
+    check "refused: $wrong" "$? $(grep -c -e '--moe-skew' "$tmp/skew.err")" "2 1"
+done
 # half of the host's part of unfused routing prepares the exchange, and a graph of the router saves it
 of unfused 'r["step_time_us"] > json.load(open("'"$tmp"'/even.json"))["step_time_us"]' True $experts --moe-kernels unfused
 of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/unfused.json"))["breakdown_us"]["other"]' True $experts --moe-kernels unfused --cuda-graph moe_router

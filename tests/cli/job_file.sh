@@ -38,3 +38,10 @@ options:
 '
 bad "broken YAML" "bad.yaml:2: error: not YAML" 'stepcast: job/1
 options: [}'
+for pair in 'tp: 2|tp: 4' 'fp8: true|fp8: false' 'recompute: [none, full]|'; do
+    bad "twice: $pair" "stands there more than once" "stepcast: job/1
+model: llama3-8b
+gpus: 8
+$(echo "$pair" | tr '|' '\n')
+"
+done

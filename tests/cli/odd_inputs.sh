@@ -94,3 +94,13 @@ expect max_memory_of_a_pipe 3 "more than 1 MiB (unpacked) from a pipe or device"
 "$STEPCAST" run tests/data/seed_003.txt --max-memory 1GB --json - >"$tmp/bounded.json"
 "$STEPCAST" run tests/data/seed_003.txt --json - >"$tmp/free.json"
 check max_memory_changes_nothing "$(test -s "$tmp/free.json" && diff "$tmp/free.json" "$tmp/bounded.json" | grep -c step_time)" 0
+
+# a GPU of a file: what is of another kind than it should be, and an architecture that nobody knows
+odd_gpu() { sed "$1" data/gpus/h100-sxm.json >"$tmp/gpu.json"; }
+one="--model llama3-8b --tp 8 --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
+odd_gpu 's/"architecture": "hopper"/"architecture": "Hopper"/'
+expect gpu_architecture 0 "architecture 'Hopper' of h100-sxm is none of volta" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
+odd_gpu 's/"architecture": "hopper"/"architecture": 9/'
+expect gpu_architecture_number 3 "architecture is no text" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
+python3 -c 'import json, sys; g = json.load(open("data/gpus/h100-sxm.json")); g["constants"] = []; json.dump(g, open(sys.argv[1], "w"))' "$tmp/gpu.json"
+expect gpu_constants_list 3 "constants is no object" "$STEPCAST" run $one --gpu "$tmp/gpu.json"

@@ -80,3 +80,8 @@ check band_of_no_model "$? $(grep -c '"band"' "$tmp/table.json" 2>/dev/null)" "0
 owned=$("$STEPCAST" run --model llama2-7b --gpus 16 --seq 2048 --global-batch 16 --zero 1 --ignore-memory --software internevo --json - 2>/dev/null |
     python3 -c "import json, sys; d = json.load(sys.stdin); c = d['comm']['dp']; print(round(c['bytes'] / d['model']['parameters'], 4), c['ops'] > 9 * 32 + 3)")
 check tensors_are_broadcast "$owned" "4.0 True"
+# a profile with a slip in it is no configuration of the stack that it speaks of
+sed 's|stepcast/software/1|another|' data/software/megatron-core-2025.json >"$tmp/profile.json"
+expect profile_of_another_schema 3 "unknown word 'another'" $run --software "$tmp/profile.json"
+python3 -c 'import json, sys; s = json.load(open("data/software/megatron-core-2025.json")); s["constants"].append(dict(s["constants"][0], value=9)); json.dump(s, open(sys.argv[1], "w"))' "$tmp/profile.json"
+expect constant_twice 3 "is given twice for the same case" $run --software "$tmp/profile.json"

@@ -6,7 +6,7 @@
 Each ends in a torchrun whose words are expansions of what came before. Everything is
 decided: no programs are asked, nothing depends on the machine. Left out, for the
 evaluator has them otherwise: lists with holes, options of basename and dirname, and
-names of files by patterns; and =~, which it does not decide."""
+names of files by patterns."""
 import os
 import random
 import sys
@@ -61,7 +61,7 @@ def condition(rng):
     n = rng.choice(NAMES)
     return rng.choice([
         f'[ -z "${n}" ]', f'[ -n "${n}" ]', f'[ "${n}" = "{rng.choice(WORDS)}" ]', f'[[ ${n} == {rng.choice(["a*", "*8", "llama", "?", "[0-9]*"])} ]]',
-        f'[[ ${n} != *b* ]]', f'[[ -n ${n} && $N1 -gt {rng.randrange(50)} ]]', f'[ $N1 -le {rng.randrange(99)} ]', f'(( {number(rng)} ))',
+        f'[[ ${n} != *b* ]]', f'[[ ${n} =~ {rng.choice(["^[0-9]+$", "a|8", "(l+)a", "^$", "b.c", "^-?[0-9]{1,2}"])} ]]', f'[[ -n ${n} && $N1 -gt {rng.randrange(50)} ]]', f'[ $N1 -le {rng.randrange(99)} ]', f'(( {number(rng)} ))',
         f'[ "$N1" -eq "$N2" ]', f'! [ -z "${n}" ]', f'[[ ${n} < m ]]', "true", "false"])
 
 

@@ -162,9 +162,28 @@ static void unaligned_heads(void **state) {
     }
 }
 
+/* A GPU of which only the peaks of a type are known, and whose tiles wait for nothing but
+ * their loads: four bytes take twice as long as two, and a FLOP of a type with a
+ * twentieth of the peak twenty times the energy. */
+static void wide_elements(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("a100-80");
+    g.gemm.b *= 1e4;
+    memset(&g.dtype[SC__FP32], 0, sizeof g.dtype[SC__FP32]);
+    g.peak[SC__FP32] = g.peak[SC__BF16] / 20;
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, &g);
+    struct sc__kernel narrow = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096);
+    struct sc__kernel wide = sc__gemm(p, NULL, SC__FP32, 4096, 4096, 4096);
+    double slower = wide.us / narrow.us;
+    if (fabs(slower - 2) > 0.01)
+        fail_msg("loads of four bytes take %g times as long", slower);
+    near(wide.effort / narrow.effort, 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(wide_elements, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_heads, open_context, close_context),
     };

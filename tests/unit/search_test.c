@@ -30,8 +30,8 @@ static struct sc__search make_search(struct sc_context *ctx, uint64_t seed) {
     static const char *const clusters[] = {
         "dgx-h100",
         "dgx-a100",
-        "gpu=h100 gpus=16 node=4 nvlink=200GB/s nics=1 nic=25GB/s class=ib leaf=2 "
-        "oversubscription=2",
+        ("gpu=h100 gpus=16 node=4 nvlink=200GB/s nics=1 nic=25GB/s class=ib leaf=2 "
+         "oversubscription=2"),
         "gpu=h100 gpus=16 node=4 nvlink=200GB/s nics=4 nic=25GB/s class=ib"};
     static const unsigned tries[] = {0,
                                      SC__TRY_SCHEDULE,

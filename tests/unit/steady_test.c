@@ -175,8 +175,8 @@ static void make_pipeline(struct plan *p, uint32_t pp) {
 static void make_plan(struct plan *p, uint64_t seed) {
     static const char *const clusters[] = {
         "dgx-h100",
-        "gpu=h100 gpus=64 node=4 nvlink=200GB/s nics=1 nic=25GB/s class=ib leaf=4 "
-        "oversubscription=2",
+        ("gpu=h100 gpus=64 node=4 nvlink=200GB/s nics=1 nic=25GB/s class=ib leaf=4 "
+         "oversubscription=2"),
         "gpu=h100 gpus=64 node=8 nvlink=100GB/s nics=4 nic=12GB/s class=roce"};
     *p = (struct plan){.seed = seed, .most_message = 20000000};
     uint32_t tp = 1u << pick(&p->seed, 3);

@@ -1,5 +1,7 @@
 #include "network/packet/packet_alone.h"
 
+#include "base/parallel.h"
+
 #include <string.h>
 
 /* Phases that are compared with as many before them, at least, and by which share they may
@@ -115,6 +117,77 @@ static double packets_of(const struct sc__packet_alone *a,
     return s->sent_per_byte * groups * (double)bytes / a->settings->config.payload;
 }
 
+/* A component at a size. Several have threads of their own where there are some: nothing
+ * that one does depends on another, so that all is the same with one thread and many. */
+struct alone_task {
+    struct sc__packet_alone *a;
+    const struct sc__packet_shape *shape;
+    const struct sc__packet_component *component;
+    uint64_t bytes;
+    double use;
+    sc_status (*work)(struct sc__packet_alone *a, struct alone_task *task);
+    struct alone_result result;
+    /* on a thread */
+    bool begun;
+    struct sc_context ctx;
+    struct sc__packet_effort effort;
+    sc_status status;
+};
+
+/* With a context, an effort and a room for paths of its own. */
+static sc_status task_alone(void *self) {
+    struct alone_task *task = self;
+    struct sc__packet_alone a = *task->a;
+    struct sc__packet_fabric fabric = *a.builder.fabric;
+    fabric.ctx = &task->ctx;
+    fabric.links = SC__NEW_ARRAY(&task->ctx.arena, uint32_t, fabric.graph->most_hops + 1);
+    a.builder.fabric = &fabric;
+    a.builder.arena = &task->ctx.arena;
+    a.effort = &task->effort;
+    return task->work(&a, task);
+}
+
+static void task_on_thread(void *self, uint32_t i) {
+    struct alone_task *task = &((struct alone_task *)self)[i];
+    sc__context_init(&task->ctx, NULL);
+    task->begun = true;
+    task->status = sc__guarded(&task->ctx, task_alone, task);
+}
+
+static void take_effort(struct sc__packet_effort *into,
+                        const struct sc__packet_effort *from) {
+    sc__packet_effort_add(into, &from->counters);
+    into->largest_bound = fmax(into->largest_bound, from->largest_bound);
+}
+
+static sc_status
+run_tasks(struct sc__packet_alone *a, struct alone_task *tasks, uint32_t count) {
+    struct sc_context *ctx = a->builder.fabric->ctx;
+    sc_status status = SC_OK;
+    if (ctx->jobs < 2 || count < 2) {
+        for (uint32_t i = 0; i < count && status == SC_OK; i++)
+            status = tasks[i].work(a, &tasks[i]);
+        return status;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        tasks[i].a = a;
+    sc_status told = sc__parallel(ctx, "packets", count, task_on_thread, tasks);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!tasks[i].begun)
+            continue;
+        if (tasks[i].status != SC_OK && status == SC_OK)
+            sc__error_move(ctx, &tasks[i].ctx);
+        status = status != SC_OK ? status : tasks[i].status;
+        take_effort(a->effort, &tasks[i].effort);
+        sc__context_end(&tasks[i].ctx);
+    }
+    return told != SC_OK ? told : status;
+}
+
+static sc_status phases_task(struct sc__packet_alone *a, struct alone_task *t) {
+    return run_phases(a, t->shape, t->component, t->bytes, t->use, &t->result);
+}
+
 /* Three sizes, and the rest as they grow; false where they do not grow alike. */
 static sc_status run_growing(struct sc__packet_alone *a,
                              const struct sc__packet_shape *s,
@@ -124,13 +197,18 @@ static sc_status run_growing(struct sc__packet_alone *a,
                              double use,
                              struct alone_result *r,
                              bool *alike) {
-    struct alone_result at[3];
-    for (unsigned i = 0; i < 3; i++)
-        SC__TRY(run_phases(a, s, c, (i + 1) * unit, use, &at[i]));
-    double first = (double)(at[1].time - at[0].time);
-    double second = (double)(at[2].time - at[1].time);
+    struct alone_task *at = SC__NEW_ARRAY(a->builder.arena, struct alone_task, 3);
+    for (unsigned i = 0; i < 3; i++) /* the longest first */
+        at[i] = (struct alone_task){.shape = s,
+                                    .component = c,
+                                    .bytes = (3 - i) * unit,
+                                    .use = use,
+                                    .work = phases_task};
+    SC__TRY(run_tasks(a, at, 3));
+    double first = (double)(at[1].result.time - at[2].result.time);
+    double second = (double)(at[0].result.time - at[1].result.time);
     double units = (double)(bytes - 3 * unit) / (double)unit;
-    *r = at[2];
+    *r = at[0].result;
     r->time += (int64_t)llround(second * units);
     r->bound += fabs(second - first) * units / (double)r->time;
     *alike = second > 0 && fabs(second - first) <= GROWTH_TOLERANCE * second + 2;
@@ -159,27 +237,61 @@ static sc_status run_size(struct sc__packet_alone *a,
     return run_phases(a, s, c, bytes, use, r);
 }
 
-static sc_status run_component(struct sc__packet_alone *a,
-                               const struct sc__packet_shape *s,
-                               const struct sc__packet_component *c,
-                               uint64_t bytes,
-                               double use,
-                               struct alone_result *r) {
+static uint64_t
+component_hash(const struct sc__packet_component *c, uint64_t bytes, double use) {
     uint64_t key[4] = {c->look, bytes, c->copies, 0};
     memcpy(&key[3], &use, sizeof use);
-    uint64_t hash = sc__hash(key, sizeof key, 11);
-    const uint64_t *known = c->look ? sc__map_find(&a->results, hash) : NULL;
-    if (known) {
-        *r = *(const struct alone_result *)(uintptr_t)*known;
-        return SC_OK;
-    }
-    SC__TRY(run_size(a, s, c, bytes, use, r));
-    a->effort->largest_bound = fmax(a->effort->largest_bound, r->bound);
-    if (!c->look)
-        return SC_OK;
+    return sc__hash(key, sizeof key, 11);
+}
+
+static void remember(struct sc__packet_alone *a, const struct alone_task *t) {
     struct alone_result *kept = SC__NEW(a->builder.arena, struct alone_result);
-    *kept = *r;
-    *sc__map_at(&a->results, hash, NULL) = (uintptr_t)kept;
+    a->effort->largest_bound = fmax(a->effort->largest_bound, t->result.bound);
+    if (!t->component->look)
+        return;
+    *kept = t->result;
+    *sc__map_at(&a->results, component_hash(t->component, t->bytes, t->use), NULL) =
+        (uintptr_t)kept;
+}
+
+static sc_status size_task(struct sc__packet_alone *a, struct alone_task *t) {
+    return run_size(a, t->shape, t->component, t->bytes, t->use, &t->result);
+}
+
+/* The longest of some components, those that are not known simulated. *apart: none of
+ * them feels others. */
+static sc_status run_components(struct sc__packet_alone *a,
+                                const struct sc__packet_shape *s,
+                                const struct sc__packet_component *components,
+                                uint32_t count,
+                                const struct alone_task *like,
+                                bool *apart,
+                                int64_t *time) {
+    struct alone_task *tasks = SC__NEW_ARRAY(a->builder.arena, struct alone_task, count);
+    uint32_t fresh = 0;
+    *time = 0;
+    *apart = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sc__packet_component *c = &components[i];
+        const uint64_t *known =
+            c->look ? sc__map_find(&a->results, component_hash(c, like->bytes, like->use))
+                    : NULL;
+        if (known) {
+            const struct alone_result *r = (const struct alone_result *)(uintptr_t)*known;
+            *time = r->time > *time ? r->time : *time;
+            *apart = *apart && r->apart;
+            continue;
+        }
+        tasks[fresh] = *like;
+        tasks[fresh].shape = s;
+        tasks[fresh++].component = c;
+    }
+    SC__TRY(run_tasks(a, tasks, fresh));
+    for (uint32_t i = 0; i < fresh; i++) {
+        remember(a, &tasks[i]);
+        *time = tasks[i].result.time > *time ? tasks[i].result.time : *time;
+        *apart = *apart && tasks[i].result.apart;
+    }
     return SC_OK;
 }
 
@@ -188,17 +300,10 @@ sc_status sc__packet_time_alone(struct sc__packet_alone *a,
                                 uint64_t bytes,
                                 double use,
                                 int64_t *time) {
-    struct alone_result r;
-    bool apart = true;
-    *time = 0;
-    for (uint32_t i = 0; i < s->component_count && apart; i++) {
-        SC__TRY(run_component(a, s, &s->components[i], bytes, use, &r));
-        apart = r.apart;
-        *time = r.time > *time ? r.time : *time;
-    }
+    struct alone_task like = {.bytes = bytes, .use = use, .work = size_task};
+    bool apart;
+    SC__TRY(run_components(a, s, s->components, s->component_count, &like, &apart, time));
     if (apart)
         return SC_OK;
-    SC__TRY(run_component(a, s, &s->all, bytes, use, &r));
-    *time = r.time;
-    return SC_OK;
+    return run_components(a, s, &s->all, 1, &like, &apart, time);
 }

@@ -1,0 +1,108 @@
+/* routing: the fullest rank of experts that are wanted unequally, against closed forms
+ * and against all orders of a few experts. */
+#include "plan/routing.h"
+
+#include "base/arena.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static double fullest(uint32_t experts, uint32_t topk, uint32_t ep, double exponent) {
+    struct sc__arena arena;
+    sc__arena_init(&arena);
+    double x = sc__routing_fullest(&arena, experts, topk, ep, exponent);
+    sc__arena_free(&arena);
+    return x;
+}
+
+static void near(double got, double want, double share) {
+    if (fabs(got / want - 1) > share)
+        fail_msg("%.6g, not %.6g", got, want);
+}
+
+/* A rank for every expert: the most wanted one decides, 1 of 1 + 1/2 + 1/3 + 1/4. */
+static void test_a_rank_for_every_expert(void **state) {
+    (void)state;
+    near(fullest(4, 1, 4, 1), 4 / (1 + 1 / 2.0 + 1 / 3.0 + 1 / 4.0), 1e-12);
+    near(fullest(8, 2, 8, 0), 1, 1e-12);
+    /* two that every token takes, and nothing for the others */
+    near(fullest(8, 2, 8, 20), 4, 1e-5);
+    /* 1, then one of shares 1/4 and 1/9: the first is not taken twice */
+    near(fullest(3, 2, 3, 2), 1.5, 1e-12);
+}
+
+static void test_nothing_to_spread(void **state) {
+    (void)state;
+    near(fullest(64, 6, 1, 1.5), 1, 1e-12);
+    near(fullest(64, 6, 8, 0), 1, 1e-12);
+    near(fullest(16, 16, 4, 3), 1, 1e-9);
+}
+
+static void swap(double *a, double *b) {
+    double kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Sum over all orders of p[at …] of the largest sum of neighbours. */
+static double
+over_orders(double *p, unsigned count, unsigned at, unsigned each, double *orders) {
+    if (at < count) {
+        double sum = 0;
+        for (unsigned i = at; i < count; i++) {
+            swap(&p[at], &p[i]);
+            sum += over_orders(p, count, at + 1, each, orders);
+            swap(&p[at], &p[i]);
+        }
+        return sum;
+    }
+    double most = 0;
+    for (unsigned i = 0; i < count; i += each) {
+        double sum = 0;
+        for (unsigned k = 0; k < each; k++)
+            sum += p[i + k];
+        most = fmax(most, sum);
+    }
+    *orders += 1;
+    return most;
+}
+
+static void test_all_orders(void **state) {
+    (void)state;
+    for (unsigned ep = 2; ep <= 4; ep += 2)
+        for (double exponent = 0.5; exponent < 2; exponent += 0.5) {
+            double p[8];
+            double sum = 0;
+            double orders = 0;
+            for (unsigned i = 0; i < 8; i++)
+                sum += p[i] = pow(i + 1, -exponent);
+            for (unsigned i = 0; i < 8; i++)
+                p[i] /= sum; /* a token takes one */
+            double want = over_orders(p, 8, 0, 8 / ep, &orders) / orders * ep;
+            near(fullest(8, 1, ep, exponent), want, 0.015);
+        }
+}
+
+static void test_steeper_is_fuller(void **state) {
+    (void)state;
+    double last = 1;
+    for (double exponent = 0.1; exponent < 3; exponent += 0.1) {
+        double now = fullest(128, 8, 16, exponent);
+        assert_true(now > last && now <= 16);
+        last = now;
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_rank_for_every_expert),
+        cmocka_unit_test(test_nothing_to_spread),
+        cmocka_unit_test(test_all_orders),
+        cmocka_unit_test(test_steeper_is_fuller),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
