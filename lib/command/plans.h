@@ -11,6 +11,7 @@ struct sc__plans {
     struct sc__job job;            /* model, plan and options as given */
     double tokens;                 /* of a run; 0: not asked for */
     double days;                   /* it may take; 0: any */
+    double checkpoint_bytes;       /* with goodput: of the last machine */
     struct sc__search search;
     /* Of several machines those that the best families leave out: each with its best
      * plan. */

@@ -1,6 +1,7 @@
 /* plans_machines: the clusters and numbers of GPUs that are compared, what they cost,
  * and how much of the time of a run on them counts. */
 #include "command/plans.h"
+#include "command/training.h"
 
 #include "base/data.h"
 #include "base/units.h"
@@ -10,9 +11,7 @@
 
 enum { MOST_MACHINES = 64, LARGEST = 65536, SEEDS = 20 };
 
-/* As stepcast train has it: bf16 and fp32 weights, Adam's two moments; a middle of
- * what jobs have seen. */
-#define STATE_BYTES_PER_PARAMETER 14
+/* As stepcast train has it: a middle of what jobs have seen. */
 #define STORAGE_RATE 100e9
 /* Of a run that does not get on: any other plan is better. */
 #define LEAST_ETTR 1e-6
@@ -101,18 +100,13 @@ static sc_status add_machines(struct sc__plans *x) {
 
 static sc_status read_prices(struct sc__plans *x) {
     struct sc__search *s = &x->search;
-    const char *text = sc__option(x->req, "price");
     double price = 0;
-    if (text && (!sc__parse_double(sc__str(text), &price) || !(price > 0)))
-        return sc__usage(x->req,
-                         "US dollars for a GPU-hour, like 2.5",
-                         "--price: '%s' is no price",
-                         text);
+    SC__TRY(sc__training_price_said(x->req, &price));
     for (uint32_t i = 0; i < s->machine_count; i++) {
         struct sc__search_machine *m = &s->machines[i];
         const char *gpu = sc__search_gpu(&s->given, m);
         SC__TRY(sc__search_price(x->req->ctx, gpu, &m->usd_per_hour));
-        if (text)
+        if (price > 0)
             m->usd_per_hour = price;
         if (m->usd_per_hour <= 0 && s->objective == SC__SEARCH_CHEAPEST)
             return sc__usage(x->req,
@@ -120,7 +114,7 @@ static sc_status read_prices(struct sc__plans *x) {
                              "--objective cheapest: what a %s costs is not known",
                              gpu);
     }
-    if (!text && s->objective == SC__SEARCH_CHEAPEST)
+    if (!(price > 0) && s->objective == SC__SEARCH_CHEAPEST)
         sc__note(x->req->ctx,
                  "prices-assumed",
                  "no --price is given: GPU-hours at what data/prices.json quotes");
@@ -164,6 +158,27 @@ static void pace_without_replicas(struct sc__goodput_input *in, uint32_t dp) {
         in->lost_replicas[lost - 1] = lost < dp ? (double)(dp - lost) / dp : 0;
 }
 
+/* What is saved of the plans of a machine, bytes: what they train and how is given, how
+ * they cut it does not matter. */
+static sc_status checkpoint_bytes(struct sc__plans *x,
+                                  const struct sc__search_machine *machine,
+                                  double *out) {
+    const struct sc__search *s = &x->search;
+    const struct sc__plan_surroundings around = {.gpus = machine->gpus,
+                                                 .gpu = machine->description.cluster.gpu};
+    sc_plan whole = s->given;
+    struct sc__plan plan;
+    whole.gpus = machine->gpus;
+    whole.tp = whole.cp = whole.pp = whole.ep = whole.etp = whole.vpp = 1;
+    whole.dp = whole.shard_group = whole.micro_batches = 0;
+    whole.micro_batch = 1;
+    if (!whole.global_batch)
+        whole.global_batch = machine->gpus;
+    SC__TRY(sc__plan_resolve(x->req->ctx, &whole, s->model, &around, &plan));
+    *out = sc__plan_checkpoint_bytes(s->model, &plan);
+    return SC_OK;
+}
+
 /* The share for every number of replicas that plans may have; one alone where it does
  * not matter. */
 static sc_status machine_goodput(struct sc__plans *x,
@@ -173,7 +188,13 @@ static sc_status machine_goodput(struct sc__plans *x,
     double *by_dp = SC__NEW_ARRAY(&ctx->arena, double, machine->gpus + 1);
     double alike = 0;
     double most = 0;
+    double bytes;
     in.gpus = machine->gpus;
+    SC__TRY(checkpoint_bytes(x, machine, &bytes));
+    in.blocking_s =
+        sc__recovery_from_memory(x->req) ? SC__IN_MEMORY_BLOCKING_S : bytes / STORAGE_RATE;
+    in.restore_s = in.blocking_s;
+    x->checkpoint_bytes = bytes;
     SC__TRY(sc__recovery_read(x->req, &in));
     if (sc__goodput_rate(&in) * in.work_s * SEEDS > MOST_EXPECTED)
         return sc__usage(x->req,
@@ -207,27 +228,28 @@ static void note_goodput(struct sc__plans *x, const struct sc__failure_set *set)
     const char *recovery = sc__option(x->req, "recovery");
     bool drops =
         recovery && (!strcmp(recovery, "drop-replica") || !strcmp(recovery, "shrink"));
-    sc__note(x->req->ctx,
-             "goodput-of-machines",
-             "failures of %s, recovery %s; checkpoints of %d bytes per parameter %s as "
-             "often as is best: the share of the time that counts depends on the number "
-             "of GPUs%s",
-             set->title ? set->title : set->name,
-             recovery ? recovery : "requeue",
-             STATE_BYTES_PER_PARAMETER,
-             sc__recovery_from_memory(x->req)
-                 ? "in memory"
-                 : sc__format(&x->req->ctx->arena, "at %g GB/s", STORAGE_RATE / 1e9),
-             drops ? " and of replicas: a failure takes one of them, and the throughput "
-                     "that is left is by proportion"
-                   : ", not on the plan");
+    sc__note(
+        x->req->ctx,
+        "goodput-of-machines",
+        "failures of %s, recovery %s; checkpoints of %.3g GB, what is trained with the "
+        "optimizer's state, %s as often as is best: the share of the time that counts "
+        "depends on the number "
+        "of GPUs%s",
+        set->title ? set->title : set->name,
+        recovery ? recovery : "requeue",
+        x->checkpoint_bytes / 1e9,
+        sc__recovery_from_memory(x->req)
+            ? "in memory"
+            : sc__format(&x->req->ctx->arena, "at %g GB/s", STORAGE_RATE / 1e9),
+        drops ? " and of replicas: a failure takes one of them, and the throughput "
+                "that is left is by proportion"
+              : ", not on the plan");
 }
 
 static sc_status read_goodput(struct sc__plans *x) {
     struct sc__search *s = &x->search;
     const char *name = sc__option(x->req, "failures");
     struct sc__goodput_input in = {.work_s = (x->days > 0 ? x->days : 30) * SC__DAY_S};
-    struct sc__model_params n;
     if (s->objective != SC__SEARCH_GOODPUT) {
         if (name || sc__option(x->req, "recovery"))
             return sc__usage(x->req,
@@ -238,11 +260,6 @@ static sc_status read_goodput(struct sc__plans *x) {
     }
     SC__TRY(sc__failures_load(x->req->ctx, name ? name : "llama3", &in.set));
     SC__TRY(slow_paces(x, &in));
-    sc__model_count(s->model, &n);
-    in.blocking_s = sc__recovery_from_memory(x->req)
-                        ? SC__IN_MEMORY_BLOCKING_S
-                        : STATE_BYTES_PER_PARAMETER * n.total / STORAGE_RATE;
-    in.restore_s = in.blocking_s;
     for (uint32_t i = 0; i < s->machine_count; i++)
         SC__TRY(machine_goodput(x, &s->machines[i], in));
     note_goodput(x, in.set);

@@ -12,6 +12,8 @@
 #include "base/parallel.h"
 #include "base/platform.h"
 #include "model/read.h"
+#include "network/flow/flow_cluster.h"
+#include "network/packet/packet.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +93,12 @@ static const char *find_dots(struct sc__str text) {
     return NULL;
 }
 
+/* What the engines of --net take: --cc, --route … */
+static bool is_of_engine(const char *name) {
+    return sc__option_find(sc__flow_options, name) ||
+           sc__option_find(sc__packet_options, name);
+}
+
 static sc_status read_axis(struct sweep *s, const char *text) {
     struct sweep_axis *a = &s->axes[s->axis_count];
     const char *equals = strchr(text, '=');
@@ -105,7 +113,8 @@ static sc_status read_axis(struct sweep *s, const char *text) {
     const char *name = sc__strndup(&s->req->ctx->arena, text, (size_t)(equals - text));
     a->option = sc__command_option(s->req->command, name);
     if (!a->option || a->option->in == SC__IN_NOTHING) {
-        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster"));
+        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster") ||
+                                   is_of_engine(name));
         if (!known)
             return sc__usage(s->req,
                              "an option of run --model, such as tp or cluster",
@@ -250,13 +259,13 @@ static sc_status evaluate_point(void *self) {
         struct sc__stage_memory x = sc__plan_memory(model, &ev->plan, i);
         memory = fmax(memory, sc__memory_sum(&x));
     }
-    t->row->step_us = (double)ev->result.step / 1e6;
-    t->row->mfu = ev->result.mfu;
-    t->row->bubble_share = shares.bubble;
-    t->row->exposed_share = shares.exposed;
-    t->row->tokens_per_s =
+    t->row->figures[SC__SWEEP_STEP_US] = (double)ev->result.step / 1e6;
+    t->row->figures[SC__SWEEP_MFU] = ev->result.mfu;
+    t->row->figures[SC__SWEEP_BUBBLE_SHARE] = shares.bubble;
+    t->row->figures[SC__SWEEP_EXPOSED_SHARE] = shares.exposed;
+    t->row->figures[SC__SWEEP_TOKENS_PER_S] =
         (double)ev->plan.global_batch * ev->plan.seq / ((double)ev->result.step * 1e-12);
-    t->row->memory_bytes = memory;
+    t->row->figures[SC__SWEEP_MEMORY_BYTES] = memory;
     sc__result_free(&ev->result);
     return SC_OK;
 }
@@ -360,17 +369,13 @@ static void put_csv_row(struct summary *x, uint32_t id, const struct sc__sweep_r
     for (uint32_t i = 0; i < x->s->axis_count; i++)
         sc__printf(x->csv, "%s,", value_at(x->s, i, id));
     sc__printf(x->csv, "%s", row->outcome);
-    if (!strcmp(row->outcome, "ok"))
-        sc__printf(x->csv,
-                   ",%.6f,%.6g,%.6g,%.6g,%.9g,%.9g\n",
-                   row->step_us,
-                   row->mfu,
-                   row->bubble_share,
-                   row->exposed_share,
-                   row->tokens_per_s,
-                   row->memory_bytes);
-    else
-        sc__puts(x->csv, ",,,,,,\n");
+    for (int i = 0; i < SC__SWEEP_FIGURES; i++) {
+        const struct sc__sweep_figure *f = &sc__sweep_figures[i];
+        sc__puts(x->csv, ",");
+        if (!strcmp(row->outcome, "ok"))
+            sc__printf(x->csv, f->fixed ? "%.*f" : "%.*g", f->digits, row->figures[i]);
+    }
+    sc__puts(x->csv, "\n");
 }
 
 static void put_page_row(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
@@ -379,10 +384,10 @@ static void put_page_row(struct summary *x, uint32_t id, const struct sc__sweep_
     for (uint32_t i = 0; i < x->s->axis_count; i++)
         sc__json_string(x->page, NULL, value_at(x->s, i, id));
     sc__json_string(x->page, NULL, row->outcome);
-    sc__json_double(x->page, NULL, ran ? row->step_us : NAN);
-    sc__json_double(x->page, NULL, ran ? row->tokens_per_s : NAN);
-    sc__json_double(x->page, NULL, ran ? row->mfu : NAN);
-    sc__json_double(x->page, NULL, ran ? row->memory_bytes : NAN);
+    sc__json_double(x->page, NULL, ran ? row->figures[SC__SWEEP_STEP_US] : NAN);
+    sc__json_double(x->page, NULL, ran ? row->figures[SC__SWEEP_TOKENS_PER_S] : NAN);
+    sc__json_double(x->page, NULL, ran ? row->figures[SC__SWEEP_MFU] : NAN);
+    sc__json_double(x->page, NULL, ran ? row->figures[SC__SWEEP_MEMORY_BYTES] : NAN);
     sc__json_end_array(x->page);
 }
 
@@ -390,7 +395,7 @@ static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
     struct summary *x = self;
     if (!strcmp(row->outcome, "ok")) {
         x->ok++;
-        keep_best(x, id, row->step_us);
+        keep_best(x, id, row->figures[SC__SWEEP_STEP_US]);
     } else {
         x->no_fit += !strcmp(row->outcome, "no-fit");
         x->refused += !strcmp(row->outcome, "refused");
@@ -458,9 +463,10 @@ static sc_status write_sweep(struct sweep *s) {
         x.csv = &csv;
         for (uint32_t i = 0; i < s->axis_count; i++)
             sc__printf(&csv, "%s,", s->axes[i].option->name);
-        sc__puts(&csv,
-                 "outcome,step_us,mfu,bubble_share,exposed_share,tokens_per_s,"
-                 "memory_bytes\n");
+        sc__puts(&csv, "outcome");
+        for (int i = 0; i < SC__SWEEP_FIGURES; i++)
+            sc__printf(&csv, ",%s", sc__sweep_figures[i].name);
+        sc__puts(&csv, "\n");
     }
     SC__TRY(sc__store_read(s->store, take_row, &x));
     if (x.csv)
@@ -513,14 +519,32 @@ static sc_status lead_sweep(struct sweep *s, const struct sc__sweep_share *share
     return status;
 }
 
+/* A file of a sweep has become options by now (job_file.c): this is another one. */
+static sc_status refuse_input(struct sc_request *req) {
+    struct sc__place at = {.file = req->inputs[0]};
+    if (sc__path_look(req->inputs[0]).kind == SC__PATH_NONE)
+        return sc__fail(
+            req->ctx,
+            SC_INPUT,
+            &at,
+            "a file of a sweep begins with 'stepcast: job/1' (docs/sweep.md); or "
+            "give --model and --axis",
+            "cannot open: there is no such file");
+    return sc__fail(
+        req->ctx,
+        SC_INPUT,
+        &at,
+        "it would begin with 'stepcast: job/1' (docs/sweep.md); a model is given "
+        "with --model",
+        "is no file of a sweep");
+}
+
 static sc_status sweep_execute(struct sc_request *req) {
     struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
     struct sc__ranks ranks;
     s->req = req;
     if (req->input_count)
-        return sc__usage(req,
-                         "--model NAME; or a file that begins with 'stepcast: job/1'",
-                         "sweep takes a model, not a file");
+        return refuse_input(req);
     if (!sc__option(req, "db"))
         return sc__usage(req, "--db FILE", "where the points go is not said");
     SC__TRY(read_axes(s));
@@ -556,6 +580,8 @@ static const struct sc__option *const tables[] = {sc__job_options,
                                                   sc__memory_options,
                                                   sc__cluster_options,
                                                   sc__model_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
                                                   options,
                                                   NULL};
 

@@ -5,16 +5,28 @@
 #include "base/ranks.h"
 #include "command/job.h"
 
+/* Figures of a point, in the order of the columns of database and CSV. */
+enum {
+    SC__SWEEP_STEP_US,
+    SC__SWEEP_MFU,
+    SC__SWEEP_BUBBLE_SHARE,
+    SC__SWEEP_EXPOSED_SHARE,
+    SC__SWEEP_TOKENS_PER_S,
+    SC__SWEEP_MEMORY_BYTES,
+    SC__SWEEP_FIGURES
+};
+struct sc__sweep_figure {
+    const char *name;
+    bool fixed; /* in the CSV with so many digits behind the point, else in all */
+    int digits;
+};
+extern const struct sc__sweep_figure sc__sweep_figures[SC__SWEEP_FIGURES];
+
 /* What came of a point. */
 struct sc__sweep_row {
     const char *outcome;  /* "ok", "no-fit", "refused" */
     const char *settings; /* all of it, a JSON object */
-    double step_us;
-    double mfu;
-    double bubble_share;
-    double exposed_share;
-    double tokens_per_s;
-    double memory_bytes;
+    double figures[SC__SWEEP_FIGURES];
     const char *message; /* why not, or "" */
 };
 

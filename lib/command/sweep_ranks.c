@@ -22,14 +22,8 @@ static void put_text(struct sc__buffer *b, const char *text) {
 }
 
 static void put_row(struct sc__buffer *b, uint32_t id, const struct sc__sweep_row *r) {
-    const double numbers[] = {r->step_us,
-                              r->mfu,
-                              r->bubble_share,
-                              r->exposed_share,
-                              r->tokens_per_s,
-                              r->memory_bytes};
     put_u32(b, id);
-    sc__put(b, (const char *)numbers, sizeof numbers);
+    sc__put(b, (const char *)r->figures, sizeof r->figures);
     put_text(b, r->outcome);
     put_text(b, r->settings);
     put_text(b, r->message);
@@ -56,15 +50,10 @@ static bool take_text(struct sc__str *from, const char **to) {
 }
 
 static bool take_row(struct sc__str *from, uint32_t *id, struct sc__sweep_row *r) {
-    double numbers[6];
-    if (!take_bytes(from, id, sizeof *id) || !take_bytes(from, numbers, sizeof numbers))
+    *r = (struct sc__sweep_row){0};
+    if (!take_bytes(from, id, sizeof *id) ||
+        !take_bytes(from, r->figures, sizeof r->figures))
         return false;
-    *r = (struct sc__sweep_row){.step_us = numbers[0],
-                                .mfu = numbers[1],
-                                .bubble_share = numbers[2],
-                                .exposed_share = numbers[3],
-                                .tokens_per_s = numbers[4],
-                                .memory_bytes = numbers[5]};
     return take_text(from, &r->outcome) && take_text(from, &r->settings) &&
            take_text(from, &r->message);
 }

@@ -17,11 +17,39 @@ struct sc__store {
     sqlite3 *db;
 };
 
-static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS sweep(definition TEXT NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS points(id INTEGER PRIMARY KEY, outcome TEXT NOT NULL, "
-    "settings TEXT NOT NULL, step_us REAL, mfu REAL, bubble_share REAL, exposed_share "
-    "REAL, tokens_per_s REAL, memory_bytes REAL, message TEXT NOT NULL);";
+const struct sc__sweep_figure sc__sweep_figures[SC__SWEEP_FIGURES] = {
+    [SC__SWEEP_STEP_US] = {"step_us", true, 6},
+    [SC__SWEEP_MFU] = {"mfu", false, 6},
+    [SC__SWEEP_BUBBLE_SHARE] = {"bubble_share", false, 6},
+    [SC__SWEEP_EXPOSED_SHARE] = {"exposed_share", false, 6},
+    [SC__SWEEP_TOKENS_PER_S] = {"tokens_per_s", false, 9},
+    [SC__SWEEP_MEMORY_BYTES] = {"memory_bytes", false, 9}};
+
+/* Columns of a point: id, outcome and settings, the figures, the message. */
+enum { FIRST_FIGURE = 3, MESSAGE = FIRST_FIGURE + SC__SWEEP_FIGURES };
+
+static const char *store_schema(struct sc__arena *arena) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, arena);
+    sc__puts(&b,
+             "CREATE TABLE IF NOT EXISTS sweep(definition TEXT NOT NULL);"
+             "CREATE TABLE IF NOT EXISTS points(id INTEGER PRIMARY KEY, outcome TEXT NOT "
+             "NULL, settings TEXT NOT NULL, ");
+    for (int i = 0; i < SC__SWEEP_FIGURES; i++)
+        sc__printf(&b, "%s REAL, ", sc__sweep_figures[i].name);
+    sc__puts(&b, "message TEXT NOT NULL);");
+    return b.text;
+}
+
+static const char *store_insert(struct sc__arena *arena) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, arena);
+    sc__puts(&b, "INSERT INTO points VALUES(?");
+    for (int i = 1; i <= MESSAGE; i++)
+        sc__puts(&b, ",?");
+    sc__puts(&b, ")");
+    return b.text;
+}
 
 static sc_status store_fail(const struct sc__store *s, int code) {
     struct sc__place at = {.file = s->path};
@@ -121,7 +149,7 @@ sc_status sc__store_open(struct sc_context *ctx,
     sqlite3_busy_timeout(s->db, 2000);
     SC__TRY(check_sound(s));
     SC__TRY(store_run(s, "BEGIN IMMEDIATE"));
-    SC__TRY(store_run(s, schema));
+    SC__TRY(store_run(s, store_schema(&s->ctx->arena)));
     SC__TRY(check_definition(s, definition));
     return store_run(s, "COMMIT");
 }
@@ -144,23 +172,17 @@ sc_status sc__store_done(struct sc__store *s, bool *done, uint32_t count) {
 }
 
 static int insert_row(sqlite3_stmt *insert, uint32_t id, const struct sc__sweep_row *r) {
-    const double numbers[] = {r->step_us,
-                              r->mfu,
-                              r->bubble_share,
-                              r->exposed_share,
-                              r->tokens_per_s,
-                              r->memory_bytes};
     bool ok = !strcmp(r->outcome, "ok");
     sqlite3_reset(insert);
     sqlite3_bind_int64(insert, 1, id);
     sqlite3_bind_text(insert, 2, r->outcome, -1, SQLITE_STATIC);
     sqlite3_bind_text(insert, 3, r->settings, -1, SQLITE_STATIC);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < SC__SWEEP_FIGURES; i++)
         if (ok)
-            sqlite3_bind_double(insert, 4 + i, numbers[i]);
+            sqlite3_bind_double(insert, 1 + FIRST_FIGURE + i, r->figures[i]);
         else
-            sqlite3_bind_null(insert, 4 + i);
-    sqlite3_bind_text(insert, 10, r->message, -1, SQLITE_STATIC);
+            sqlite3_bind_null(insert, 1 + FIRST_FIGURE + i);
+    sqlite3_bind_text(insert, 1 + MESSAGE, r->message, -1, SQLITE_STATIC);
     return sqlite3_step(insert);
 }
 
@@ -170,7 +192,7 @@ sc_status sc__store_add(struct sc__store *s,
                         uint32_t count) {
     sqlite3_stmt *insert;
     int code = SQLITE_DONE;
-    SC__TRY(store_prepare(s, "INSERT INTO points VALUES(?,?,?,?,?,?,?,?,?,?)", &insert));
+    SC__TRY(store_prepare(s, store_insert(&s->ctx->arena), &insert));
     sc_status status = store_run(s, "BEGIN IMMEDIATE");
     for (uint32_t i = 0; i < count && status == SC_OK; i++) {
         code = insert_row(insert, ids[i], &rows[i]);
@@ -193,15 +215,11 @@ sc__store_read(struct sc__store *s,
     int code;
     SC__TRY(store_prepare(s, "SELECT * FROM points ORDER BY id", &select));
     while ((code = sqlite3_step(select)) == SQLITE_ROW) {
-        const struct sc__sweep_row row = {.outcome = store_text(select, 1),
-                                          .settings = store_text(select, 2),
-                                          .step_us = sqlite3_column_double(select, 3),
-                                          .mfu = sqlite3_column_double(select, 4),
-                                          .bubble_share = sqlite3_column_double(select, 5),
-                                          .exposed_share = sqlite3_column_double(select, 6),
-                                          .tokens_per_s = sqlite3_column_double(select, 7),
-                                          .memory_bytes = sqlite3_column_double(select, 8),
-                                          .message = store_text(select, 9)};
+        struct sc__sweep_row row = {.outcome = store_text(select, 1),
+                                    .settings = store_text(select, 2),
+                                    .message = store_text(select, MESSAGE)};
+        for (int i = 0; i < SC__SWEEP_FIGURES; i++)
+            row.figures[i] = sqlite3_column_double(select, FIRST_FIGURE + i);
         take(self, (uint32_t)sqlite3_column_int64(select, 0), &row);
     }
     sqlite3_finalize(select);

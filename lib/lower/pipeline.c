@@ -267,19 +267,25 @@ static int64_t *message_times(const struct pipeline_lowering *l) {
     return t;
 }
 
-static void lower_found(const struct pipeline_lowering *l) {
-    const struct sc__pipeline *p = l->p;
+struct sc__slot **sc__pipeline_order(struct sc__workload *w, const struct sc__pipeline *p) {
+    struct pipeline_lowering l = {.w = w, .p = p};
     struct sc__zb z = {.pp = p->pp,
                        .chunks = p->vpp,
                        .micro_batches = p->micro_batches,
                        .limit = 2 * p->pp,
                        .kept = p->kept,
-                       .message = message_times(l),
-                       .times = chunk_times(l)};
+                       .message = message_times(&l),
+                       .times = chunk_times(&l)};
     struct sc__zb_order order;
-    sc__schedule_zb(l->w->arena, &z, &order);
+    sc__schedule_zb(w->arena, &z, &order);
+    return order.slots;
+}
+
+static void lower_found(const struct pipeline_lowering *l) {
+    const struct sc__pipeline *p = l->p;
+    struct sc__slot **slots = sc__pipeline_order(l->w, p);
     for (uint32_t s = 0; s < p->pp; s++)
-        lower_stage(l, s, order.slots[s], 3 * p->vpp * p->micro_batches);
+        lower_stage(l, s, slots[s], 3 * p->vpp * p->micro_batches);
 }
 
 static void lower_given(const struct pipeline_lowering *l) {

@@ -115,6 +115,10 @@ const char *sc__schedule_name(enum sc__schedule s);
  * the enum after AUTO. */
 extern const char *const sc__schedule_words[];
 
+/* The order of work by stage where it depends on times: 3 · vpp · micro_batches slots
+ * each. The blocks of p are in w. */
+struct sc__slot **sc__pipeline_order(struct sc__workload *w, const struct sc__pipeline *p);
+
 /* Adds programs and one class per stage to w (whose mesh is set). */
 sc_status sc__pipeline_lower(struct sc_context *ctx,
                              struct sc__workload *w,

@@ -24,6 +24,46 @@ replay_place(const struct sc__pipeline_costs *p, const struct sc__slot *x, uint3
     return ((size_t)x->micro_batch * p->vpp + x->chunk) * p->pp + stage;
 }
 
+/* Where data comes from and goes to in forward; in backward it is the other way. Chunk 1
+ * of a V goes up the stages, the chunks of other pipelines begin at the first again. */
+struct data_path {
+    bool begins; /* nothing comes before it */
+    bool ends;
+    bool turns_in; /* what comes is of the stage's own chunk before, without a message */
+    bool turns_out;
+    uint32_t from; /* stage */
+    uint32_t to;
+};
+
+static struct data_path
+data_path(const struct sc__pipeline_costs *p, uint32_t stage, uint32_t chunk) {
+    uint32_t last = p->pp - 1;
+    bool v = sc__schedule_is_v(p->schedule);
+    bool up = v && chunk;
+    bool first_stage = stage == (up ? last : 0);
+    bool last_stage = stage == (up ? 0 : last);
+    struct data_path x = {.begins = first_stage && chunk == 0,
+                          .ends = last_stage && chunk + 1 == p->vpp,
+                          .turns_in = v && first_stage,
+                          .turns_out = v && last_stage,
+                          .from = up ? stage + 1 : stage - 1,
+                          .to = up ? stage - 1 : stage + 1};
+    if (first_stage)
+        x.from = v ? stage : last;
+    if (last_stage)
+        x.to = v ? stage : 0;
+    return x;
+}
+
+/* Between neighbours; from the last stage to the first, and back, it is the last's. */
+static int64_t message_between(const struct sc__pipeline_costs *p,
+                               uint32_t stage,
+                               uint32_t other,
+                               bool wraps) {
+    uint32_t lower = stage < other ? stage : other;
+    return p->message[wraps ? p->pp - 1 : lower];
+}
+
 /* When what a slot needs has been sent, and what the message takes; false: not yet. */
 static bool find_input(const struct pipeline_replay *r,
                        uint32_t stage,
@@ -31,69 +71,89 @@ static bool find_input(const struct pipeline_replay *r,
                        int64_t *sent,
                        int64_t *message) {
     const struct sc__pipeline_costs *p = r->p;
+    struct data_path path = data_path(p, stage, x->chunk);
     bool forward = x->kind == 'F';
+    bool turns = forward ? path.turns_in : path.turns_out;
     bool edge = stage == (forward ? 0 : p->pp - 1);
-    bool end = x->chunk == (forward ? 0 : p->vpp - 1);
-    size_t here = replay_place(p, x, stage);
+    bool wraps = edge && !sc__schedule_is_v(p->schedule);
     *sent = 0;
     *message = 0;
-    if (x->kind == 'W' || (edge && end))
+    /* of the stage itself: its slots are in order */
+    if (x->kind == 'W' || turns || (forward ? path.begins : path.ends))
         return true;
-    /* the chunk before the first stage's is the last stage's of one number less */
-    if (forward) {
-        *sent = r->forward[here - 1];
-        *message = p->message[edge ? p->pp - 1 : stage - 1];
-    } else {
-        *sent = r->backward[here + 1];
-        *message = p->message[stage];
-    }
+    uint32_t other = forward ? path.from : path.to;
+    struct sc__slot there = *x;
+    if (wraps)
+        there.chunk += forward ? -1u : 1u;
+    size_t at = replay_place(p, &there, other);
+    *sent = forward ? r->forward[at] : r->backward[at];
+    *message = message_between(p, stage, other, wraps);
     return *sent != NOT_YET;
 }
 
-static struct sc__block_cost
+static const struct sc__block_cost *
 slot_cost(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__slot *x) {
     const struct sc__chunk_costs *c = &p->chunks[stage * p->vpp + x->chunk];
     bool first = x->micro_batch == 0;
     bool last = x->micro_batch + 1 == p->micro_batches;
     if (x->kind == 'F')
-        return first ? c->forward_first : c->forward;
+        return first ? &c->forward_first : &c->forward;
     if (x->kind == 'B')
-        return last ? c->backward_last : c->backward;
-    return last ? c->wgrad_last : c->wgrad;
+        return last ? &c->backward_last : &c->backward;
+    return last ? &c->wgrad_last : &c->wgrad;
+}
+
+/* What compute loses beside a message of the given length that begins with its block:
+ * x for each ps of compute, until the message, or what is known of the block, is over. */
+static double lost_beside(const struct sc__block_cost *c, double message, double x) {
+    double lost = 0;
+    int64_t at = 0;
+    for (uint32_t i = 0; i <= c->pauses && message > 0; i++) {
+        int64_t until = c->alone < c->least ? c->alone : c->least;
+        if (i < c->pauses)
+            until = c->pause[i].at;
+        double compute = (double)(until - at);
+        double most = message / (1 + x);
+        lost += x * (compute < most ? compute : most);
+        message -= compute * (1 + x);
+        if (i == c->pauses)
+            break;
+        message -= (double)c->pause[i].length;
+        at = until + c->pause[i].length;
+    }
+    return lost;
 }
 
 /* Where receives are posted ahead a message leaves when its slot ends, so the next slot
- * runs beside it: what begins at b and takes c ends at b + c + x/(1 + x)·o, with o as
- * long as both run, and no transfer of its own, whose tax is in c. That end grows with b
- * and with the time of the slot before, so a replay from times that are too early is not
- * too late. */
+ * runs beside it. Its end grows with its begin, since it loses less than a ps for a ps that
+ * it begins later, and with the time of the slot before: so a replay from times that are
+ * too early is not too late. A pause that is longer than it is alone makes the block longer
+ * by more than the compute that then no longer runs beside the message would lose. */
 static int64_t taxed_end(const struct pipeline_replay *r,
                          uint32_t stage,
                          int64_t begin,
-                         struct sc__block_cost cost) {
-    double x = r->p->tax;
+                         const struct sc__block_cost *cost) {
     double beside = (double)(r->sending[stage] - begin);
-    double longest = (double)cost.least * (1 + x);
     if (beside <= 0 || !r->p->overlap)
-        return begin + cost.least;
-    if (beside > (double)cost.alone)
-        beside = (double)cost.alone;
-    double more = x / (1 + x) * (beside < longest ? beside : longest);
-    more -= 4; /* paces are rounded to a picosecond */
-    return begin + cost.least + (more > 0 ? (int64_t)more : 0);
+        return begin + cost->least;
+    double more = lost_beside(cost, beside, r->p->tax);
+    more -= 4 + cost->pauses; /* paces are rounded to a picosecond */
+    return begin + cost->least + (more > 0 ? (int64_t)more : 0);
 }
 
 /* What a slot sends, ps: 0 where nothing follows it. */
 static int64_t
 output_of(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__slot *x) {
+    struct data_path path = data_path(p, stage, x->chunk);
     bool forward = x->kind == 'F';
+    bool turns = forward ? path.turns_out : path.turns_in;
     bool edge = stage == (forward ? p->pp - 1 : 0);
-    bool end = x->chunk == (forward ? p->vpp - 1 : 0);
-    if (x->kind == 'W' || (edge && end))
+    if (x->kind == 'W' || turns || (forward ? path.ends : path.begins))
         return 0;
-    if (forward)
-        return p->message[stage];
-    return p->message[edge ? p->pp - 1 : stage - 1];
+    return message_between(p,
+                           stage,
+                           forward ? path.to : path.from,
+                           edge && !sc__schedule_is_v(p->schedule));
 }
 
 /* Runs what a stage can run now; false: nothing. */
@@ -139,26 +199,33 @@ static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
         r->forward[i] = NOT_YET;
         r->backward[i] = NOT_YET;
     }
-    for (uint32_t s = 0; s < p->pp; s++)
-        r->slots[s] = sc__schedule_order(arena,
-                                         p->schedule,
-                                         p->pp,
-                                         p->vpp,
-                                         s,
-                                         p->micro_batches,
-                                         &r->count[s]);
+    for (uint32_t s = 0; s < p->pp; s++) {
+        r->count[s] = 3 * p->vpp * p->micro_batches;
+        r->slots[s] = p->slots ? p->slots[s]
+                               : sc__schedule_order(arena,
+                                                    p->schedule,
+                                                    p->pp,
+                                                    p->vpp,
+                                                    s,
+                                                    p->micro_batches,
+                                                    &r->count[s]);
+    }
 }
 
 /* Some 40 bytes and 40 instructions a pass; of more of them the bubble, which is what
  * a replay finds, is a small part. */
 #define MOST_REPLAYED (1u << 18)
 
+bool sc__pipeline_replays(uint32_t pp, uint32_t vpp, uint32_t micro_batches) {
+    return pp > 1 && (uint64_t)micro_batches * vpp * pp <= MOST_REPLAYED;
+}
+
 int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p) {
     struct pipeline_replay r = {.p = p};
     int64_t most = 0;
     bool moved = true;
-    if (sc__schedule_overlaps_steps(p->schedule) || sc__schedule_is_v(p->schedule) ||
-        p->pp < 2 || (uint64_t)p->micro_batches * p->vpp * p->pp > MOST_REPLAYED)
+    bool found = sc__schedule_overlaps_steps(p->schedule); /* the order depends on times */
+    if (!sc__pipeline_replays(p->pp, p->vpp, p->micro_batches) || (found && !p->slots))
         return 0;
     prepare_replay(&r, arena);
     while (moved) {
@@ -172,5 +239,9 @@ int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_c
         if (r.clock[s] + p->after[s] > most)
             most = r.clock[s] + p->after[s];
     }
+    /* The distance of two steps is no shorter than the step of any stage, from its first
+     * operation on; only the first has waited for nobody before that. */
+    if (found)
+        return r.clock[0] + p->after[0];
     return most;
 }

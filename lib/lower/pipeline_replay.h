@@ -5,9 +5,19 @@
 
 #include "lower/pipeline.h"
 
+/* A collective that holds the compute stream: nothing computes beside what else runs. */
+struct sc__block_pause {
+    int64_t at; /* from the start of the block */
+    int64_t length;
+};
+enum { SC__BLOCK_PAUSES = 8 };
+
 struct sc__block_cost {
     int64_t least; /* ps on the compute stream */
-    int64_t alone; /* before this, counted from its start, no transfer of its own runs */
+    int64_t alone; /* before this, counted from its start, no transfer of its own runs but
+                      the pauses */
+    uint32_t pauses;
+    struct sc__block_pause pause[SC__BLOCK_PAUSES];
 };
 
 /* Blocks of a chunk of a stage; the first and the last micro-batch may do more. */
@@ -30,10 +40,13 @@ struct sc__pipeline_costs {
     const struct sc__chunk_costs *chunks; /* by stage · vpp + chunk */
     const int64_t *message; /* by stage: to the next; of the last: to the first */
     const int64_t *after;   /* by stage: what its step ends with */
+    /* by stage: the order, where it depends on times (sc__pipeline_order); else NULL */
+    struct sc__slot **slots;
 };
 
-/* ps. 0 where nothing is known: one stage, orders that depend on times or go down and up
- * again, very many micro-batches. */
+/* It is worth it: several stages, not very many passes. */
+bool sc__pipeline_replays(uint32_t pp, uint32_t vpp, uint32_t micro_batches);
+/* ps. 0 where nothing is known: one stage, very many micro-batches. */
 int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p);
 
 #endif

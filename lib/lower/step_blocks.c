@@ -731,6 +731,14 @@ sc__step_block(const struct sc__lowering *l, uint32_t stage, uint32_t chunk, int
     return *block_at(l, stage, chunk, kind);
 }
 
+void sc__step_share_blocks(struct sc__lowering *l,
+                           uint32_t stage,
+                           uint32_t chunk,
+                           const uint32_t blocks[SC__BLOCK_KINDS]) {
+    for (int k = 0; k < SC__BLOCK_KINDS; k++)
+        *block_at(l, stage, chunk, k) = blocks[k];
+}
+
 uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     struct chunk c = make_chunk(l, stage, index);
     uint64_t key = (uint64_t)c.first << 1 | c.last;
@@ -752,6 +760,25 @@ void sc__step_blocks_begin(struct sc__lowering *l) {
         l->tied[s] = tied_block(l, s);
 }
 
+struct sc__pipeline sc__step_pipeline(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    return (struct sc__pipeline){.schedule = p->schedule,
+                                 .pp = p->mesh.pp,
+                                 .vpp = p->vpp,
+                                 .micro_batches = p->micro_batches,
+                                 .message = (uint64_t)sc__plan_message(p, l->model),
+                                 .overlap = p->overlap_p2p,
+                                 .forward = forward,
+                                 .backward = backward,
+                                 .wgrad = sc__schedule_splits(p->schedule) ? wgrad : NULL,
+                                 .after = after,
+                                 .collective_cost = step_blocks_collective_cost,
+                                 .message_time = message_time,
+                                 .kept = sc__plan_kept(l->model, p),
+                                 .tail = tail,
+                                 .self = l};
+}
+
 sc_status sc__step_blocks(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     sc__step_blocks_begin(l);
@@ -760,22 +787,7 @@ sc_status sc__step_blocks(struct sc__lowering *l) {
             sc__step_make_blocks(l, s, c);
         l->after[s] = sc__step_after_block(l, s);
     }
-    struct sc__pipeline pipeline = {.schedule = p->schedule,
-                                    .pp = p->mesh.pp,
-                                    .vpp = p->vpp,
-                                    .micro_batches = p->micro_batches,
-                                    .message = (uint64_t)sc__plan_message(p, l->model),
-                                    .overlap = p->overlap_p2p,
-                                    .forward = forward,
-                                    .backward = backward,
-                                    .wgrad =
-                                        sc__schedule_splits(p->schedule) ? wgrad : NULL,
-                                    .after = after,
-                                    .collective_cost = step_blocks_collective_cost,
-                                    .message_time = message_time,
-                                    .kept = sc__plan_kept(l->model, p),
-                                    .tail = tail,
-                                    .self = l};
+    struct sc__pipeline pipeline = sc__step_pipeline(l);
     l->workload->stream_names[SC__STREAM_REDUCE] = "gradients";
     if (l->tied[0] != SC__NONE)
         l->workload->stream_names[SC__STREAM_TIED] = "tied embeddings";

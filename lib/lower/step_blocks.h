@@ -2,6 +2,7 @@
 #ifndef SC_LOWER_STEP_BLOCKS_H
 #define SC_LOWER_STEP_BLOCKS_H
 
+#include "lower/pipeline.h"
 #include "lower/step.h"
 
 enum { SC__UNIT_EMBEDDING, SC__UNIT_LAYER, SC__UNIT_HEAD };
@@ -54,6 +55,13 @@ void sc__step_make_unit(struct sc__lowering *l,
                         bool again,
                         uint32_t *forward,
                         uint32_t *backward);
+/* A chunk of the same key as another, whose blocks are made, has those. */
+void sc__step_share_blocks(struct sc__lowering *l,
+                           uint32_t stage,
+                           uint32_t chunk,
+                           const uint32_t blocks[SC__BLOCK_KINDS]);
+/* The pipeline over the blocks. */
+struct sc__pipeline sc__step_pipeline(struct sc__lowering *l);
 /* What a stage does at the end of the step. */
 uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage);
 /* Chunks of one key have blocks that take the same time. */

@@ -36,10 +36,9 @@ enum { BOUND_KINDS = SC__BLOCK_WGRAD_LAST + 1 };
 struct chunk_bound {
     uint64_t key;
     uint32_t place; /* which of the places of stages */
-    int64_t time[BOUND_KINDS];
+    struct sc__block_cost cost[BOUND_KINDS];
     int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
-    int64_t alone[BOUND_KINDS]; /* no collective runs before this */
-    uint32_t blocks[BOUND_KINDS];
+    uint32_t blocks[SC__BLOCK_KINDS];
 };
 
 struct price {
@@ -145,18 +144,30 @@ end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t strea
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
 }
 
-/* Runs a block from the given clocks of the streams on. Returns when its first collective
- * begins, until which it only computes; busy may be NULL. */
-static int64_t replay_block(struct bounding *b,
-                            uint32_t block,
-                            uint32_t place,
-                            int64_t clock[SC__MAX_STREAMS],
-                            int64_t *busy) {
+/* A collective of a block begins: one that holds the compute stream is a pause, any other
+ * may run beside compute. */
+static void
+note_collective(struct sc__block_cost *c, bool on_compute, int64_t start, int64_t cost) {
+    bool pauses = on_compute && c->pauses < SC__BLOCK_PAUSES;
+    if (c->alone < INT64_MAX)
+        return;
+    if (pauses)
+        c->pause[c->pauses++] = (struct sc__block_pause){start, cost};
+    else
+        c->alone = start;
+}
+
+/* Runs a block from the given clocks of the streams on; busy may be NULL. */
+static struct sc__block_cost replay_block(struct bounding *b,
+                                          uint32_t block,
+                                          uint32_t place,
+                                          int64_t clock[SC__MAX_STREAMS],
+                                          int64_t *busy) {
     const struct sc__workload *w = b->l->workload;
     const struct sc__block *x = &w->blocks[block];
     int64_t *end = SC__NEW_ARRAY(b->l->arena, int64_t, x->ops);
     struct stretch stretch;
-    int64_t alone = INT64_MAX;
+    struct sc__block_cost out = {.alone = INT64_MAX};
     begin_stretch(&stretch, clock[SC__STREAM_COMPUTE]);
     for (uint32_t i = 0; i < x->ops; i++) {
         const struct sc__op *op = &w->ops[x->first_op + i];
@@ -185,12 +196,13 @@ static int64_t replay_block(struct bounding *b,
             stretch.compute += cost;
         if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
             stretch.beside[op->stream] += cost;
-        if (collective && start < alone)
-            alone = start;
+        if (collective)
+            note_collective(&out, on_compute, start, cost);
         end[i] = start + cost;
         clock[op->stream] = end[i];
     }
-    return alone;
+    out.least = clock[SC__STREAM_COMPUTE];
+    return out;
 }
 
 static bool block_kind_used(const struct sc__plan *p, int kind) {
@@ -202,20 +214,22 @@ bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
     uint64_t key = sc__step_chunk_key(b->l, stage, chunk);
     uint32_t place = place_of(b, stage);
     for (uint32_t i = 0; i < b->chunk_count; i++)
-        if (b->chunks[i].key == key && b->chunks[i].place == place)
+        if (b->chunks[i].key == key && b->chunks[i].place == place) {
+            sc__step_share_blocks(b->l, stage, chunk, b->chunks[i].blocks);
             return &b->chunks[i];
+        }
     struct chunk_bound *c =
         SC__PUSH(b->l->arena, b->chunks, b->chunk_count, b->chunk_capacity);
     c->key = key;
     c->place = place;
     sc__step_make_blocks(b->l, stage, chunk);
+    for (int k = 0; k < SC__BLOCK_KINDS; k++)
+        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
     for (int k = 0; k < BOUND_KINDS; k++) {
         int64_t clock[SC__MAX_STREAMS] = {0};
         if (!block_kind_used(&b->l->plan, k))
             continue;
-        c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
-        c->alone[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
-        c->time[k] = clock[SC__STREAM_COMPUTE];
+        c->cost[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
     }
     return c;
 }
@@ -254,10 +268,6 @@ bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_
     return clock[SC__STREAM_COMPUTE] - before;
 }
 
-static struct sc__block_cost block_cost(const struct chunk_bound *x, int kind) {
-    return (struct sc__block_cost){.least = x->time[kind], .alone = x->alone[kind]};
-}
-
 static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
     const struct sc__plan *p = &b->l->plan;
     struct stage_bound out = {0};
@@ -267,21 +277,21 @@ static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
         for (int k = 0; k < BOUND_KINDS; k++) {
             if (!block_kind_used(p, k))
                 continue;
-            out.busy += times_run(p, k) * x->time[k];
+            out.busy += times_run(p, k) * x->cost[k].least;
             for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
                 other[s] += times_run(p, k) * x->busy[k][s];
         }
-        b->costs[stage * p->vpp + c] = (struct sc__chunk_costs){
-            .forward = block_cost(x, SC__BLOCK_FORWARD),
-            .forward_first = block_cost(x, SC__BLOCK_FORWARD_FIRST),
-            .backward = block_cost(x, SC__BLOCK_BACKWARD),
-            .backward_last = block_cost(x, SC__BLOCK_BACKWARD_LAST),
-            .wgrad = block_cost(x, SC__BLOCK_WGRAD),
-            .wgrad_last = block_cost(x, SC__BLOCK_WGRAD_LAST)};
+        b->costs[stage * p->vpp + c] =
+            (struct sc__chunk_costs){.forward = x->cost[SC__BLOCK_FORWARD],
+                                     .forward_first = x->cost[SC__BLOCK_FORWARD_FIRST],
+                                     .backward = x->cost[SC__BLOCK_BACKWARD],
+                                     .backward_last = x->cost[SC__BLOCK_BACKWARD_LAST],
+                                     .wgrad = x->cost[SC__BLOCK_WGRAD],
+                                     .wgrad_last = x->cost[SC__BLOCK_WGRAD_LAST]};
         if (c > 0)
             continue;
-        out.first = x->time[SC__BLOCK_FORWARD_FIRST];
-        out.last = x->time[SC__BLOCK_BACKWARD_LAST];
+        out.first = x->cost[SC__BLOCK_FORWARD_FIRST].least;
+        out.last = x->cost[SC__BLOCK_BACKWARD_LAST].least;
         out.after = bound_after(b, stage, x);
     }
     for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
@@ -297,6 +307,13 @@ static void take_larger(int64_t *most, int64_t x) {
 
 static int64_t replay_schedule(const struct bounding *b) {
     const struct sc__plan *p = &b->l->plan;
+    struct sc__slot **slots = NULL;
+    if (!sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
+        return 0;
+    if (sc__schedule_overlaps_steps(p->schedule)) {
+        struct sc__pipeline pipeline = sc__step_pipeline(b->l);
+        slots = sc__pipeline_order(b->l->workload, &pipeline);
+    }
     const struct sc__pipeline_costs costs = {.schedule = p->schedule,
                                              .pp = p->mesh.pp,
                                              .vpp = p->vpp,
@@ -305,7 +322,8 @@ static int64_t replay_schedule(const struct bounding *b) {
                                              .tax = b->l->workload->comm_tax,
                                              .chunks = b->costs,
                                              .message = b->message,
-                                             .after = b->after};
+                                             .after = b->after,
+                                             .slots = slots};
     return sc__pipeline_replay(b->l->arena, &costs);
 }
 

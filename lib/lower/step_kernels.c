@@ -1,6 +1,7 @@
 /* step_kernels: the kernels of every part of a step, and how far the power they
  * draw together throttles the GPU. */
 #include "lower/step.h"
+#include "lower/step_places.h"
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
     const struct sc__model *m = l->model;
@@ -377,6 +378,12 @@ double sc__step_collective_us(const struct sc__lowering *l,
     uint32_t n = sc__mesh_group_size(&l->plan.mesh, group);
     if (n == 1 || l->cluster->ideal)
         return 0;
+    if (l->ctx->memo && (int)group < SC__PLACED_GROUPS) {
+        const struct sc__stage_places *places =
+            sc__step_places(l->ctx, l->cluster, &l->plan.mesh, false);
+        const struct sc__shape *known = &places->items[places->of_stage[0]].shape[group];
+        return sc__us(sc__collective_time(l->cluster, coll, known, (uint64_t)bytes));
+    }
     uint32_t *gpu = SC__NEW_ARRAY(l->arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++)
         gpu[i] = sc__mesh_group_member(&l->plan.mesh, group, 0, i);

@@ -210,9 +210,11 @@ static void note_not_modelled(const struct config_taking *t,
                                        "cpu_offload",
                                        "enable_cpu_offload",
                                        "load_in_8bit",
+                                       "lora_modules_to_save",
                                        NULL};
     for (const char *const *key = keys; *key; key++)
-        if (key_is(item, *key) && !means_nothing(item->value) &&
+        if ((key_is(item, *key) || strstr(item->key, *key) == item->key) &&
+            !means_nothing(item->value) &&
             !sc__str_is_any_case(sc__str(item->value), "false"))
             sc__note(t->l->ctx,
                      "config-not-modelled",
@@ -390,7 +392,17 @@ static void take_maxtext_window(struct config_taking *t) {
         add_flag(t, "qk-layernorm", NULL);
 }
 
+/* Its defaults are a Llama's; GPT-3's layers are as Megatron has them. */
 static void take_maxtext_model(struct config_taking *t) {
+    const char *block = sc__config_value(t->c, "decoder_block");
+    const char *tied = sc__config_value(t->c, "logits_via_embedding");
+    const char *positions = sc__config_value(t->c, "trainable_position_size");
+    if (!tied || !is_true(tied))
+        add_flag(t, "untie-embeddings-and-output-weights", NULL);
+    if (block && !strcmp(block, "gpt3")) {
+        add_flag(t, "max-position-embeddings", positions);
+        return;
+    }
     add_flag(t, "disable-bias-linear", NULL);
     add_flag(t, "normalization", "RMSNorm");
     add_flag(t, "position-embedding-type", "rope");

@@ -20,6 +20,7 @@ const struct sc__config_key sc__config_keys[] = {
      "layernorm=LayerNorm rmsnorm=RMSNorm te_rmsnorm=RMSNorm te_layernorm=LayerNorm "
      "non_parametric_layernorm=LayerNorm"},
     {OF(NEOX), "use_bias_in_attn_linear", "disable-bias-linear", "false= true=-"},
+    {OF(NEOX), "te_fp8_format", "fp8-format", "hybrid=hybrid e4m3=e4m3"},
     {OF(NEOX), "moe_num_experts", "num-experts", "1=- *"},
     {OF(NEOX), "moe_top_k", "moe-router-topk", NULL},
     {OF(NEOX), "moe_expert_interval", "moe-layer-freq", "1=- *"},
@@ -103,10 +104,6 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(MAXTEXT), "ici_pipeline_parallelism", "pp", NULL},
     {OF(MAXTEXT), "moe_mlp_dim", "moe-ffn-hidden-size", NULL},
     {OF(MAXTEXT), "base_moe_mlp_dim", "moe-ffn-hidden-size", NULL},
-    {OF(MAXTEXT),
-     "logits_via_embedding",
-     "untie-embeddings-and-output-weights",
-     "false= False= true=- True=-"},
     {OF(MAXTEXT), "remat_policy", "recompute", "full=full minimal=selective *=selective"},
 
     {OF(NANOTRON), "model_config.num_hidden_layers", "num-layers", NULL},

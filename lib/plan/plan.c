@@ -193,7 +193,7 @@ sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m) {
     uint32_t positions = m->positions == SC__POSITIONS_OF_SEQUENCE ? p->seq : m->positions;
     struct sc__model_params n;
-    sc__model_count(m, &n);
+    sc__model_count_parts(m, &n);
     return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden +
            n.embedding_norm;
 }

@@ -103,6 +103,18 @@ fullest_stage(const struct sc__model *m, const struct sc__plan *p, double room) 
     return most;
 }
 
+/* The same of weights, gradients and optimizer alone, which recomputation does not
+ * change. */
+static double
+fullest_state(const struct sc__model *m, const struct sc__plan *p, double room) {
+    double most = 0;
+    for (uint32_t s = 0; s < p->mesh.pp && most <= room; s++) {
+        struct sc__training_state x = sc__plan_state(m, p, s);
+        most = fmax(most, x.weights + x.gradients + x.optimizer);
+    }
+    return most;
+}
+
 static double room_of(const struct sc__search *s,
                       const struct sc__search_machine *machine) {
     return s->given.ignore_memory == SC_ON || machine->capacity <= 0
@@ -230,6 +242,14 @@ sc_status sc__trials_floors(struct sc__trials *t) {
 
 /* ---- memory and bounds ---- */
 
+/* All that one of the set repeats, and more. */
+static bool repeats_more(const struct sc__search *s, unsigned set, uint32_t recompute) {
+    for (uint32_t q = 0; set >> q; q++)
+        if (set >> q & 1 && sc__space_recompute_contains(s, recompute, q))
+            return true;
+    return false;
+}
+
 /* Which recomputations fit and are needed: none that repeats all that another one
  * does which fits. */
 static sc_status find_recomputes(const struct trial *t) {
@@ -243,6 +263,8 @@ static sc_status find_recomputes(const struct trial *t) {
         sc_plan plan;
         sc_options options;
         struct sc__plan resolved;
+        if (repeats_more(s, p->recomputes, r))
+            continue;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
         SC__TRY(begin_trial(t, &plan, &options));
         const struct sc__plan_surroundings around = {
@@ -254,13 +276,13 @@ static sc_status find_recomputes(const struct trial *t) {
             status = sc__plan_check(t->ctx, s->model, &resolved);
         if (status != SC_OK)
             break;
+        if (!ran && fullest_state(s->model, &resolved, room) > room) {
+            ran = true;
+            break; /* whatever is recomputed */
+        }
         ran = true;
-        bool needed = true;
-        for (uint32_t q = 0; q < count; q++)
-            if (p->recomputes >> q & 1 && sc__space_recompute_contains(s, r, q))
-                needed = false;
-        double memory = needed ? fullest_stage(s->model, &resolved, room) : INFINITY;
-        if (memory > room || !needed)
+        double memory = fullest_stage(s->model, &resolved, room);
+        if (memory > room)
             continue;
         if (!p->recomputes)
             p->memory = memory;

@@ -84,6 +84,11 @@ printf 'base_num_decoder_layers: 48\nbase_emb_dim: 3840\nbase_num_query_heads: 1
 check maxtext_window "$(said "$tmp/gemma3.yml --seq 32768" parameters | awk '{ printf "%.2f", $1 / 1e9 }')" 11.77
 sed '/sliding/d' "$tmp/gemma3.yml" >"$tmp/global.yml"
 check maxtext_window_is_faster "$(echo "$(said "$tmp/gemma3.yml --seq 32768" step_time_us) $(said "$tmp/global.yml --seq 32768" step_time_us)" | awk '{ print ($1 < 0.9 * $2) ? "yes" : $0 }')" yes
+# untied unless it says otherwise; GPT-3's layers have biases and learned positions
+printf 'decoder_block: "qwen3_moe"\nbase_emb_dim: 2048\nbase_num_query_heads: 32\nbase_num_kv_heads: 4\nbase_num_decoder_layers: 48\nhead_dim: 128\nmlp_activations: ["silu", "linear"]\nvocab_size: 151936\nuse_qk_norm: True\nnum_experts: 128\nnum_experts_per_tok: 8\nbase_moe_mlp_dim: 768\n' >"$tmp/qwen3.yml"
+check maxtext_untied "$(said "$tmp/qwen3.yml --seq 4096" parameters)" "$(preset qwen3-30b-a3b | awk '{ print $1 }')"
+printf 'base_emb_dim: 1024\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 4096\nbase_num_decoder_layers: 4\nhead_dim: 64\ntrainable_position_size: 16384\nmlp_activations: ["gelu"]\nvocab_size: 50304\nlogits_via_embedding: True\ndecoder_block: "gpt3"\n' >"$tmp/gpt3.yml"
+check maxtext_gpt3 "$(said "$tmp/gpt3.yml --seq 2048" parameters)" "$(awk 'BEGIN { h = 1024; printf "%.0f", (50304 + 16384) * h + 4 * (12 * h * h + 13 * h) + 2 * h }')"
 printf 'model_name: "llama2-70b"\nper_device_batch_size: 0.125\nmax_target_length: 4096\n' >"$tmp/shared.yml"
 expect maxtext_fraction 0 'several devices share a sequence' "$STEPCAST" run "$tmp/shared.yml" --ignore-memory --json -
 
@@ -117,6 +122,11 @@ check neox_experts "$(said "$tmp/neox.yml --vocab-size 50304" parameters)" "$(aw
 check neox_one_micro_batch "$(said "$tmp/neox.yml" micro_batches)" 1
 sed 's/"layernorm"/"non_parametric_layernorm"/' "$tmp/neox.yml" >"$tmp/olmo.yml"
 check neox_norm_without_weights "$(said "$tmp/olmo.yml" micro_batches)" 1
+
+sed 's/"no_weight_tying"/"te_mha": true,\n "te_fp8_format": "hybrid",\n "no_weight_tying"/' "$tmp/neox.yml" >"$tmp/eight.yml"
+expect neox_fp8 0 '· fp8' "$STEPCAST" run "$tmp/eight.yml" --ignore-memory
+printf 'base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 8\nsequence_len: 2048\nmicro_batch_size: 1\nlora_modules_to_save:\n  - embed_tokens\n' >"$tmp/lora.yml"
+expect modules_trained_whole 0 'lora_modules_to_save.0 embed_tokens changes the step' "$STEPCAST" run "$tmp/lora.yml" --ignore-memory --json -
 
 # Megatron-DeepSpeed: experts in every second layer, one a token; 1 is none
 deepspeed='deepspeed --num_nodes 8 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50257 --micro-batch-size 4 --global-batch-size 256 --fp16 --deepspeed --moe-expert-parallel-size'

@@ -130,6 +130,9 @@ print(best["gpus"] == first and abs(best["days"] / days[first] - 1) < 1e-9, len(
 P
 )" "True 2"
 expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
+# 14 bytes of each of 8.03 B parameters; of adapters of rank 8 beside queries and values, 32 · 8 · (4096 + 4096 + 4096 + 1024) parameters.
+expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
+expect "adapters alone are saved" 0 "checkpoints of 0.0477 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --lora 8 --objective goodput
 expect "goodput counts failures" 0 "Llama 3 405B" "$S" plans $small --sizes 8,16 --objective goodput
 # A lost machine takes its replica along: with 8 machines, 100 failures per 1,000 days of one and 2 h until another has come
 # through the queue 0.0667 replicas are missing on average, so that 1 - 0.0667 / dp of the time counts. Much more often, the

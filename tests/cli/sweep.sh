@@ -38,21 +38,28 @@ check "one thread and eight give the same rows" $? 0
 "$S" sweep $what --db "$tmp/a.db" >"$tmp/out2"
 check "nothing is done twice" "$(head -1 "$tmp/out2" | sed 's/.*; //')" "54 were there before"
 
-# kill -9 ten times at other moments, then resume
+# kill -9 ten times at random moments, then resume
 long="--model llama3.2-1b --cluster dgx-h100:64 --global-batch 512 --seq 4096 --zero 1 --axis tp=1,2,4,8 --axis pp=1,2,4,8 --axis micro-batch=1..8 --axis vpp=1,2"
 "$S" sweep $long --db "$tmp/whole.db" >"$tmp/whole.out"
 rows "$tmp/whole.db" >"$tmp/whole.rows"
-for i in 1 2 3 4 5 6 7 8 9 10; do
+seed=$(date +%s)
+for moment in $(awk -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < 10; i++) printf "%.3f ", 0.15 * rand() }'); do
     "$S" sweep $long --db "$tmp/cut.db" -j 1 >/dev/null 2>&1 &
     pid=$!
-    sleep "0.0$((i * 7 % 10))$i"
+    sleep "$moment"
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
 done
 "$S" sweep $long --db "$tmp/cut.db" >/dev/null
 rows "$tmp/cut.db" >"$tmp/cut.rows"
 test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/cut.rows"
-check "killed ten times and resumed" $? 0
+check "killed ten times and resumed" "$? $(test -s "$tmp/cut.rows" || echo seed $seed)" "0 "
+"$S" sweep $long --db "$tmp/ended.db" -j 1 >/dev/null 2>"$tmp/ended.err" &
+pid=$!
+until test -s "$tmp/ended.db" || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+kill $pid
+wait $pid 2>/dev/null
+check "who is ended says how to go on" "$? $(grep -c 'the same command computes the rest' "$tmp/ended.err")" "143 1"
 check "and there is something in it" "$(wc -l <"$tmp/whole.rows" | tr -d ' ')" 256
 
 few="--model gpt2 --gpus 2 --global-batch 4 --seq 512"
@@ -95,7 +102,8 @@ expect "an axis of a file that is no option" 3 "bad.yaml:4: error: there is no o
 printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  tp: [1]\n' >"$tmp/axes.yaml"
 expect "axes are of sweep" 3 "axes.yaml:4: error: there is no option" "$S" run "$tmp/axes.yaml"
 expect "a flag that is neither" 2 "is no value of it" "$S" sweep $few --axis sequence-parallel=maybe --db "$tmp/n.db"
-expect "a file of another kind" 2 "takes a model, not a file" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
+expect "a file of another kind" 3 "is no file of a sweep" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
+expect "a file that is not there" 3 "there is no such file" "$S" sweep "$tmp/missing.yaml" --db "$tmp/n.db"
 
 # four ranks, and one of them killed
 ranks() { mpirun --allow-run-as-root --oversubscribe -n 4 "$S" sweep "$@"; }
@@ -110,7 +118,7 @@ else
     rows "$tmp/ranks.db" >"$tmp/ranks.rows"
     test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/ranks.rows" && cmp -s "$tmp/whole.out" "$tmp/ranks.out"
     check "four ranks give the same rows and words" $? 0
-    ranks $long --db "$tmp/lost.db" >/dev/null 2>&1 &
+    ranks $long --db "$tmp/lost.db" >/dev/null 2>"$tmp/lost.err" &
     pid=$!
     for try in 1 2 3 4 5 6 7 8 9 10; do
         sleep 0.2
@@ -124,6 +132,7 @@ else
     rows "$tmp/lost.db" >"$tmp/lost.rows"
     test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/lost.rows"
     check "a lost rank is an error, and the sweep goes on" "$? $(test $lost -ne 0 && echo error)" "0 error"
+    check "and is told how" "$(grep -c 'the same command computes the rest' "$tmp/lost.err")" 1
 fi
 expect "nowhere to put it" 2 "where the points go" "$S" sweep $few --axis tp=1,2
 expect "no axis" 2 "nothing to sweep" "$S" sweep $few --db "$tmp/n.db"
