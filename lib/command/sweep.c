@@ -519,14 +519,32 @@ static sc_status lead_sweep(struct sweep *s, const struct sc__sweep_share *share
     return status;
 }
 
+/* A file of a sweep has become options by now (job_file.c): this is another one. */
+static sc_status refuse_input(struct sc_request *req) {
+    struct sc__place at = {.file = req->inputs[0]};
+    if (sc__path_look(req->inputs[0]).kind == SC__PATH_NONE)
+        return sc__fail(
+            req->ctx,
+            SC_INPUT,
+            &at,
+            "a file of a sweep begins with 'stepcast: job/1' (docs/sweep.md); or "
+            "give --model and --axis",
+            "cannot open: there is no such file");
+    return sc__fail(
+        req->ctx,
+        SC_INPUT,
+        &at,
+        "it would begin with 'stepcast: job/1' (docs/sweep.md); a model is given "
+        "with --model",
+        "is no file of a sweep");
+}
+
 static sc_status sweep_execute(struct sc_request *req) {
     struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
     struct sc__ranks ranks;
     s->req = req;
     if (req->input_count)
-        return sc__usage(req,
-                         "--model NAME; or a file that begins with 'stepcast: job/1'",
-                         "sweep takes a model, not a file");
+        return refuse_input(req);
     if (!sc__option(req, "db"))
         return sc__usage(req, "--db FILE", "where the points go is not said");
     SC__TRY(read_axes(s));
