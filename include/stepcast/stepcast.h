@@ -622,6 +622,8 @@ SC_API size_t sc_request_output_size(const sc_request *req);
 
 /* What was assumed in the last run; a "no" rests on it. NULL past the last. */
 SC_API const char *sc_request_note(const sc_request *req, uint32_t i);
+/* The i-th file that the last run wrote, as it was named; NULL past the last. */
+SC_API const char *sc_request_file(const sc_request *req, uint32_t i);
 
 /* The i-th command and its one-line summary; NULL past the last. */
 SC_API const char *sc_command_name(uint32_t i);

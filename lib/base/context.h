@@ -66,6 +66,9 @@ struct sc_context {
     uint32_t spooled_count;
     uint32_t spooled_capacity;
     struct sc__output *outputs; /* those open, see output.h */
+    const char **written;       /* names of files, and of folders of files */
+    uint32_t written_count;
+    uint32_t written_capacity;
     /* network engines from outside; contexts made like this one borrow the list */
     struct sc__engine_list *engines;
     struct sc__memo *memo; /* or NULL: everything is looked up */

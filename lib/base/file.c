@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define WINDOW ((size_t)256 << 10)
+#define LONG_FILE ((uint64_t)4 << 20)
+#define TELL_EVERY ((uint64_t)1 << 20)
 
 static sc_status
 fail_reason(struct sc_context *ctx, const char *path, const char *what, int reason) {
@@ -39,6 +41,7 @@ sc_status sc__input_open(struct sc_context *ctx, const char *path, struct sc__in
     } else {
         SC__TRY(open_path(ctx, path, &fd));
         in->name = sc__strdup(&ctx->arena, sc__shown_name(ctx, path));
+        in->size = sc__path_look(path).bytes;
     }
     in->gz = sc__gunzip_open(fd);
     if (!in->gz) {
@@ -82,6 +85,15 @@ static sc_status read_failed(struct sc__input *in) {
                     what);
 }
 
+/* Long files take their time: how much of them is read. */
+static sc_status tell_reading(struct sc__input *in) {
+    uint64_t taken = sc__gunzip_taken(in->gz);
+    if (in->size < LONG_FILE || taken < in->told + TELL_EVERY)
+        return SC_OK;
+    in->told = taken;
+    return sc__progress(in->ctx, "reading", (double)taken / (double)in->size);
+}
+
 static sc_status read_more(struct sc__input *in) {
     size_t room = in->capacity - in->end;
     if (room > (1u << 30))
@@ -94,7 +106,7 @@ static sc_status read_more(struct sc__input *in) {
     if (got == 0)
         in->at_end = true;
     in->end += (size_t)got;
-    return SC_OK;
+    return in->ctx->progress ? tell_reading(in) : SC_OK;
 }
 
 sc_status sc__input_fill(struct sc__input *in, size_t n) {

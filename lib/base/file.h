@@ -20,6 +20,8 @@ struct sc__input {
     uint64_t line;   /* of the next line, counted by sc__input_line */
     bool at_end;
     struct sc__ahead *ahead;
+    uint64_t size; /* of the file; 0: a stream */
+    uint64_t told; /* bytes of it that were read when progress was last told */
 };
 
 /* What can be read once only: standard input ("-"), pipes, devices. */

@@ -2,6 +2,7 @@
 
 #include "base/platform.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -18,6 +19,7 @@ struct sc__gunzip {
     bool at_end; /* of the file */
     int reason;
     const char *wrong;
+    atomic_uint_least64_t taken;
     z_stream z; /* next_in, avail_in: what was read and not yet used */
     unsigned char raw[RAW];
 };
@@ -43,6 +45,10 @@ int sc__gunzip_error(const struct sc__gunzip *g, const char **what) {
     return g->reason;
 }
 
+uint64_t sc__gunzip_taken(const struct sc__gunzip *g) {
+    return atomic_load_explicit(&g->taken, memory_order_relaxed);
+}
+
 /* More raw bytes behind those that are there; false on errors. */
 static bool read_raw(struct sc__gunzip *g) {
     size_t got;
@@ -54,6 +60,7 @@ static bool read_raw(struct sc__gunzip *g) {
         return false;
     g->z.avail_in += (unsigned)got;
     g->at_end = got == 0;
+    atomic_fetch_add_explicit(&g->taken, got, memory_order_relaxed);
     return true;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct sc__gunzip;
 
@@ -17,6 +18,8 @@ void sc__gunzip_close(struct sc__gunzip *g);
 bool sc__gunzip_is_packed(struct sc__gunzip *g);
 /* Bytes read, 0 at the end, < 0 on errors. */
 int sc__gunzip_read(struct sc__gunzip *g, void *to, size_t room);
+/* Bytes taken from the file so far, packed or not; another thread may be reading. */
+uint64_t sc__gunzip_taken(const struct sc__gunzip *g);
 /* Why it failed: a reason of the system, or 0 and what is wrong with the packing. */
 int sc__gunzip_error(const struct sc__gunzip *g, const char **what);
 

@@ -94,6 +94,11 @@ sc_status sc__output_end(struct sc__output *o, sc_status status) {
     fail_with(o, sc__new_file_end(&o->memory, &o->file, keep));
     if (status == SC_OK && o->reason)
         status = say_why(o);
+    if (status == SC_OK)
+        *SC__PUSH(&o->ctx->arena,
+                  o->ctx->written,
+                  o->ctx->written_count,
+                  o->ctx->written_capacity) = sc__strdup(&o->ctx->arena, o->name);
     forget(o);
     return status;
 }

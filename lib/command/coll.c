@@ -23,7 +23,8 @@ static const struct sc__option options[] = {
      "ENGINE",
      "analytic",
      "Machine",
-     "analytic; on the links of the fabric: flow, or packet",
+     "analytic; on the links of the fabric: flow, or packet; several with commas: beside "
+     "each other",
      0},
     {"gpus",
      0,
@@ -134,7 +135,7 @@ static sc_status take_type(const struct sc_request *req, struct sc__coll_query *
 #define TOO_LARGE ((uint64_t)1 << 63) /* sizes are below */
 
 /* At most TOO_LARGE: below it nothing wraps round. */
-static uint64_t next_size(const struct sc__coll_query *q, uint64_t bytes) {
+uint64_t sc__coll_next_size(const struct sc__coll_query *q, uint64_t bytes) {
     if (!(q->factor > 1))
         return bytes >= TOO_LARGE - q->increment ? TOO_LARGE : bytes + q->increment;
     double next = (double)bytes * q->factor;
@@ -145,7 +146,7 @@ static uint64_t next_size(const struct sc__coll_query *q, uint64_t bytes) {
 static bool few_sizes(const struct sc__coll_query *q) {
     uint32_t n = 0;
     for (uint64_t bytes = q->begin; bytes < q->end && n <= 100000;
-         bytes = next_size(q, bytes))
+         bytes = sc__coll_next_size(q, bytes))
         n++;
     return n <= 100000;
 }
@@ -212,11 +213,12 @@ static sc_status check_longest(const struct sc_request *req,
 
 /* The algorithm changes with the size, and not all may have the links they need:
  * asking for every size here leaves nothing that can fail to the tables. */
-static sc_status take_network(const struct sc_request *req, struct sc__coll_query *q) {
-    struct sc__settings s = sc__settings(req);
+sc_status sc__coll_network(const struct sc_request *req,
+                           const struct sc__settings *s,
+                           struct sc__coll_query *q) {
     struct sc__engine_choice choice;
     int64_t unused;
-    SC__TRY(sc__engine_choose(&s, sc__setting(&s, "net"), &choice));
+    SC__TRY(sc__engine_choose(s, sc__setting(s, "net"), &choice));
     if (choice.engine == &sc__analytic_engine)
         return SC_OK;
     bool packets = choice.engine == &sc__packet_engine;
@@ -227,9 +229,9 @@ static sc_status take_network(const struct sc_request *req, struct sc__coll_quer
                          choice.engine->name);
     q->net = SC__NEW(&req->ctx->arena, struct sc__net);
     q->net_cost = packets ? sc__packet_cost : sc__flow_cost;
-    SC__TRY(packets ? sc__packet_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net)
-                    : sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, &s, q->net));
-    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes))
+    SC__TRY(packets ? sc__packet_group(req->ctx, &q->cluster, q->shape.ranks, s, q->net)
+                    : sc__flow_group(req->ctx, &q->cluster, q->shape.ranks, s, q->net));
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = sc__coll_next_size(q, bytes))
         SC__TRY(q->net_cost(q->net, q->op->coll, bytes, &unused));
     return SC_OK;
 }
@@ -320,7 +322,8 @@ static void put_table(const struct sc_request *req,
     double sum = 0;
     uint32_t rows = 0;
     coll_cmd_put_head(q, out);
-    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes), rows++) {
+    for (uint64_t bytes = q->begin; bytes <= q->end;
+         bytes = sc__coll_next_size(q, bytes), rows++) {
         struct coll_cmd_row r = make_row(q, bytes);
         coll_cmd_put_row(q, &r, out);
         sum += r.busbw;
@@ -354,7 +357,7 @@ static void put_json(const struct sc_request *req,
     sc__json_u64(&j, "nodes", q->shape.nodes);
     sc__json_notes(&j, req->ctx);
     sc__json_array(&j, "rows");
-    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes)) {
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = sc__coll_next_size(q, bytes)) {
         struct coll_cmd_row r = make_row(q, bytes);
         put_json_row(&j, &r);
     }
@@ -368,7 +371,7 @@ static void put_csv(const struct sc_request *req,
                     struct sc__buffer *out) {
     (void)req;
     sc__puts(out, "op,gpus,nodes,size_bytes,time_us,algbw_gbs,busbw_gbs,algo,proto\n");
-    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = next_size(q, bytes)) {
+    for (uint64_t bytes = q->begin; bytes <= q->end; bytes = sc__coll_next_size(q, bytes)) {
         struct coll_cmd_row r = make_row(q, bytes);
         sc__printf(out,
                    "%s,%u,%u,%llu,",
@@ -506,7 +509,10 @@ static sc_status coll_cmd_execute(struct sc_request *req) {
     SC__TRY(take_cluster(req, &q));
     SC__TRY(check_forced(req, &q));
     SC__TRY(check_longest(req, &q));
-    SC__TRY(take_network(req, &q));
+    if (sc__coll_compares(req))
+        return sc__coll_compare(req, &q);
+    struct sc__settings settings = sc__settings(req);
+    SC__TRY(sc__coll_network(req, &settings, &q));
     sc__job_note_unused(req);
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));

@@ -23,6 +23,15 @@ struct sc__coll_query {
     uint32_t type_size;
 };
 
+/* The size after one; sizes end where it is over q->end. */
+uint64_t sc__coll_next_size(const struct sc__coll_query *q, uint64_t bytes);
+/* The engine that the settings ask for, which has then been asked for every size. */
+sc_status sc__coll_network(const struct sc_request *req,
+                           const struct sc__settings *s,
+                           struct sc__coll_query *q);
+/* coll_compare.c: --net flow,packet or --cc dcqcn,hpcc. */
+bool sc__coll_compares(const struct sc_request *req);
+sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *q);
 sc_status sc__coll_against(struct sc_request *req, const char *path);
 sc_status sc__coll_fit(struct sc_request *req);
 sc_status sc__coll_validate(struct sc_request *req, const char *path);

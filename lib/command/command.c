@@ -79,8 +79,27 @@ void sc_request_free(sc_request *req) {
     free(req);
 }
 
-/* The i-th table of options, the readers' after the command's own; NULL past
- * the last. Tables may name an option twice; the first counts. */
+/* Of the program that asks, not of the request: they change no answer. */
+static const struct sc__option terminal_options[] = {
+    {"color",
+     0,
+     "WHEN",
+     "auto",
+     "Other",
+     "colours: auto (on a terminal, unless NO_COLOR is set), always, never",
+     0,
+     .choices = (const struct sc__choice[]){{"auto"}, {"always"}, {"never"}, {0}}},
+    {"quiet",
+     0,
+     NULL,
+     NULL,
+     "Other",
+     "on a terminal: no progress, and no word about the files that were written",
+     0},
+    {0}};
+
+/* The i-th table of options: the command's own, those of readers, those of the
+ * terminal; NULL past the last. Tables may name an option twice; the first counts. */
 static const struct sc__option *nth_table(const struct sc__command *c, unsigned i) {
     unsigned k = 0;
     for (; c->options[k]; k++)
@@ -89,7 +108,7 @@ static const struct sc__option *nth_table(const struct sc__command *c, unsigned 
     for (const struct sc__reader *const *r = sc__readers; c->inputs && *r; r++)
         if ((*r)->options && k++ == i)
             return (*r)->options;
-    return NULL;
+    return k == i ? terminal_options : NULL;
 }
 
 const struct sc__option *sc__command_option(const struct sc__command *c, const char *name) {
@@ -168,6 +187,29 @@ static bool is_output(const char *name) {
     return false;
 }
 
+static bool is_terminal_option(const struct sc__option *o) {
+    for (const struct sc__option *t = terminal_options; t->name; t++)
+        if (t == o)
+            return true;
+    return false;
+}
+
+static sc_status check_terminal_option(struct sc_context *ctx,
+                                       const struct sc__option *o,
+                                       const char *value) {
+    for (const struct sc__choice *c = o->choices; c && c->name; c++)
+        if (!strcmp(c->name, value))
+            return SC_OK;
+    return o->choices ? sc__fail(ctx,
+                                 SC_USAGE,
+                                 NULL,
+                                 "one of: auto, always, never",
+                                 "--%s: unknown '%.80s'",
+                                 o->name,
+                                 value)
+                      : SC_OK;
+}
+
 static sc_status set_value(struct sc_request *req, const char *name, const char *value) {
     struct sc_context *ctx = req->owner;
     struct sc__arena *arena = &req->asked.arena;
@@ -191,6 +233,8 @@ static sc_status set_value(struct sc_request *req, const char *name, const char 
                         o->arg);
     if (!o->arg && value)
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
+    if (is_terminal_option(o))
+        return check_terminal_option(ctx, o, value);
     bool same = value && is_output(o->name) &&
                 !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
     *SC__PUSH(arena, req->values, req->value_count, req->value_capacity) =
@@ -251,6 +295,10 @@ void sc_request_set_sink(sc_request *req, sc_sink *sink, void *user) {
 
 const char *sc_request_note(const sc_request *req, uint32_t i) {
     return req->has_run && i < req->run.note_count ? req->run.notes[i].text : NULL;
+}
+
+const char *sc_request_file(const sc_request *req, uint32_t i) {
+    return req->has_run && i < req->run.written_count ? req->run.written[i] : NULL;
 }
 
 bool sc__stdout_taken(const struct sc_request *req) {

@@ -1,6 +1,7 @@
 /* plans_machines: the clusters and numbers of GPUs that are compared, what they cost,
  * and how much of the time of a run on them counts. */
 #include "command/plans.h"
+#include "command/training.h"
 
 #include "base/data.h"
 #include "base/units.h"
@@ -99,18 +100,13 @@ static sc_status add_machines(struct sc__plans *x) {
 
 static sc_status read_prices(struct sc__plans *x) {
     struct sc__search *s = &x->search;
-    const char *text = sc__option(x->req, "price");
     double price = 0;
-    if (text && (!sc__parse_double(sc__str(text), &price) || !(price > 0)))
-        return sc__usage(x->req,
-                         "US dollars for a GPU-hour, like 2.5",
-                         "--price: '%s' is no price",
-                         text);
+    SC__TRY(sc__training_price_said(x->req, &price));
     for (uint32_t i = 0; i < s->machine_count; i++) {
         struct sc__search_machine *m = &s->machines[i];
         const char *gpu = sc__search_gpu(&s->given, m);
         SC__TRY(sc__search_price(x->req->ctx, gpu, &m->usd_per_hour));
-        if (text)
+        if (price > 0)
             m->usd_per_hour = price;
         if (m->usd_per_hour <= 0 && s->objective == SC__SEARCH_CHEAPEST)
             return sc__usage(x->req,
@@ -118,7 +114,7 @@ static sc_status read_prices(struct sc__plans *x) {
                              "--objective cheapest: what a %s costs is not known",
                              gpu);
     }
-    if (!text && s->objective == SC__SEARCH_CHEAPEST)
+    if (!(price > 0) && s->objective == SC__SEARCH_CHEAPEST)
         sc__note(x->req->ctx,
                  "prices-assumed",
                  "no --price is given: GPU-hours at what data/prices.json quotes");

@@ -12,6 +12,8 @@
 #include "base/parallel.h"
 #include "base/platform.h"
 #include "model/read.h"
+#include "network/flow/flow_cluster.h"
+#include "network/packet/packet.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,6 +93,12 @@ static const char *find_dots(struct sc__str text) {
     return NULL;
 }
 
+/* What the engines of --net take: --cc, --route … */
+static bool is_of_engine(const char *name) {
+    return sc__option_find(sc__flow_options, name) ||
+           sc__option_find(sc__packet_options, name);
+}
+
 static sc_status read_axis(struct sweep *s, const char *text) {
     struct sweep_axis *a = &s->axes[s->axis_count];
     const char *equals = strchr(text, '=');
@@ -105,7 +113,8 @@ static sc_status read_axis(struct sweep *s, const char *text) {
     const char *name = sc__strndup(&s->req->ctx->arena, text, (size_t)(equals - text));
     a->option = sc__command_option(s->req->command, name);
     if (!a->option || a->option->in == SC__IN_NOTHING) {
-        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster"));
+        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster") ||
+                                   is_of_engine(name));
         if (!known)
             return sc__usage(s->req,
                              "an option of run --model, such as tp or cluster",
@@ -510,14 +519,32 @@ static sc_status lead_sweep(struct sweep *s, const struct sc__sweep_share *share
     return status;
 }
 
+/* A file of a sweep has become options by now (job_file.c): this is another one. */
+static sc_status refuse_input(struct sc_request *req) {
+    struct sc__place at = {.file = req->inputs[0]};
+    if (sc__path_look(req->inputs[0]).kind == SC__PATH_NONE)
+        return sc__fail(
+            req->ctx,
+            SC_INPUT,
+            &at,
+            "a file of a sweep begins with 'stepcast: job/1' (docs/sweep.md); or "
+            "give --model and --axis",
+            "cannot open: there is no such file");
+    return sc__fail(
+        req->ctx,
+        SC_INPUT,
+        &at,
+        "it would begin with 'stepcast: job/1' (docs/sweep.md); a model is given "
+        "with --model",
+        "is no file of a sweep");
+}
+
 static sc_status sweep_execute(struct sc_request *req) {
     struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
     struct sc__ranks ranks;
     s->req = req;
     if (req->input_count)
-        return sc__usage(req,
-                         "--model NAME; or a file that begins with 'stepcast: job/1'",
-                         "sweep takes a model, not a file");
+        return refuse_input(req);
     if (!sc__option(req, "db"))
         return sc__usage(req, "--db FILE", "where the points go is not said");
     SC__TRY(read_axes(s));
@@ -553,6 +580,8 @@ static const struct sc__option *const tables[] = {sc__job_options,
                                                   sc__memory_options,
                                                   sc__cluster_options,
                                                   sc__model_options,
+                                                  sc__flow_options,
+                                                  sc__packet_options,
                                                   options,
                                                   NULL};
 

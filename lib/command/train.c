@@ -210,6 +210,8 @@ static sc_status train_work(struct sc_request *req, struct sc__train *t) {
             req,
             "give --train-steps instead",
             "--train-tokens: the input does not say how many tokens a step has");
+    if (!(steps > 0))
+        sc__training_note_short(req->ctx, t->tokens, t->step.tokens_per_s * t->step.step_s);
     if (!(t->in.work_s <= MOST_WORK_S))
         return sc__usage(req,
                          "more GPUs, or a shorter run",
@@ -488,6 +490,8 @@ double sc__train_paid_gpus(const struct sc__train *t) {
 static sc_status train_money(struct sc_request *req, struct sc__train *t) {
     t->price = t->step.usd_per_hour;
     SC__TRY(train_number(req, "price", &t->price));
+    if (t->price > SC__MOST_PRICE)
+        return train_bad_value(req, "price", "US dollars for a GPU-hour, up to a million");
     if (t->step.job.ev && !sc__flag(req, "price") && !(t->price > 0))
         SC__TRY(sc__training_quote(req, t->step.job.ev->cluster.gpu, &t->price));
     SC__TRY(train_number(req, "carbon", &t->carbon));

@@ -28,20 +28,38 @@ sc__training_quote(struct sc_request *req, const char *gpu, double *usd_per_hour
     return SC_OK;
 }
 
-static sc_status
-training_price(struct sc_request *req, const struct sc__result *r, double *usd_per_hour) {
+sc_status sc__training_price_said(struct sc_request *req, double *usd_per_hour) {
     const char *text = sc__option(req, "price");
-    if (text && (!sc__parse_double(sc__str(text), usd_per_hour) || !(*usd_per_hour > 0)))
+    double price = 1;
+    if (text && (!sc__parse_double(sc__str(text), &price) || !(price > 0) ||
+                 price > SC__MOST_PRICE))
         return sc__usage(req,
                          "US dollars for a GPU-hour, like 2.5",
                          "--price: '%s' is no price",
                          text);
     if (text)
+        *usd_per_hour = price;
+    return SC_OK;
+}
+
+static sc_status
+training_price(struct sc_request *req, const struct sc__result *r, double *usd_per_hour) {
+    SC__TRY(sc__training_price_said(req, usd_per_hour));
+    if (sc__flag(req, "price"))
         return SC_OK;
     *usd_per_hour = r->workload->gpu_usd_per_hour;
     if (*usd_per_hour > 0)
         return SC_OK;
     return sc__training_quote(req, r->cluster.gpu, usd_per_hour);
+}
+
+void sc__training_note_short(struct sc_context *ctx, double tokens, double step_tokens) {
+    if (tokens < step_tokens)
+        sc__note(ctx,
+                 "less-than-a-step",
+                 "--train-tokens: %.0f tokens are less than the %.0f of one step",
+                 tokens,
+                 step_tokens);
 }
 
 static sc_status
@@ -59,6 +77,9 @@ training_tokens(struct sc_request *req, const struct sc__result *r, double *toke
                          "stepcast train --train-steps counts steps",
                          "--train-tokens: the input does not say how many tokens a step "
                          "has");
+    sc__training_note_short(req->ctx,
+                            *tokens,
+                            r->tokens_per_s * (double)r->step / SC__PS_PER_S);
     return SC_OK;
 }
 

@@ -10,6 +10,15 @@ extern const struct sc__option sc__training_options[];
 /* What data/prices.json quotes for an hour of the GPU, with a note; 0: nothing. */
 sc_status sc__training_quote(struct sc_request *req, const char *gpu, double *usd_per_hour);
 
+/* Of a GPU-hour: more is a slip, and makes sums that no number holds. */
+#define SC__MOST_PRICE 1e6
+
+/* What --price says; left alone where it is not given. */
+sc_status sc__training_price_said(struct sc_request *req, double *usd_per_hour);
+
+/* Says so where the tokens of a run are less than those of one step. */
+void sc__training_note_short(struct sc_context *ctx, double tokens, double step_tokens);
+
 /* Into the result of the job, and the price of a step. */
 sc_status sc__training_add(struct sc_request *req, struct sc__job *job);
 

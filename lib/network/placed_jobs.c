@@ -1,6 +1,9 @@
 #include "network/placed_jobs.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define REPORTED 64u /* links in a report */
 
 void sc__placed_init(struct sc__placed_jobs *p,
                      struct sc_context *ctx,
@@ -239,4 +242,36 @@ struct sc__coll_cost sc__placed_model_time(struct sc__placed_jobs *p,
     struct sc__coll_cost cost = sc__collective_cost(&p->open, t->coll, s, t->bytes);
     p->open.tuning = tuning;
     return cost;
+}
+
+static uint64_t port_of(const struct sc_transfer *t, uint32_t class) {
+    return (uint64_t)t->job << 32 | class;
+}
+
+void sc__placed_claims(const struct sc_transfer *t, bool sends, struct sc_claims *out) {
+    out->count = 0;
+    if (sends)
+        out->list[out->count++] = (struct sc_claim){port_of(t, t->class), 1};
+    if (t->coll == SC__COLLS && t->peer_class != t->class)
+        out->list[out->count++] = (struct sc_claim){port_of(t, t->peer_class), 1};
+}
+
+static int compare_use(const void *a, const void *b) {
+    const struct sc_link_use *x = a;
+    const struct sc_link_use *y = b;
+    if (x->busy_share != y->busy_share)
+        return x->busy_share < y->busy_share ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+void sc__placed_link_use(struct sc_link_use *use,
+                         uint32_t count,
+                         int64_t step,
+                         void (*add)(void *to, const struct sc_link_use *use),
+                         void *to) {
+    for (uint32_t i = 0; i < count && step > 0; i++)
+        use[i].busy_share = use[i].bytes / use[i].capacity / ((double)step * 1e-12);
+    qsort(use, count, sizeof *use, compare_use);
+    for (uint32_t i = 0; i < count && i < REPORTED; i++)
+        add(to, &use[i]);
 }

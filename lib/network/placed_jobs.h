@@ -72,6 +72,15 @@ uint64_t sc__placed_whom(const struct sc_transfer *t);
 /* Of the engine that is asked for the cost of one collective, alone: the transfer. */
 struct sc_transfer
 sc__placed_only_transfer(const struct sc__placed_jobs *p, int coll, uint64_t bytes);
+/* The ports that a transfer takes part of, where it sends anything. */
+void sc__placed_claims(const struct sc_transfer *t, bool sends, struct sc_claims *out);
+/* The busiest links first: how busy each of them was in a step (ps), and the first ones
+ * told. */
+void sc__placed_link_use(struct sc_link_use *use,
+                         uint32_t count,
+                         int64_t step,
+                         void (*add)(void *to, const struct sc_link_use *use),
+                         void *to);
 /* The model's time on a non-blocking fabric, by the algorithm that is best on the
  * one there is. */
 struct sc__coll_cost sc__placed_model_time(struct sc__placed_jobs *p,

@@ -9,6 +9,8 @@ folder=tests/data/captures
 
 expect measured 0 "gpt-8" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_captures.csv
 
+expect measured_compiled 0 "dit-32" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_compiled.csv
+
 # FSDP2 gathers bf16 parameters in forward and again in backward, and reduces gradients
 # once: by layer two square products, keys and values of 8 of 32 heads, three of the
 # feed-forward and two norms; embedding, head and the last norm
@@ -31,6 +33,11 @@ ideal = busy[3] + sum(busy[:3]) / 4
 print("yes" if abs(r["step_time_us"] / ideal - 1) < 0.03 else (r["step_time_us"], ideal))' "$tmp/pp4.json")" yes
 expect pipeline_bubble 0 "pipeline bubble" cat "$tmp/pp4.txt"
 
+# experts over eight ranks: in each of four layers tokens go there and back, forward and
+# backward
+"$STEPCAST" run $folder/experts-8.json.gz --cluster dgx-h100:8 --json "$tmp/experts.json" >/dev/null
+check experts_bytes "$(moved "$tmp/experts.json")" "$((4 * 4 * 8192 * 2048 * 2))"
+
 # a module made twice as fast; a host that costs nothing
 step() { "$STEPCAST" run "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { print (a + 0 < b + 0) ? "yes" : "no" }'; }
@@ -42,6 +49,12 @@ check host_scale "$(less "$whole" "$(step $folder/gpt-8.json.gz --cluster "$mach
 check default_gpu "$(step $folder/gpt-8.json.gz)" "$(step $folder/gpt-8.json.gz --cluster dgx-h100:1)"
 expect show 0 "kernels of rank 0 by module" "$STEPCAST" show $folder/gpt-8.json.gz
 expect json 0 '"operations": 763' "$STEPCAST" show $folder/gpt-8.json.gz --json -
+
+# compiled: fewer kernels, less time, the same products; files that do not say what would be
+# compiled together are refused
+check compiled "$(less "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --host-scale 0 --compiled yes)" "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --host-scale 0 --compiled no)")" yes
+expect compiled_old 3 "does not say what would be compiled" "$STEPCAST" run $folder/unet-32.json.gz --compiled yes
+expect compiled_word 2 "one of: auto, no, yes, graphs" "$STEPCAST" run $folder/experts-8.json.gz --compiled maybe
 
 # modules add up to all kernels, but for the gaps between them
 "$STEPCAST" show $folder/gpt-8.json.gz --cluster "$machine" --json "$tmp/show.json" >/dev/null

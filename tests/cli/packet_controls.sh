@@ -111,3 +111,30 @@ says way-flow-engine-says 'needs packets'
 for bad in flowlet flowlet: flowlet:0 flowlet:-1us flowlet:2s flowlet:soon adaptive:3; do
     check "way-bad-$(echo $bad | tr -d :)" 2 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route "$bad"
 done
+
+# engines and controls beside each other: each as alone
+fat="gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=2 oversubscription=2 class=ib"
+check coll-compare 0 "$STEPCAST" coll alltoall --gpus 32 --cluster "$fat" --net analytic,flow,packet --cc none,swift -b 1M -e 4M -f 4 --json "$dir/j" --csv "$dir/c"
+says coll-compare-table 'analytic *flow *none *swift'
+for way in analytic: flow: packet:none packet:swift; do
+    cc=${way#*:}
+    "$STEPCAST" coll alltoall --gpus 32 --cluster "$fat" --net "${way%:*}" ${cc:+--cc $cc} -b 1M -e 4M -f 4 --json "$dir/${way%:*}$cc.alone" >/dev/null 2>&1
+done
+if python3 - "$dir" <<'PY'
+import csv, json, sys
+load = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
+ways = load("j")["ways"]
+assert [(w["net"], w["cc"]) for w in ways] == [("analytic", None), ("flow", None), ("packet", "none"), ("packet", "swift")]
+rows = list(csv.DictReader(open(sys.argv[1] + "/c")))
+for way in ways:
+    alone = load(f"{way['net']}{way['cc'] or ''}.alone")["rows"]
+    assert [(r["size_bytes"], r["time_us"]) for r in way["rows"]] == [(r["size_bytes"], r["time_us"]) for r in alone], way
+    mine = [float(r["time_us"]) for r in rows if (r["net"], r["cc"]) == (way["net"], way["cc"] or "")]
+    assert mine == [r["time_us"] for r in way["rows"]]
+PY
+then echo "ok coll-compare-as-alone"; else echo "not ok coll-compare-as-alone"; fi
+for bad in "--net flow,quick" "--net flow,," "--net flow,flow" "--net packet --cc dcqcn,quick" "--net packet --cc dcqcn,," "--net flow,analytic --cc none,swift"; do
+    check "coll-compare-bad-$(echo "$bad" | tr -cd a-z,)" 2 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 $bad -b 1M -e 1M
+done
+check sweep-controls 0 "$STEPCAST" sweep --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet --axis cc=none,swift --db "$dir/db"
+says sweep-controls-says '2 ran'

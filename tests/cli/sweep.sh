@@ -102,7 +102,8 @@ expect "an axis of a file that is no option" 3 "bad.yaml:4: error: there is no o
 printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  tp: [1]\n' >"$tmp/axes.yaml"
 expect "axes are of sweep" 3 "axes.yaml:4: error: there is no option" "$S" run "$tmp/axes.yaml"
 expect "a flag that is neither" 2 "is no value of it" "$S" sweep $few --axis sequence-parallel=maybe --db "$tmp/n.db"
-expect "a file of another kind" 2 "takes a model, not a file" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
+expect "a file of another kind" 3 "is no file of a sweep" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
+expect "a file that is not there" 3 "there is no such file" "$S" sweep "$tmp/missing.yaml" --db "$tmp/n.db"
 
 # four ranks, and one of them killed
 ranks() { mpirun --allow-run-as-root --oversubscribe -n 4 "$S" sweep "$@"; }

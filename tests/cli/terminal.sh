@@ -31,3 +31,15 @@ python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/long.txt" --schedule gpip
 ok "progress on a terminal" "$([ "$(tr '\r' '\n' <"$t/progress" | grep -c '^simulating .* %')" -gt 1 ] && echo yes)" yes
 "$STEPCAST" run "$t/long.txt" --schedule gpipe >/dev/null 2>"$t/quiet"
 ok "none in a pipe" "$? $(wc -c <"$t/quiet" | tr -d ' ')" "0 0"
+# where files went, unless it is not wanted; nothing of it in a pipe
+python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/w.txt" --json "$t/a.json" --csv "$t/a.csv" >"$t/tty"
+ok "where files went" "$(tr -d '\r' <"$t/tty" | grep -c "^wrote $t/a\.\(json\|csv\)$")" 2
+python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/w.txt" --json "$t/a.json" --quiet >"$t/tty"
+ok "--quiet" "$(grep -c 'step time' "$t/tty") $(grep -c '^wrote' "$t/tty")" "1 0"
+python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/long.txt" --schedule gpipe --quiet >"$t/progress"
+ok "--quiet shows no progress" "$(grep -c 'step time' "$t/progress") $(tr '\r' '\n' <"$t/progress" | grep -c '^simulating')" "1 0"
+"$STEPCAST" run "$t/w.txt" --gantt --color always >"$t/pipe"
+ok "--color always" "$([ "$(grep -c "$escape" "$t/pipe")" -gt 4 ] && echo yes)" yes
+python3 tests/tools/terminal.py 72 "$STEPCAST" run "$t/w.txt" --gantt --color=never >"$t/plain"
+ok "--color never" "$(grep -c 'step time' "$t/plain") $(grep -c "$escape" "$t/plain")" "1 0"
+"$STEPCAST" run "$t/w.txt" --color red >/dev/null 2>&1; ok "--color red" $? 2

@@ -32,7 +32,7 @@ def recorded(rank_name):
         if not document.mesh:
             document.mesh = [("pp", 2), ("dp", 3)]
         operation = document.call(rank_name(rank), [], [], {})
-        return document, {"storages": [], "alive": [], "ops": [[operation, 0]]}
+        return document, {"storages": [], "alive": [], "ops": [[operation, 0, "f", 0]]}
 
     return run
 
@@ -113,7 +113,7 @@ class Document(unittest.TestCase):
         call = capture.call("aten.relu", [tensor], [tensor], {})
         unused = capture.tensor("fp32", [1], None, 1)
         capture.call("aten.warm_up", [unused], [unused], {})
-        capture.add(0, {"storages": [], "alive": [], "ops": [[call, 0]]})
+        capture.add(0, {"storages": [], "alive": [], "ops": [[call, 0, "f", 0]]})
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "c.json")
             capture.write(path)

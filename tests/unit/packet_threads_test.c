@@ -13,8 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Groups of four lie on two nodes, below one leaf or two. */
 static const char tree[] =
-    "gpu=h100 node=2 nvlink=450GB/s nics=2 nic=400Gbps fabric=fat-tree leaf=2 class=ib";
+    "gpu=h100 node=2 nvlink=450GB/s nics=2 nic=400Gbps fabric=fat-tree leaf=3 class=ib";
 
 struct thread_case {
     const char *cluster;
@@ -42,7 +43,7 @@ static struct sc__workload *collective(struct sc__arena *arena,
     struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__UPDATE, 0, "c");
     op->coll = (uint8_t)c->coll;
     op->bytes = c->bytes;
-    op->group = sc__workload_group(w, SC__GROUP_DP);
+    op->group = sc__workload_group(w, c->tp > 1 ? SC__GROUP_TP : SC__GROUP_DP);
     uint32_t block = sc__block_end(w);
     uint32_t program = sc__program_begin(w);
     sc__program_call(w, block, SC__NONE, 0, 0);
@@ -80,10 +81,9 @@ static int64_t run(const struct thread_case *c, unsigned jobs, char text[512]) {
 static void same_for_any_threads(void **unused) {
     (void)unused;
     static const struct thread_case cases[] = {
-        /* four groups, each on cables of its own, with their collisions */
-        {tree, "dcqcn", 16, 4, SC__ALLTOALL, (uint64_t)4 << 20},
-        {tree, "hpcc-pint", 16, 2, SC__ALLGATHER, (uint64_t)8 << 20},
-        {tree, "nscc", 16, 4, SC__ALLTOALL, (uint64_t)1 << 20},
+        {tree, "dcqcn", 24, 4, SC__ALLTOALL, (uint64_t)4 << 20},
+        {tree, "hpcc-pint", 24, 4, SC__ALLGATHER, (uint64_t)8 << 20},
+        {tree, "nscc", 24, 4, SC__ALLTOALL, (uint64_t)1 << 20},
         /* so large that three smaller ones stand for it */
         {"dgx-h100", "swift", 16, 1, SC__ALLTOALL, (uint64_t)8 << 30},
     };

@@ -6,6 +6,7 @@
  *     capture_iterate.c     elementwise operators, copies, reductions
  *     capture_norm.c        norms
  *     capture_convolution.c
+ *   capture_fusion.c  operations that torch.compile makes one kernel
  *   capture_lower.c   programs of operations → a workload
  *   capture_memory.c  storages born and freed → the peak
  */
@@ -116,6 +117,7 @@ struct sc__capture_program {
     struct sc__capture_list alive; /* when the step begins */
     struct sc__capture_op *ops;
     uint32_t op_count;
+    struct sc__capture_price *prices; /* by operation, once they are known */
 };
 
 struct sc__capture_dim {
@@ -178,12 +180,28 @@ enum sc__operator_way {
     SC__WAY_ELEMENTS /* ps an element of the larger of in- and output, for traffic */
 };
 
+/* What torch.compile can make of an operator: capture_fusion.c. */
+enum sc__fuses {
+    SC__FUSES_NOT,
+    SC__FUSES_POINTWISE,
+    SC__FUSES_REDUCTION, /* of rows or of columns: its tensors tell */
+    SC__FUSES_ROWS,
+    SC__FUSES_ROWS_AND_COLUMNS, /* norms' backward: rows, and gradients of the weights */
+    SC__FUSES_CHANNELS,         /* batch norms: sums of channels, and each element */
+    SC__FUSES_COLUMNS
+};
+
 struct sc__operator {
     const char *name;
     uint8_t work;   /* enum sc__work */
     uint8_t way;    /* enum sc__operator_way */
     double traffic; /* times its bytes go over memory, at the speed of plain kernels */
     double kernels;
+};
+
+struct sc__fusable {
+    const char *name;
+    enum sc__fuses kind;
 };
 
 /* Constants of data/operators.json: docs/model/operators.md says what each stands for.
@@ -193,6 +211,9 @@ struct sc__operators {
     struct sc__operator *items;
     uint32_t count;
     uint32_t capacity;
+    struct sc__fusable *fusable; /* beside those whose way tells */
+    uint32_t fusable_count;
+    uint32_t fusable_capacity;
     /* elements whose places are computed: ps each, more for a dimension, for an input */
     double index_ps[3];
     double convert_ps;   /* and for turning types into each other */
@@ -235,6 +256,13 @@ struct sc__operators {
     double host_module;
     double host_kernel;
     double host_tensor;
+    /* compiled: bytes of fused kernels, of sums over columns; host: us of a kernel, of a
+     * call of a unit, of a call as a CUDA graph */
+    double fused_traffic;
+    double fused_columns;
+    double host_compiled_kernel;
+    double host_compiled_unit;
+    double host_graph;
     double reference_bandwidth; /* of the GPU that was measured, MB/s and TFLOP/s */
     double reference_fp32;
     double workspace; /* bytes of the libraries */
@@ -246,8 +274,21 @@ struct sc__capture_price {
     double kernels; /* launches */
     double scratch; /* bytes of memory it needs for itself */
     bool known;     /* false: by its bytes alone */
+    bool compiled;  /* launched by compiled code, in so many calls */
+    double calls;
+    bool ends;      /* the last of a unit's forward or backward */
     uint32_t lists; /* tensors in lists, for the host */
 };
+
+enum sc__fuses sc__operator_fuses(const struct sc__operators *operators, const char *name);
+
+/* Prices of a program's operations as torch.compile would run its units: those that are
+ * fused cost nothing but the last of each kernel. */
+void sc__capture_fuse(struct sc_context *ctx,
+                      const struct sc__capture *c,
+                      const struct sc__operators *operators,
+                      struct sc__kernel_model *model,
+                      struct sc__capture_program *p);
 struct sc__capture_price sc__capture_price(const struct sc__capture *c,
                                            const struct sc__operators *operators,
                                            struct sc__kernel_model *model,
@@ -260,13 +301,10 @@ struct sc__memory sc__capture_peak(struct sc_context *ctx,
                                    const double *scratch_of_call,
                                    double workspace);
 
-struct sc__capture_lowered {
-    struct sc__workload *workload;
-    struct sc__capture_price *prices; /* by call */
-};
+/* Prices the programs of a capture and makes a workload of them. */
 sc_status sc__capture_lower(struct sc_context *ctx,
                             const struct sc__settings *settings,
-                            const struct sc__capture *c,
-                            struct sc__capture_lowered *out);
+                            struct sc__capture *c,
+                            struct sc__workload **out);
 
 #endif

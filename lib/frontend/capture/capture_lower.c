@@ -14,13 +14,14 @@ enum { STREAM_COMPUTE, STREAM_HOST, STREAM_SEND, STREAM_RECV, STREAM_OTHERS };
 
 struct lowering {
     struct sc_context *ctx;
-    const struct sc__capture *c;
+    struct sc__capture *c;
     const struct sc__gpu *gpu;
     struct sc__operators operators;
     struct sc__capture_price *prices; /* by call */
     double *scratch;                  /* by call */
     struct sc__throttling throttling;
     double host_scale;
+    unsigned compiled; /* enum compiled */
     struct sc__workload *w;
     int32_t stream_id[SC__MAX_STREAMS]; /* of the capture, from STREAM_OTHERS on */
     uint32_t streams;
@@ -42,6 +43,18 @@ static sc_status take_host_scale(struct lowering *l, const struct sc__settings *
                     NULL,
                     "1 is the host of the measurements, 0.3 a fast one, 0 none",
                     "--host-scale must be a number from 0 on");
+}
+
+enum compiled { COMPILED_AUTO, COMPILED_NO, COMPILED_YES, COMPILED_GRAPHS };
+
+static sc_status take_compiled(struct lowering *l, const struct sc__settings *s) {
+    static const char *const words[] = {"auto", "no", "yes", "graphs", NULL};
+    l->compiled = COMPILED_AUTO;
+    if (s)
+        SC__TRY(sc__setting_word(s, "compiled", words, &l->compiled));
+    if (l->compiled == COMPILED_AUTO)
+        l->compiled = l->c->compiled ? COMPILED_YES : COMPILED_NO;
+    return SC_OK;
 }
 
 /* ---- the mesh ---- */
@@ -187,7 +200,21 @@ static bool is_transfer(const char *op) {
     return !strncmp(op, "c10d.", 5);
 }
 
-static void price_calls(struct lowering *l) {
+/* A file that was made before storages and units were written cannot tell what fuses. */
+static sc_status check_units(const struct lowering *l,
+                             const struct sc__capture_program *p) {
+    struct sc__place at = {.file = l->c->file};
+    for (uint32_t i = 0; i < p->op_count; i++)
+        if (p->ops[i].used.count)
+            return SC_OK;
+    return sc__fail(l->ctx,
+                    SC_INPUT,
+                    &at,
+                    "capture it again",
+                    "this capture does not say what would be compiled together");
+}
+
+static sc_status price_programs(struct lowering *l) {
     struct sc__kernel_model *model = sc__kernel_model_new(&l->ctx->arena, l->gpu);
     l->prices =
         SC__NEW_ARRAY(&l->ctx->arena, struct sc__capture_price, l->c->call_count + 1);
@@ -199,12 +226,41 @@ static void price_calls(struct lowering *l) {
         l->prices[i] = sc__capture_price(l->c, &l->operators, model, call);
         l->scratch[i] = l->prices[i].scratch;
     }
+    for (uint32_t i = 0; i < l->c->program_count; i++) {
+        struct sc__capture_program *p = &l->c->programs[i];
+        p->prices =
+            SC__NEW_ARRAY(&l->ctx->arena, struct sc__capture_price, p->op_count + 1);
+        for (uint32_t k = 0; k < p->op_count; k++)
+            p->prices[k] = l->prices[p->ops[k].call];
+        if (l->compiled == COMPILED_NO)
+            continue;
+        SC__TRY(check_units(l, p));
+        sc__capture_fuse(l->ctx, l->c, &l->operators, model, p);
+    }
+    return SC_OK;
 }
 
-static double host_us(const struct lowering *l, const struct sc__capture_op *op) {
+/* Compiled code starts its kernels one after another, or all of a call as one graph. The
+ * price of the call itself is counted behind them: from step to step the host is ahead, and
+ * the GPU does not wait for it. */
+static double compiled_host_us(const struct lowering *l,
+                               const struct sc__capture_program *p,
+                               uint32_t i) {
     const struct sc__operators *o = &l->operators;
-    const struct sc__capture_price *price = &l->prices[op->call];
+    bool graph = l->compiled == COMPILED_GRAPHS;
+    double call = graph ? o->host_graph : o->host_compiled_unit;
+    double kernel = graph ? 0 : o->host_compiled_kernel;
+    return (p->prices[i].ends ? call : 0) + p->prices[i].calls * kernel;
+}
+
+static double
+host_us(const struct lowering *l, const struct sc__capture_program *p, uint32_t i) {
+    const struct sc__operators *o = &l->operators;
+    const struct sc__capture_op *op = &p->ops[i];
+    const struct sc__capture_price *price = &p->prices[i];
     double us = op->phase == SC__UPDATE ? 0 : o->host_operation[op->phase == SC__BACKWARD];
+    if (price->compiled)
+        return compiled_host_us(l, p, i) * l->host_scale;
     us += op->quiet * o->host_quiet + op->entered * o->host_module;
     us += price->kernels * o->host_kernel + price->lists * o->host_tensor;
     return us * l->host_scale;
@@ -216,10 +272,9 @@ static void find_clock(struct lowering *l) {
     struct sc__load load = {0};
     double host = 0;
     for (uint32_t i = 0; i < p->op_count; i++) {
-        const struct sc__capture_op *op = &p->ops[i];
-        host += host_us(l, op);
-        if (l->prices[op->call].kernel.us > 0)
-            sc__load_add(&load, &l->prices[op->call].kernel, 1);
+        host += host_us(l, p, i);
+        if (p->prices[i].kernel.us > 0)
+            sc__load_add(&load, &p->prices[i].kernel, 1);
     }
     l->throttling = sc__throttle(l->gpu, &load, fmax(0, host - load.us));
 }
@@ -349,17 +404,19 @@ static sc_status add_transfer(struct lowering *l, const struct sc__capture_op *f
     return SC_OK;
 }
 
-static void add_host(struct lowering *l, const struct sc__capture_op *from, bool waits) {
+static void
+add_host(struct lowering *l, const struct sc__capture_program *p, uint32_t i, bool waits) {
     struct sc__op *op =
-        sc__block_add(l->w, SC__OP_COMPUTE, from->phase, STREAM_HOST, "host");
+        sc__block_add(l->w, SC__OP_COMPUTE, p->ops[i].phase, STREAM_HOST, "host");
     op->work = SC__WORK_HOST;
-    op->cost = ps_of(host_us(l, from));
+    op->cost = ps_of(host_us(l, p, i));
     if (waits)
         op->after = (uint16_t)(UINT16_MAX & ~(1u << STREAM_HOST));
 }
 
-static void add_kernel(struct lowering *l, const struct sc__capture_op *from) {
-    const struct sc__capture_price *price = &l->prices[from->call];
+static void add_kernel(struct lowering *l,
+                       const struct sc__capture_op *from,
+                       const struct sc__capture_price *price) {
     struct sc__op *op = sc__block_add(l->w,
                                       SC__OP_COMPUTE,
                                       from->phase,
@@ -378,12 +435,12 @@ static sc_status lower_program(struct lowering *l, const struct sc__capture_prog
     for (uint32_t i = 0; i < p->op_count; i++) {
         const struct sc__capture_op *op = &p->ops[i];
         const char *name = l->c->calls[op->call].op;
-        add_host(l, op, !strcmp(name, "host.wait"));
+        add_host(l, p, i, !strcmp(name, "host.wait"));
         l->op_at[i] = l->w->op_count - first;
         if (is_transfer(name))
             SC__TRY(add_transfer(l, op));
         else if (!is_host(name))
-            add_kernel(l, op);
+            add_kernel(l, op, &p->prices[i]);
         else
             l->op_at[i]--;
     }
@@ -473,7 +530,7 @@ static void count_flops(struct lowering *l) {
     for (uint32_t i = 0; i < l->c->class_count; i++) {
         const struct sc__capture_program *p = &l->c->programs[l->c->classes[i].program];
         for (uint32_t k = 0; k < p->op_count; k++) {
-            double flop = l->prices[p->ops[k].call].kernel.flop * l->c->classes[i].ranks;
+            double flop = p->prices[k].kernel.flop * l->c->classes[i].ranks;
             l->w->hardware_flops += flop;
             if (p->ops[k].phase != SC__RECOMPUTE)
                 l->w->model_flops += flop;
@@ -483,13 +540,14 @@ static void count_flops(struct lowering *l) {
 
 sc_status sc__capture_lower(struct sc_context *ctx,
                             const struct sc__settings *settings,
-                            const struct sc__capture *c,
-                            struct sc__capture_lowered *out) {
+                            struct sc__capture *c,
+                            struct sc__workload **out) {
     struct lowering l = {.ctx = ctx, .c = c, .streams = STREAM_OTHERS};
     SC__TRY(sc__gpu_of_job(ctx, settings, &l.gpu));
     SC__TRY(take_host_scale(&l, settings));
     SC__TRY(sc__operators_load(ctx, &l.operators));
-    price_calls(&l);
+    SC__TRY(take_compiled(&l, settings));
+    SC__TRY(price_programs(&l));
     find_clock(&l);
     l.w = sc__workload_new(&ctx->arena, "capture");
     l.w->stream_names[STREAM_COMPUTE] = "compute";
@@ -507,6 +565,11 @@ sc_status sc__capture_lower(struct sc_context *ctx,
     l.w->peak_flops = 1e12 * l.gpu->peak[l.gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
     l.w->gpu_watts = l.throttling.watts;
     note_unknown(&l);
-    *out = (struct sc__capture_lowered){.workload = l.w, .prices = l.prices};
+    if (l.compiled != COMPILED_NO)
+        sc__note(ctx,
+                 "capture-compiled",
+                 "the memory is that of the program as it is: torch.compile keeps fewer "
+                 "tensors for backward");
+    *out = l.w;
     return SC_OK;
 }

@@ -44,6 +44,26 @@ static enum sc__operator_way way_named(const char *name) {
     return SC__WAY_BYTES;
 }
 
+/* {"pointwise": [names], …} */
+static void
+read_fusable(struct sc_context *ctx, const json_t *root, struct sc__operators *out) {
+    static const char *const kinds[] =
+        {"not", "pointwise", "reduction", "rows", "rows_and_columns", "channels"};
+    const json_t *table = json_object_get(root, "fusable");
+    for (size_t k = 1; k < sizeof kinds / sizeof *kinds; k++) {
+        const json_t *names = json_object_get(table, kinds[k]);
+        for (size_t i = 0; i < json_array_size(names); i++) {
+            const char *name = json_string_value(json_array_get(names, i));
+            *SC__PUSH(&ctx->arena,
+                      out->fusable,
+                      out->fusable_count,
+                      out->fusable_capacity) =
+                (struct sc__fusable){sc__format(&ctx->arena, "%s", name),
+                                     (enum sc__fuses)k};
+        }
+    }
+}
+
 /* {"work": …, "way": …, "traffic": …, "kernels": …, "names": […]}: equal ones stand
  * together. */
 static void
@@ -115,6 +135,11 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"host_module_us", &out->host_module, 1},
         {"host_kernel_us", &out->host_kernel, 1},
         {"host_tensor_us", &out->host_tensor, 1},
+        {"fused_traffic", &out->fused_traffic, 1},
+        {"fused_columns", &out->fused_columns, 1},
+        {"host_compiled_kernel_us", &out->host_compiled_kernel, 1},
+        {"host_compiled_unit_us", &out->host_compiled_unit, 1},
+        {"host_graph_us", &out->host_graph, 1},
         {"reference_bandwidth", &out->reference_bandwidth, 1},
         {"reference_fp32", &out->reference_fp32, 1},
         {"workspace_bytes", &out->workspace, 1}};
@@ -132,6 +157,7 @@ read_operators(struct sc_context *ctx, const json_t *root, struct sc__operators 
     const json_t *rows = json_object_get(root, "operators");
     for (size_t i = 0; i < json_array_size(rows); i++)
         add_operators(ctx, json_array_get(rows, i), out);
+    read_fusable(ctx, root, out);
     return read_constants(ctx, root, out);
 }
 
@@ -154,6 +180,16 @@ static const struct sc__operator *operator_named(const struct sc__operators *ope
         if (!strcmp(operators->items[i].name, name))
             return &operators->items[i];
     return NULL;
+}
+
+enum sc__fuses sc__operator_fuses(const struct sc__operators *operators, const char *name) {
+    const struct sc__operator *o = operator_named(operators, name);
+    for (uint32_t i = 0; i < operators->fusable_count; i++)
+        if (!strcmp(operators->fusable[i].name, name))
+            return operators->fusable[i].kind;
+    if (o && o->way == SC__WAY_ITERATE)
+        return SC__FUSES_POINTWISE;
+    return o && o->way == SC__WAY_REDUCE ? SC__FUSES_REDUCTION : SC__FUSES_NOT;
 }
 
 /* ---- what all prices need ---- */

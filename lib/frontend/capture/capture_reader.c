@@ -13,12 +13,19 @@ const struct sc__option sc__capture_options[] = {
      "Captures",
      "host time over that of the measurements (docs/model/operators.md); 0: none",
      0},
+    {"compiled",
+     0,
+     "WORD",
+     "auto",
+     "Captures",
+     "fuse kernels as torch.compile does: no, yes, graphs (CUDA graphs too), auto: as the "
+     "program asks",
+     0},
     {0},
 };
 
 struct capture_details {
     struct sc__capture capture;
-    struct sc__capture_lowered lowered;
 };
 
 static sc_status capture_read(struct sc_context *ctx,
@@ -30,8 +37,7 @@ static sc_status capture_read(struct sc_context *ctx,
     (void)count;
     SC__TRY(sc__capture_read(ctx, paths[0], &d->capture));
     d->capture.file = sc__shown_name(ctx, paths[0]);
-    SC__TRY(sc__capture_lower(ctx, settings, &d->capture, &d->lowered));
-    out->workload = d->lowered.workload;
+    SC__TRY(sc__capture_lower(ctx, settings, &d->capture, &out->workload));
     out->details = d;
     return SC_OK;
 }
@@ -67,12 +73,12 @@ static void module_shares(struct sc_context *ctx,
     const struct sc__capture_program *p = &c->programs[c->classes[0].program];
     double total = 0;
     for (uint32_t i = 0; i < p->op_count; i++)
-        total += d->lowered.prices[p->ops[i].call].kernel.us;
+        total += p->prices[i].kernel.us;
     sc__shares_init(shares, &ctx->arena, (int64_t)(total * 1e6));
     for (uint32_t i = 0; i < p->op_count; i++) {
         const struct sc__capture_op *op = &p->ops[i];
         const char *module = module_prefix(&ctx->arena, c->modules[op->module]);
-        double us = d->lowered.prices[op->call].kernel.us;
+        double us = p->prices[i].kernel.us;
         if (us > 0)
             sc__shares_add(shares,
                            *module ? module : "(outside modules)",
@@ -96,8 +102,7 @@ static void module_times_json(struct sc_context *ctx,
     struct module_time *us =
         SC__NEW_ARRAY(&ctx->arena, struct module_time, c->module_count + 1);
     for (uint32_t i = 0; i < p->op_count; i++)
-        us[p->ops[i].module].phase[p->ops[i].phase] +=
-            d->lowered.prices[p->ops[i].call].kernel.us;
+        us[p->ops[i].module].phase[p->ops[i].phase] += p->prices[i].kernel.us;
     sc__json_array(json, "module_times");
     for (uint32_t m = 0; m < c->module_count; m++) {
         sc__json_row(json, NULL);

@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS 16    /* kinds of groups whose delay is told apart */
-#define HOTTEST 3u   /* links in a note */
-#define REPORTED 64u /* links in a report */
+#define LABELS 16  /* kinds of groups whose delay is told apart */
+#define HOTTEST 3u /* links in a note */
 
 struct pattern {
     struct sc__pattern traffic;
@@ -234,10 +233,6 @@ find_cost(struct flow_net *n, const struct sc_transfer *t, const struct known_co
 
 /* ---- the ops ---- */
 
-static uint64_t port_of(const struct sc_transfer *t, uint32_t class) {
-    return (uint64_t)t->job << 32 | class;
-}
-
 static sc_status flow_alone(void *self,
                             const struct sc_transfer *t,
                             int64_t *time,
@@ -250,10 +245,7 @@ static sc_status flow_alone(void *self,
     if (n->cluster->ideal)
         return SC_OK;
     SC__TRY(find_cost(n, t, &k));
-    if (k->pattern->traffic.flow_count)
-        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->class), 1};
-    if (t->coll == SC__COLLS && t->peer_class != t->class)
-        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->peer_class), 1};
+    sc__placed_claims(t, k->pattern->traffic.flow_count > 0, claims);
     claims->contended = k->pattern->traffic.network;
     *time = k->cost.total;
     return SC_OK;
@@ -384,14 +376,6 @@ flow_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     return SC_OK;
 }
 
-static int compare_use(const void *a, const void *b) {
-    const struct sc_link_use *x = a;
-    const struct sc_link_use *y = b;
-    if (x->busy_share != y->busy_share)
-        return x->busy_share < y->busy_share ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
 static void
 note_hottest(struct flow_net *n, const struct sc_link_use *use, uint32_t count) {
     struct sc__buffer b;
@@ -438,14 +422,10 @@ static sc_status flow_link_use(void *self,
         use[i] = (struct sc_link_use){.name = name.text,
                                       .bytes = sc__live_bytes(n->live, i),
                                       .capacity = n->joint->capacity[i]};
-        if (step > 0)
-            use[i].busy_share = use[i].bytes / use[i].capacity / ((double)step * 1e-12);
     }
-    qsort(use, count, sizeof *use, compare_use);
+    sc__placed_link_use(use, count, step, add, to);
     note_delays(n);
     note_hottest(n, use, count);
-    for (uint32_t i = 0; i < count && i < REPORTED; i++)
-        add(to, &use[i]);
     return SC_OK;
 }
 

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#define TIES 1e-13 /* times this close are one event */
+#define TIES 1e-13        /* times this close are one event */
+#define TURNS_TO_TELL 256 /* between two words about the progress */
 
 struct flow_batch_order {
     double start;
@@ -60,6 +61,7 @@ struct batch {
     struct sc__flow *flows;
     struct sc__flow_share *share;
     struct sc__share_hop *hops;
+    uint32_t ended;
 };
 
 static sc_status flow_batch_begin(struct batch *b, uint32_t i, double now) {
@@ -76,15 +78,19 @@ static sc_status flow_batch_begin(struct batch *b, uint32_t i, double now) {
                                   .user = i};
     if (f->bytes > 0 && count)
         sc__share_add(b->share, &flow, now);
-    else
+    else {
         f->finish = f->start;
+        b->ended++;
+    }
     return SC_OK;
 }
 
 static void end_at(struct batch *b, double time) {
     uint64_t user;
-    while (sc__share_finish(b->share, time, &user))
+    while (sc__share_finish(b->share, time, &user)) {
         b->flows[user].finish = time;
+        b->ended++;
+    }
 }
 
 sc_status sc__flow_batch(struct sc_context *ctx,
@@ -97,7 +103,9 @@ sc_status sc__flow_batch(struct sc_context *ctx,
     const struct flow_batch_order *order = in_order(&ctx->arena, flows, count, g->ports);
     b.share = sc__share_new(&ctx->arena, g->capacity, g->links);
     b.hops = SC__NEW_ARRAY(&ctx->arena, struct sc__share_hop, sc__graph_room(g, route));
-    for (uint32_t i = 0; i < count || sc__share_flows(b.share);) {
+    for (uint32_t i = 0, turn = 0; i < count || sc__share_flows(b.share); turn++) {
+        if (turn % TURNS_TO_TELL == 0)
+            SC__TRY(sc__progress(ctx, "sharing links", (double)b.ended / count));
         double next = sc__share_next(b.share);
         double start = i < count ? order[i].start : INFINITY;
         double now = next <= start + TIES * start ? next : start;

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORTED 64u /* links in a report */
 #define DEFAULT_NETWORK "simai-400g"
 #define DEFAULT_CONTROL "dcqcn"
 
@@ -131,10 +130,6 @@ find_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
 
 /* ---- the ops ---- */
 
-static uint64_t port_of(const struct sc_transfer *t, uint32_t class) {
-    return (uint64_t)t->job << 32 | class;
-}
-
 static sc_status packet_alone(void *self,
                               const struct sc_transfer *t,
                               int64_t *time,
@@ -147,10 +142,7 @@ static sc_status packet_alone(void *self,
     if (n->cluster->ideal)
         return SC_OK;
     SC__TRY(find_kind(n, t, &k));
-    if (k->shape->load_count)
-        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->class), 1};
-    if (t->coll == SC__COLLS && t->peer_class != t->class)
-        claims->list[claims->count++] = (struct sc_claim){port_of(t, t->peer_class), 1};
+    sc__placed_claims(t, k->shape->load_count > 0, claims);
     claims->contended = k->shape->network;
     *time = k->software + k->alone * 1000;
     return SC_OK;
@@ -241,14 +233,6 @@ packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     return SC_OK;
 }
 
-static int compare_use(const void *a, const void *b) {
-    const struct sc_link_use *x = a;
-    const struct sc_link_use *y = b;
-    if (x->busy_share != y->busy_share)
-        return x->busy_share < y->busy_share ? 1 : -1;
-    return strcmp(x->name, y->name);
-}
-
 static void note_effort(struct packet_net *n) {
     const struct sc__packet_counters *c = &n->effort.counters;
     sc__packet_memory_free(n->memory);
@@ -279,17 +263,11 @@ static sc_status packet_link_use(void *self,
             continue;
         sc__buffer_init(&name, n->arena);
         n->graph.name(&n->graph, i, &name);
-        use[count] = (struct sc_link_use){.name = name.text,
-                                          .bytes = n->link_bytes[i],
-                                          .capacity = n->graph.capacity[i]};
-        if (step > 0)
-            use[count].busy_share =
-                use[count].bytes / use[count].capacity / ((double)step * 1e-12);
-        count++;
+        use[count++] = (struct sc_link_use){.name = name.text,
+                                            .bytes = n->link_bytes[i],
+                                            .capacity = n->graph.capacity[i]};
     }
-    qsort(use, count, sizeof *use, compare_use);
-    for (uint32_t i = 0; i < count && i < REPORTED; i++)
-        add(to, &use[i]);
+    sc__placed_link_use(use, count, step, add, to);
     note_effort(n);
     return SC_OK;
 }

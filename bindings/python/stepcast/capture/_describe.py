@@ -7,7 +7,7 @@ import types
 import torch
 
 PLAIN = (bool, int, float, str, bytes, complex, type(None), torch.dtype, torch.device, torch.Size)
-DEEPEST = 8
+DEEPEST = 24
 
 # Attributes of torch itself: kept in other ways, or of no meaning for the operations.
 INTERNAL = {
@@ -70,10 +70,11 @@ def _parameter(tensor):
 
 
 def describe(value, depth):
-    """Values, and objects by their class and attributes."""
+    """Values, and objects by their class and attributes, to a depth that ends what goes in
+    circles."""
     if isinstance(value, PLAIN):
         return repr(value)
-    if depth == 0:
+    if depth <= 0:
         raise NotPlain("an object that goes too deep")
     if isinstance(value, torch.Tensor):
         return repr(_parameter(value))
@@ -106,23 +107,61 @@ def _function(function, depth):
     return f"{code.co_filename}:{code.co_firstlineno} {describe(kept, depth - 1)}"
 
 
-def describe_module(layer):
-    """Classes, parameters, attributes and hooks of a module and all below it. Its own hooks
-    run outside."""
-    rows = []
-    for name, module in layer.named_modules():
-        row = [name, f"{type(module).__module__}.{type(module).__qualname__}"]
-        row += [(n, _parameter(p)) for n, p in module._parameters.items() if p is not None]
-        row += [(n, _parameter(b)) for n, b in module._buffers.items() if b is not None]
-        for attribute, value in module.__dict__.items():
-            if attribute in INTERNAL or attribute.startswith("__"):
-                continue
-            if module is layer and attribute == "forward":
-                continue
-            row.append((attribute, describe(value, DEEPEST)))
-        if module is not layer:
-            if hasattr(module, "_get_fsdp_state"):
-                raise NotPlain("a module of FSDP inside")
-            row += [describe(list(getattr(module, hooks).values()), DEEPEST) for hooks in HOOKS]
-        rows.append(row)
-    return rows
+def attributes_of(layer):
+    """What the modules of a layer hold, beside parameters and what torch keeps there."""
+    return [
+        value
+        for module in layer.modules()
+        for name, value in module.__dict__.items()
+        if name not in INTERNAL and not name.startswith("__")
+    ]
+
+
+def same_objects(before, after):
+    return len(before) == len(after) and all(
+        one is other or (isinstance(one, PLAIN) and type(one) is type(other) and one == other)
+        for one, other in zip(before, after)
+    )
+
+
+class Modules:
+    """Descriptions of modules. Hooks and objects are described once: while an attribute holds
+    the same object, and objects that it holds are not changed, that stays true."""
+
+    def __init__(self):
+        self._known = {}  # id of an object → (object, description)
+
+    def _once(self, value):
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = (value, describe(value, DEEPEST))
+        return known[1]
+
+    def _attribute(self, value):
+        if isinstance(value, PLAIN):
+            return repr(value)
+        if isinstance(value, (list, tuple, dict, set, torch.Tensor)):
+            return describe(value, DEEPEST)  # these change
+        return self._once(value)
+
+    def describe(self, layer):
+        """Classes, parameters, attributes and hooks of a module and all below it. Its own
+        hooks run outside."""
+        rows = []
+        for name, module in layer.named_modules():
+            row = [name, f"{type(module).__module__}.{type(module).__qualname__}"]
+            row += [(n, _parameter(p)) for n, p in module._parameters.items() if p is not None]
+            row += [(n, _parameter(b)) for n, b in module._buffers.items() if b is not None]
+            for attribute, value in module.__dict__.items():
+                if attribute in INTERNAL or attribute.startswith("__"):
+                    continue
+                if module is layer and attribute == "forward":
+                    continue
+                row.append((attribute, self._attribute(value)))
+            if module is not layer:
+                if hasattr(module, "_get_fsdp_state"):
+                    raise NotPlain("a module of FSDP inside")
+                for hooks in HOOKS:
+                    row += [self._once(hook) for hook in getattr(module, hooks).values()]
+            rows.append(row)
+        return rows

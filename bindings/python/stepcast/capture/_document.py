@@ -73,12 +73,18 @@ class Capture:
     def _used(self):
         """Calls, tensors and modules of the programs, without those of the warm-up; and the
         programs by their new places."""
-        calls, tensors, modules = Table(), Table(), Table()
+        calls, tensors, modules, groups = Table(), Table(), Table(), Table()
         modules.place("")
         programs = []
         for program in self.programs:
             ops = [
-                [calls.place(op[0]), modules.place(self.modules.items[op[1]]), *op[2:]]
+                [
+                    calls.place(op[0]),
+                    modules.place(self.modules.items[op[1]]),
+                    op[2],
+                    op[3] if op[3] >= 0 else -1 - groups.place(-1 - op[3]),
+                    *op[4:],
+                ]
                 for op in program["ops"]
             ]
             programs.append({**program, "ops": ops})
@@ -87,8 +93,11 @@ class Capture:
             call = dict(self.calls.items[place])
             for side in ("in", "out"):
                 call[side] = [tensors.place(tensor) for tensor in call[side]]
+            if "group" in call.get("with", {}):
+                call["with"] = {**call["with"], "group": groups.place(call["with"]["group"])}
             described.append(call)
         return {
+            "groups": [self.groups.items[place] for place in groups.items],
             "modules": modules.items,
             "tensors": [self.tensors.items[place] for place in tensors.items],
             "calls": described,
@@ -102,7 +111,7 @@ class Capture:
             "made_by": self.made_by,
             "world": self.world,
             "mesh": [list(dimension) for dimension in self.mesh],
-            "groups": self.groups.items,
+            "groups": used["groups"],
             "modules": used["modules"],
             "tensors": used["tensors"],
             "calls": used["calls"],

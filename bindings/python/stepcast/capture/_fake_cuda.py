@@ -218,6 +218,10 @@ class Replaced:
         self._functions = {name: getattr(functional, name) for name in IN_FP32}
         for name, function in self._functions.items():
             setattr(functional, name, _in_fp32(function))
+        marks = torch.autograd.profiler.record_function
+        self._marks = marks.__enter__, marks.__exit__
+        marks.__enter__ = lambda mark: mark  # a profiler's ranges, of which FSDP2 makes many
+        marks.__exit__ = lambda *_: None
         self._record_stream = torch.Tensor.record_stream
         torch.Tensor.record_stream = lambda tensor, stream: None
         return self
@@ -229,6 +233,8 @@ class Replaced:
             else:
                 setattr(torch.cuda, name, before)
         torch.Tensor.record_stream = self._record_stream
+        marks = torch.autograd.profiler.record_function
+        marks.__enter__, marks.__exit__ = self._marks
         torch.amp.autocast_mode.autocast.__init__ = self._autocast
         for name, function in self._functions.items():
             setattr(functional, name, function)

@@ -1,5 +1,5 @@
 """Layers that repeat run once. What the forward and the backward of a layer did is noted for
-two of its calls; when both did the same, a further call that is equal (class, parameters,
+some of its calls; when two did the same, a further call that is equal (class, parameters,
 plain attributes, hooks and inputs: `_describe.py`) does not run: what was noted is written
 down again, under the layer's own name and with storages of its own, and autograd gets
 gradients of the same shapes at the same places. Anything that is not surely equal runs.
@@ -11,10 +11,18 @@ import random
 import torch
 from torch.utils import _pytree
 
-from ._describe import NotPlain, describe_module, describe_tensor, local_of
+from ._describe import (
+    Modules,
+    NotPlain,
+    attributes_of,
+    describe_tensor,
+    local_of,
+    same_objects,
+)
 from ._recorder import COMMUNICATION, GPU
 
-CALLS_TO_COMPARE = 2
+CALLS_TO_COMPARE = 3  # the last two; a first one may fill caches
+MOST_TRIES = 3
 CONTAINERS = (torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ModuleDict)
 
 
@@ -48,8 +56,10 @@ class Layers:
     def __init__(self, recorder, known, alone):
         self.recorder = recorder
         self.known = known  # key → template, None where calls differed
+        self.modules = Modules()
         self.alone = alone  # names of layers that always run
         self.recordings = {}  # key → those that are not compared yet
+        self.tries = {}  # key → how often calls were compared
         self.running = None  # recording whose forward runs
         self.tracked = []  # recordings whose backward is to come
         self.recent = None  # the one whose backward ran last
@@ -88,7 +98,7 @@ class Layers:
         if not self._can_repeat() or self.recorder.names[id(layer)] in self.alone:
             return forward(*args, **kwargs)
         try:
-            call = Call(layer, args, kwargs, self.recorder)
+            call = Call(layer, self.modules.describe(layer), args, kwargs, self.recorder)
         except NotPlain:
             return forward(*args, **kwargs)
         self._compare(call.key)
@@ -112,6 +122,7 @@ class Layers:
     def _record(self, call, forward, args, kwargs):
         recording = Recording(call, self.recorder)
         drawn = random.getstate()
+        layer, attributes = call.layer, attributes_of(call.layer)
         self.running = recording
         self.recent = None
         try:
@@ -121,6 +132,8 @@ class Layers:
         try:
             if random.getstate() != drawn:
                 raise Unlike("it draws numbers on the host")
+            if not same_objects(attributes, attributes_of(layer)):
+                raise Unlike("it changes its attributes")
             recording.end_forward(out)
         except (Unlike, NotPlain):
             self.known[call.key] = None
@@ -138,12 +151,21 @@ class Layers:
         if len(recordings) < CALLS_TO_COMPARE or not all(r.finished() for r in recordings):
             return
         try:
-            templates = [recording.template() for recording in recordings]
-            same = all(template == templates[0] for template in templates)
+            templates = [recording.template() for recording in recordings[1:]]
+            same = comparable(templates[0]) == comparable(templates[1])
         except Unlike:
             same = False
-        self.known[key] = templates[0] if same else None
+        self.tries[key] = self.tries.get(key, 0) + 1
         self._forget(key)
+        if same:
+            self.known[key] = templates[0]
+        elif self.tries[key] == MOST_TRIES:
+            self.known[key] = None
+
+    def finish(self):
+        """What the end of the run leaves to compare, for ranks to come."""
+        for key in list(self.recordings):
+            self._compare(key)
 
     def _forget(self, key):
         for recording in self.recordings.pop(key, ()):
@@ -168,7 +190,7 @@ class Layers:
             return None
         self.recent = None
         for recording in self.tracked:
-            if recording.first <= number < recording.end:
+            if recording.begun and recording.first <= number < recording.end:
                 self.recent = recording
         return self.recent
 
@@ -206,7 +228,7 @@ class Layers:
 class Call:
     """One call of a layer: what it is given, and the key that equal calls share."""
 
-    def __init__(self, layer, args, kwargs, recorder):
+    def __init__(self, layer, described_layer, args, kwargs, recorder):
         self.layer = layer
         self.name = recorder.names[id(layer)]
         leaves, self.structure = _pytree.tree_flatten((args, kwargs))
@@ -219,7 +241,7 @@ class Call:
         alike = tuple(storages.index(place) for place in storages)
         self.key = repr(
             (
-                describe_module(layer),
+                described_layer,
                 described,
                 str(self.structure),
                 alike,
@@ -270,6 +292,7 @@ class Recording:
         self.unlike = None  # why this layer cannot stand for others
         self.first = torch._C._autograd._get_sequence_nr()
         self.end = None
+        self.begun = False  # its backward, behind the hooks that others have put on its outputs
         self.outputs = []
         self.gradients = {}  # of inputs
         self.given = {}  # storages of the gradients of outputs
@@ -347,8 +370,10 @@ class Recording:
             if local_of(tensor) is not tensor or place not in self.local:
                 raise Unlike("what it gives is not its own")
             self.outputs.append((self.local[place], meta_of(tensor), tensor.requires_grad))
+            self.alive.discard(place)  # how long they live is not up to the layer
             if tensor.requires_grad:
                 self.handles.append(tensor.register_hook(self._given(i)))
+                self.handles.append(tensor.grad_fn.register_prehook(self._begin))
         self.held = self._held(tensors)
         self.events = self.backward
         self.positions = {}
@@ -364,6 +389,9 @@ class Recording:
                 self.waiting.add(("parameter", i))
                 self.handles.append(parameter.register_hook(self._got_parameter(i)))
         self.call.forget()  # or what it was given would live longer than it does
+
+    def _begin(self, _):
+        self.begun = True
 
     def _given(self, i):
         def hook(gradient):
@@ -454,6 +482,12 @@ class Recording:
         }
 
 
+def comparable(template):
+    """Without when others let go of what the layer was given."""
+    backward = [event for event in template["backward"] if event[0] != "let go"]
+    return {**template, "backward": backward}
+
+
 def saved_by(node):
     """Tensors that a node of autograd keeps for its backward."""
     try:
@@ -515,13 +549,24 @@ class Repetition:
             if spec is None:
                 return tensor
             from torch.distributed.tensor import DTensor
+            from torch.distributed.tensor._dtensor_spec import DTensorSpec, TensorMeta
 
             placements, whole, whole_strides = spec
-            return DTensor.from_local(
-                tensor, mesh, placements, run_check=False, shape=whole, stride=whole_strides
+            described = TensorMeta(torch.Size(whole), whole_strides, dtype)
+            return DTensor(
+                tensor,
+                DTensorSpec(mesh, placements, tensor_meta=described),
+                requires_grad=False,
             )
         finally:
             self.recorder.repeating = False
+
+    def tie(self, apply, *tensors):
+        """A node of autograd, which belongs to the layer: what hooks on it do does, too."""
+        out = apply(self, *tensors)
+        number = torch._C._autograd._get_sequence_nr() - 1
+        self.recorder.modules_of[number] = (self.call.name, self.recorder.units.now)
+        return out
 
     def token(self):
         """What ties the parts of a backward to each other."""
@@ -705,11 +750,11 @@ def repeat(recorder, template, call):
     if not any(requires for _, _, requires in template["outputs"]):
         outputs = repetition.forward()
     else:
-        outputs = Inputs.apply(repetition, *call.inputs)
+        outputs = repetition.tie(Inputs.apply, *call.inputs)
         order = repetition.order
         for parameter in reversed(order):
             first = parameter == order[0]
-            outputs = Parameter.apply(repetition, first, outputs, call.parameters[parameter])
+            outputs = repetition.tie(Parameter.apply, first, outputs, call.parameters[parameter])
     outputs = iter(outputs)
     leaves = [
         next(outputs) if described is None else value

@@ -332,6 +332,25 @@ class _Session:
                 FakeTensor.__deepcopy__ = before
 
     @contextlib.contextmanager
+    def _inner_fake_modes(self):
+        """Old DTensors look at shapes in fake modes of their own: those take values of the
+        host, too."""
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        before = FakeTensorMode.__init__
+
+        @functools.wraps(before)
+        def init(mode, **options):
+            before(mode, **{**options, "allow_non_fake_inputs": True})
+
+        if _version(self.torch) < SWAPS_FAKE:
+            FakeTensorMode.__init__ = init
+        try:
+            yield
+        finally:
+            FakeTensorMode.__init__ = before
+
+    @contextlib.contextmanager
     def _distributed(self):
         """Process groups of the size asked for, with nobody in them."""
         import torch.distributed as dist
@@ -351,6 +370,7 @@ class _Session:
         world, rank = self.document.world, self.rank
         init = dist.init_process_group
         fsdp = self._fsdp_modules()
+        self._complete_host_streams()
         for module in fsdp:
             module._get_device_from_mesh = lambda mesh: GPU
 
@@ -443,6 +463,14 @@ class _Session:
             for name, method in before.items():
                 setattr(mesh_class, name, method)
 
+    def _complete_host_streams(self):
+        """FSDP2 asks the host's streams, which do nothing, for what old ones do not have."""
+        torch = self.torch
+        stream = torch.cpu.Stream
+        if not hasattr(stream, "record_event"):
+            stream.record_event = lambda _, event=None: event or torch.cpu.Event()
+            stream.wait_event = lambda _, event: None
+
     @staticmethod
     def _fsdp_modules():
         """Where FSDP2 asks for the device of its parameters, with what it asks."""
@@ -503,6 +531,7 @@ class _Session:
             stack.enter_context(self._modules_on_device())
             stack.enter_context(self._deep_copies())
             stack.enter_context(self._hooks())
+            stack.enter_context(self._inner_fake_modes())
             stack.enter_context(self._distributed())
             stack.enter_context(fake)
             stack.enter_context(self.recorder)
@@ -597,6 +626,8 @@ def _run_rank(document, rank, warm_up, body, every_layer):
         session = _Session(document, rank, document.mesh, warm_up, every_layer, alone)
         try:
             session.run(body)
+            if session.recorder.layers:
+                session.recorder.layers.finish()
             break
         except LaterUnlike as unlike:
             alone.add(unlike.name)
@@ -618,6 +649,7 @@ def _import_once():
         "torch.distributed.fsdp",
         "torch.distributed.pipelining",
         "torch.distributed.tensor.parallel",
+        "torch.fx.experimental.symbolic_shapes",
         "torch.testing._internal.distributed.fake_pg",
     )
     for name in names:
