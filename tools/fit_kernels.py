@@ -270,13 +270,15 @@ def install(kind, gpu, fitted):
     """The new constants into the text of data/gpus/GPU.json; the rest of it stays as it is."""
     path = f"data/gpus/{gpu}.json"
     text = open(path).read()
-    old = json.loads(text)["constants"]
+    described = json.loads(text)
+    old = described["constants"]
     new = short(json.load(open(fitted))["constants"])
     if kind == "gemm":
         tiles = [json.dumps(new["tiles"][i:i + 4])[1:-1] for i in range(0, len(new["tiles"]), 4)]
         text = put(text, "tiles", "[" + ",\n              ".join(tiles) + "]")
         text = put(text, "gemm", json.dumps(new["gemm"]))
-        types = {t: new["dtype"][t] for t in LINEAR.values() if t in new["dtype"]}
+        has = described["datasheet"]["peak_tflops"]
+        types = {t: new["dtype"][t] for t in LINEAR.values() if t in new["dtype"] and t.split("-")[0] in has}
         casts = {c: new["memory"][c] for c in CASTS}
         if gpu == "h200":  # it has more in both
             for key, value in [*types.items(), *casts.items()]:

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 static const struct dtype_name {
@@ -51,10 +52,6 @@ double sc__dtype_bytes(enum sc__dtype t) {
 }
 
 /* The type that constants are fitted in: bf16, or fp16 before Ampere. */
-static double main_peak(const struct sc__gpu *g) {
-    return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
-}
-
 /* ---- scaling rules: from a fitted GPU to one known by its datasheet ----
  *
  * What a constant is limited by says what it scales with:
@@ -65,12 +62,17 @@ static double main_peak(const struct sc__gpu *g) {
  *     power                     TDP
  * Fixed times (launch, first load) stay as they are. */
 
+double sc__gpu_main_peak(const struct sc__gpu *g) {
+    return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
+}
+
 /* A type's share of the main type's rate may differ between the two. */
 static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
     for (unsigned t = 0; t < SC__DTYPES; t++) {
         if (!(g->peak[t] > 0 && base->peak[t] > 0))
             continue;
-        double share = g->peak[t] / main_peak(g) / (base->peak[t] / main_peak(base));
+        double share =
+            g->peak[t] / sc__gpu_main_peak(g) / (base->peak[t] / sc__gpu_main_peak(base));
         g->dtype[t].r *= share;
         g->dtype[t].rp *= share;
     }
@@ -82,7 +84,11 @@ static void carry_gemm(struct sc__gpu *g,
                        double dram,
                        double clock) {
     g->gemm.r *= sm_rate;
-    g->gemm.rp *= main_peak(g) / main_peak(base);
+    /* On another chip it is not believed above the peak. */
+    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    g->gemm.rp *= peaks;
+    if (peaks < 1 || peaks > 1)
+        g->gemm.rp = fmin(g->gemm.rp, 1e6 * sc__gpu_main_peak(g));
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
@@ -147,6 +153,16 @@ static void carry_sequence(double *c, double dram, double clock, double sms, dou
     c[SC__SEQUENCE_CACHE] *= l2;
 }
 
+/* States, values and keys stream; scores are exponentials and products of older tensor
+ * instructions, which follow instruction issue. */
+static void carry_scan(double *c, double dram, double clock, double issue) {
+    c[SC__SCAN_STATE] /= dram;
+    c[SC__SCAN_VALUE] /= dram;
+    c[SC__SCAN_KEY] /= dram;
+    c[SC__SCAN_SCORE] /= issue;
+    c[SC__SCAN_WALK] /= clock;
+}
+
 static void carry_context(double *c, double dram, double sm_rate, double l2) {
     c[SC__CONTEXT_TILE] /= sm_rate;
     c[SC__CONTEXT_BW] *= dram;
@@ -199,7 +215,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->usd_per_hour = sheet.usd_per_hour;
     double dram = g->dram / base->dram;
     double clock = g->boost_mhz / base->boost_mhz;
-    double sm_rate = main_peak(g) / g->sms / (main_peak(base) / base->sms);
+    double sm_rate = sc__gpu_main_peak(g) / g->sms / (sc__gpu_main_peak(base) / base->sms);
     double issue = g->sms / base->sms * clock;
     carry_gemm(g, base, sm_rate, dram, clock);
     carry_dtypes(g, base);
@@ -222,13 +238,15 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->moe.b /= clock;
     g->moe.te *= g->sms / base->sms / dram;
     g->moe.bw *= dram;
-    g->moe.rp *= main_peak(g) / main_peak(base);
+    g->moe.rp *= sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
     g->moe.r *= sm_rate;
     g->moe.permute /= dram;
     g->moe.sort /= dram;
     if (g->l2 > 0 && base->l2 > 0)
         g->moe.cache *= g->l2 / base->l2;
     carry_serving(g, base, dram, clock, sm_rate);
+    for (unsigned i = 0; i < 2; i++)
+        carry_scan(g->scan[i], dram, clock, issue);
     for (unsigned i = 0; i < SC__EXCHANGES; i++)
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);

@@ -303,6 +303,17 @@ enum sc__sequence_constant {
     SC__SEQUENCE_CONSTANTS
 };
 
+/* Mamba-2's scan; hardware/kernel_sequence.c has the formula. */
+enum sc__scan_constant {
+    SC__SCAN_FIXED, /* us */
+    SC__SCAN_STATE, /* us per 1e6 elements of the states of all chunks and heads */
+    SC__SCAN_VALUE, /* us per 1e6 elements of the values */
+    SC__SCAN_SCORE, /* us per 1e6 pairs of tokens of a chunk, of all heads */
+    SC__SCAN_KEY,   /* us per 1e6 elements of keys, queries and scores, of all groups */
+    SC__SCAN_WALK,  /* us of a step from chunk to chunk */
+    SC__SCAN_CONSTANTS
+};
+
 /* Attention of serving stacks; hardware/kernel_serving.c has the formulas. */
 enum sc__serving_phase {
     SC__SERVING_CONTEXT,
@@ -440,6 +451,8 @@ struct sc__gpu {
     struct sc__exchange_constants exchange[SC__EXCHANGES];
     struct sc__moe_constants moe;
     double sequence[SC__SERVING_SOFTWARES][SC__SEQUENCE_OPS][SC__SEQUENCE_CONSTANTS];
+    /* Mamba-2's scan, forward and backward. */
+    double scan[2][SC__SCAN_CONSTANTS];
     double serving[SC__SERVING_SOFTWARES][SC__SERVING_PHASES][SC__SERVING_TYPES]
                   [SC__SERVING_CONSTANTS];
     double exchange_ranks; /* GPUs of the node they were measured on */
@@ -449,6 +462,8 @@ struct sc__gpu {
     struct sc__host_constants host[SC__HOST_STYLES];
 };
 
+/* TFLOP/s of bf16, or where a GPU has none of fp16. */
+double sc__gpu_main_peak(const struct sc__gpu *gpu);
 /* name: a file of data/gpus without ".json", one of its aliases (as published
  * tables spell them: "A100-SXM-80GB", "H100 SXM"), or the path of a file.
  * The answer lives as long as the context. */

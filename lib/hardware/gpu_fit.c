@@ -79,6 +79,8 @@ static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kerne
         return 250 + (uint32_t)k->size[5];
     if (k->what == SC__KERNEL_OP_SEQUENCE)
         return 400 + (uint32_t)(k->size[4] * SC__SEQUENCE_OPS + k->size[3]);
+    if (k->what == SC__KERNEL_OP_SCAN)
+        return 440 + (uint32_t)k->size[7];
     if (k->what == SC__KERNEL_OP_SERVING)
         return 450 +
                (uint32_t)(k->size[7] * SC__SERVING_PHASES * SC__SERVING_TYPES + k->size[6]);
@@ -121,6 +123,18 @@ offer_linear(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k)
     offer(g, &f->bw, true);
     offer(g, &m->part[0].row, false);
     offer(g, &m->part[0].col, false);
+}
+
+/* The smooth maximum lies above its largest term: this constant may exceed the peak a
+ * little, what is forecast with it may not. Few rows may be of another GPU than the base,
+ * whose peak says nothing of them. */
+static void cap_chip_rate(struct group *g, struct sc__gpu *u) {
+    static const double most_over_peak = 1.25;
+    double most = most_over_peak * 1e6 * sc__gpu_main_peak(u);
+    u->gemm.rp = fmin(u->gemm.rp, most);
+    for (unsigned i = 0; i < g->parameter_count; i++)
+        if (g->parameters[i].value == &u->gemm.rp)
+            g->parameters[i].most = most;
 }
 
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
@@ -168,8 +182,10 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &c->cache_bw, true);
         offer_ratio(g, &c->cache_b);
         offer_ratio(g, &c->cache);
-        if (g->tiles)
+        if (g->tiles) {
+            cap_chip_rate(g, u);
             offer_tiles(g, c);
+        }
     }
 }
 
@@ -209,7 +225,7 @@ static void offer_part(struct group *g, double *value) {
 
 static void offer_moe(struct group *g, struct sc__gpu *u) {
     struct sc__moe_constants *c = &u->moe;
-    double peak = 1e6 * (u->peak[SC__BF16] > 0 ? u->peak[SC__BF16] : u->peak[SC__FP16]);
+    double peak = 1e6 * sc__gpu_main_peak(u);
     offer(g, &c->bw, true);
     offer(g, &c->b, false);
     offer(g, &c->fixed, false);
@@ -274,6 +290,15 @@ offer_serving(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k
         offer_generation(g, c);
 }
 
+static void offer_scan(struct group *g, double *c) {
+    offer(g, &c[SC__SCAN_STATE], false);
+    offer(g, &c[SC__SCAN_SCORE], false);
+    offer(g, &c[SC__SCAN_KEY], false);
+    offer(g, &c[SC__SCAN_FIXED], false);
+    offer(g, &c[SC__SCAN_VALUE], false);
+    offer(g, &c[SC__SCAN_WALK], false);
+}
+
 static void offer_exchange(struct group *g, struct sc__exchange_constants *c) {
     offer(g, &c->sm_bw, true);
     offer(g, &c->fixed, false);
@@ -318,6 +343,9 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         break;
     case SC__KERNEL_OP_SEQUENCE:
         offer_sequence(g, u->sequence[k->size[4]][k->size[3]]);
+        break;
+    case SC__KERNEL_OP_SCAN:
+        offer_scan(g, u->scan[k->size[7]]);
         break;
     case SC__KERNEL_OP_SERVING:
         offer_serving(g, u, k);

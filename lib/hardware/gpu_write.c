@@ -181,6 +181,8 @@ static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
         put_fields(j, "moe", sc__gpu_moe_fields, g);
     put_sequence(j, g);
     put_serving(j, g);
+    put_list(j, "scan_forward", g->scan[0], SC__SCAN_CONSTANTS);
+    put_list(j, "scan_backward", g->scan[1], SC__SCAN_CONSTANTS);
     put_list(j, "embedding", g->embedding, 6);
     put_list(j, "adamw", g->adamw, 3);
     put_fields(j, "power", sc__gpu_power_fields, g);

@@ -45,6 +45,8 @@ double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *k
         return sc__moe_cost(gpu, key);
     if (key->what == SC__KERNEL_OP_SEQUENCE)
         return sc__sequence_cost(gpu, key);
+    if (key->what == SC__KERNEL_OP_SCAN)
+        return sc__scan_cost(gpu, key);
     if (key->what == SC__KERNEL_OP_SERVING)
         return sc__serving_cost(gpu, key);
     return sc__memory_cost(gpu, key);

@@ -76,15 +76,11 @@ struct gemm {
  * no other GPU was measured in fp32. */
 #define FP32_SUSTAINED 0.79
 
-static double main_peak(const struct sc__gpu *g) {
-    return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
-}
-
 /* A type without fitted factors is as fast as its peak says. */
 static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitted) {
     if (fitted > 0)
         return fitted;
-    return g->peak[t] > 0 ? g->peak[t] / main_peak(g) : 1;
+    return g->peak[t] > 0 ? g->peak[t] / sc__gpu_main_peak(g) : 1;
 }
 
 static double or_one(double x) {
@@ -481,7 +477,7 @@ double sc__flop_energy(const struct sc__gpu *g, enum sc__dtype t) {
     t = available(g, t);
     if (g->dtype[t].energy > 0)
         return g->dtype[t].energy;
-    return g->peak[t] > 0 ? main_peak(g) / g->peak[t] : 1;
+    return g->peak[t] > 0 ? sc__gpu_main_peak(g) / g->peak[t] : 1;
 }
 
 static struct sc__kernel

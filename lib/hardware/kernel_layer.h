@@ -108,7 +108,7 @@ struct sc__layer_shape {
     uint64_t scan_groups;
     uint64_t state_dim;
     uint64_t scan_chunk;
-    double scan_factor;  /* on the time of its kernels; 0: 1 */
+    double scan_factor;  /* on the time of Mamba-2's scan; 0: 1 */
     uint64_t scan_input; /* width of the projection before it */
     bool delta_rule;
     /* Rank of adapters beside frozen weights; 0: all are trained. */

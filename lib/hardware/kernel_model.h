@@ -39,6 +39,8 @@ enum sc__kernel_op {
     /* batch, tokens of a sequence, channels or heads, enum sc__sequence_op, enum
        sc__serving_software */
     SC__KERNEL_OP_SEQUENCE,
+    /* batch, tokens of a sequence, heads, head size, groups, state, chunk, backward */
+    SC__KERNEL_OP_SCAN,
     /* batch, heads, heads of keys, tokens of a sequence (generation: its keys), head size,
        window, enum sc__serving_phase and _type, enum sc__serving_software */
     SC__KERNEL_OP_SERVING,
@@ -71,6 +73,7 @@ double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key
 double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__moe_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__sequence_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+double sc__scan_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__serving_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__exchange_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 struct sc__kernel_key sc__sequence_key(enum sc__sequence_op op,

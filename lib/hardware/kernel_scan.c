@@ -3,11 +3,10 @@
  * sequence in chunks of Q tokens (Dao and Gu 2024, arXiv 2405.21060; Yang et al. 2024,
  * arXiv 2412.06464).
  *
- * The convolution and the gated delta rule are kernels with measured constants
- * (kernel_sequence.c); a gradient runs the forward again and has two products for each
- * of its own. Of Mamba-2's scan only the convolution was measured; its products, of
- * each chunk and head with heads of d and a state of N by d, are priced as batched ones
- * and the rest by its bytes, an estimate:
+ * The convolution, the gated delta rule and Mamba-2's scan have measured constants
+ * (kernel_sequence.c); a gradient of the first two runs the forward again and has two
+ * products for each of its own. The products of the scan, of each chunk and head with
+ * heads of d and a state of N by d, count for power:
  *
  *     scores    Q·Q·N    queries by keys (of a group)
  *     inside    Q·Q·d    scores by values
@@ -32,8 +31,6 @@ struct scan {
 
 static void scan_push(struct scan *c, struct sc__kernel k) {
     k.work = SC__WORK_ATTENTION;
-    if (c->s->scan_factor > 0)
-        k.us *= c->s->scan_factor;
     *SC__PUSH(c->arena, c->out->items, c->out->count, c->out->capacity) = k;
 }
 
@@ -107,6 +104,52 @@ static void scan_delta(struct scan *c) {
     k->flop = k->effort = delta_flop(c);
 }
 
+/* FLOPs of Mamba-2's scan; backward runs the forward again but for the last product,
+ * and has two for each. */
+static double mamba_flop(const struct scan *c) {
+    double q = (double)c->s->scan_chunk;
+    double state = (double)c->s->state_dim;
+    double wide = (double)c->s->scan_head_dim;
+    double scores = (double)c->groups * q * q * state;
+    double heads = (double)c->heads * (q * q * wide + 2 * q * wide * state);
+    return 2 * (double)c->chunks * (scores + heads) * (c->backward ? 3 : 1);
+}
+
+/* Kernels of the scan forward: decay, states, their pass along the sequence, scores,
+ * outputs; backward these but the last again, seven of its own, and sums. */
+enum { FORWARD_KERNELS = 5, BACKWARD_KERNELS = 16 };
+
+static void scan_mamba(struct scan *c, double states, double width, double keys) {
+    uint64_t sequences = c->s->batch ? c->s->batch : 1;
+    uint64_t tokens = c->tokens / sequences ? c->tokens / sequences : 1;
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_SCAN,
+                                 .dtype = SC__BF16,
+                                 .size = {sequences,
+                                          tokens,
+                                          c->heads,
+                                          c->s->scan_head_dim,
+                                          c->groups,
+                                          c->s->state_dim,
+                                          c->s->scan_chunk,
+                                          c->backward}};
+    struct sc__kernel k = {.name = "scan",
+                           .kind = SC__KERNEL_MEMORY,
+                           .phase = c->backward ? SC__BACKWARD : SC__FORWARD};
+    double e = sc__dtype_bytes(c->s->dtype);
+    k.us = sc__kernel_us(c->model, &key, &k.measured);
+    if (e > 2) /* measured with two bytes */
+        k.us *= e / 2;
+    if (c->s->scan_factor > 0 && !k.measured)
+        k.us *= c->s->scan_factor;
+    k.flop = k.effort = mamba_flop(c);
+    /* states are written in four bytes, handed on and read; values come and go */
+    k.bytes =
+        (10 * states + 2 * e * (double)c->tokens * (width + keys)) * (c->backward ? 2 : 1);
+    k.launches = c->model->gpu->launches[SC__KERNEL_MEMORY] *
+                 (c->backward ? BACKWARD_KERNELS : FORWARD_KERNELS);
+    scan_push(c, k);
+}
+
 void sc__scan_kernels(struct sc__arena *arena,
                       struct sc__kernel_model *p,
                       const struct sc__layer_shape *s,
@@ -139,12 +182,7 @@ void sc__scan_kernels(struct sc__arena *arena,
         scan_bytes(&c, "scan_gate", 3 * e * rows * width);
         return;
     }
-    scan_product(&c, "scan_scores", c.groups, q, q, s->state_dim);
-    scan_product(&c, "scan_inside", c.heads, q, s->scan_head_dim, q);
-    scan_product(&c, "scan_state", c.heads, s->state_dim, s->scan_head_dim, q);
-    scan_product(&c, "scan_across", c.heads, q, s->scan_head_dim, s->state_dim);
-    /* read and written: state of each chunk in fp32, handed on; gate and norm */
-    scan_bytes(&c, "scan_pass", 2 * 2 * 4 * states);
+    scan_mamba(&c, states, width, keys);
     scan_bytes(&c, "scan_gate", 3 * e * rows * width);
 }
 

@@ -11,7 +11,13 @@
  *     t     = fixed + row min(s, L)/L + (walk^q + work^q)^(1/q) + state B/S
  *
  * work and state are larger by `odd` where s is no multiple of 8, since loads are then
- * single elements. */
+ * single elements.
+ *
+ * Mamba-2's scan (chunks of Q tokens, H heads of d, a state of N by d, keys of G groups)
+ * is a dozen kernels, each by what it does; their sum is linear in it:
+ *
+ *     t = fixed + state (T/Q) H N d + value T H d + score T H Q + key T G (Q + 2 N)
+ *         + walk s/Q                                 T: tokens of all sequences */
 #include "hardware/kernel_model.h"
 
 #include <math.h>
@@ -54,4 +60,19 @@ double sc__sequence_cost(const struct sc__gpu *gpu, const struct sc__kernel_key 
     double row = c[SC__SEQUENCE_ROW] * fmin(1, tokens / c[SC__SEQUENCE_CHUNK]);
     return c[SC__SEQUENCE_FIXED] + row + sc__smooth_max(walk, work, c[SC__SEQUENCE_Q]) +
            more * c[SC__SEQUENCE_STATE] * each;
+}
+
+double sc__scan_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    const double *c = gpu->scan[key->size[7] ? 1 : 0];
+    double chunk = (double)key->size[6];
+    double chunks = ceil((double)key->size[1] / chunk);
+    double tokens = (double)key->size[0] * chunks * chunk;
+    double heads = (double)key->size[2];
+    double values = heads * (double)key->size[3];
+    double state = (double)key->size[5];
+    double keys = (double)key->size[4] * (chunk + 2 * state);
+    return c[SC__SCAN_FIXED] + c[SC__SCAN_WALK] * chunks +
+           1e-6 * tokens *
+               (c[SC__SCAN_STATE] * values * state / chunk + c[SC__SCAN_VALUE] * values +
+                c[SC__SCAN_SCORE] * heads * chunk + c[SC__SCAN_KEY] * keys);
 }

@@ -181,6 +181,14 @@ static const struct operation {
     {"conv_update", SC__KERNEL_OP_SEQUENCE, {BATCH, CHANNELS}, 2},
     {"gated_delta", SC__KERNEL_OP_SEQUENCE, {BATCH, SQ, HEADS}, 3},
     {"gated_delta_update", SC__KERNEL_OP_SEQUENCE, {BATCH, HEADS}, 2},
+    {"scan_f",
+     SC__KERNEL_OP_SCAN,
+     {BATCH, SQ, HEADS, HEAD_DIM, N_GROUPS, D_STATE, CHUNK_SIZE},
+     7},
+    {"scan_b",
+     SC__KERNEL_OP_SCAN,
+     {BATCH, SQ, HEADS, HEAD_DIM, N_GROUPS, D_STATE, CHUNK_SIZE},
+     7},
     {"attention_context", SC__KERNEL_OP_SERVING, {BATCH, HEADS, KV_HEADS, SQ, HEAD_DIM}, 5},
     {"attention_generation",
      SC__KERNEL_OP_SERVING,
@@ -493,6 +501,9 @@ static sc_status read_sizes(struct kernel_table_reader *r,
         return read_sequence(r, o->name, key);
     case SC__KERNEL_OP_SERVING:
         return read_serving(r, o->name, key);
+    case SC__KERNEL_OP_SCAN:
+        key->size[7] = !strcmp(o->name, "scan_b");
+        return SC_OK;
     case SC__KERNEL_OP_EXCHANGE:
         key->size[5] = exchange_named(o->name);
         return SC_OK;
@@ -727,6 +738,8 @@ static bool is_priced(const struct sc__gpu *gpu, const struct sc__kernel_key *ke
         return sc__sequence_constants(gpu, key)[SC__SEQUENCE_CHUNK] > 0;
     if (key->what == SC__KERNEL_OP_SERVING)
         return sc__serving_constants(gpu, key)[0] > 0;
+    if (key->what == SC__KERNEL_OP_SCAN)
+        return gpu->scan[key->size[7]][SC__SCAN_FIXED] > 0;
     return key->what != SC__KERNEL_OP_MOE || gpu->moe.bw > 0;
 }
 

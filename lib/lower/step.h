@@ -21,7 +21,7 @@ struct sc__step_constants {
     double fp4;
     double batched;
     double memory;
-    double scan;         /* for the core of Mamba-2 and gated delta nets */
+    double scan;         /* for Mamba-2's scan */
     double attention[2]; /* the same for current attention kernels: forward, backward */
     /* for attention in fp8: its GEMMs halve, its exponentials do not */
     double attention_fp8;

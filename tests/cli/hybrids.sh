@@ -24,7 +24,7 @@ expect "experts" 0 "exposed ep" "$STEPCAST" run $qwen --gpus 64 --ep 8 --etp 1 -
 expect "recomputation" 0 "recompute  " "$STEPCAST" run $nemotron --gpus 8 --recompute full
 expect "zero bubble" 0 "zb-h1" "$STEPCAST" run $nemotron --gpus 8 --pp 4 --schedule zb-h1
 expect "kernels of each kind" 0 "mamba layer, forward" "$STEPCAST" kernels --model nemotron-h-8b --gpus 1 --seq 8192 --global-batch 1
-expect "the scan is there" 0 "scan_state" "$STEPCAST" kernels --model nemotron-h-8b --gpus 1 --seq 8192 --global-batch 1
+expect "the scan is there" 0 "scan_gate" "$STEPCAST" kernels --model nemotron-h-8b --gpus 1 --seq 8192 --global-batch 1
 expect "a tp that cuts no groups" 2 "8 groups of the scans" "$STEPCAST" run $nemotron --gpus 16 --tp 16
 expect "operators that are not there" 2 "has other layers" "$STEPCAST" run $nemotron --gpus 8 --recompute ops
 expect "no rows for it" 2 "layers of several kinds" "$STEPCAST" gen $nemotron --gpus 8 --to workload-text -o "$tmp/w.txt"

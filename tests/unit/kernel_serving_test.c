@@ -27,6 +27,24 @@ static struct sc__kernel_key serving_key(enum sc__serving_phase phase,
                                             SC__SERVING_TRTLLM}};
 }
 
+/* Two sequences of 2.5 chunks of 100 tokens, of which the last counts as a whole one. */
+static void scan_by_hand(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    static const double forward[] = {1, 2, 3, 4, 5, 6};
+    static const double backward[] = {7, 0, 0, 0, 0, 0};
+    memcpy(g.scan[0], forward, sizeof forward);
+    memcpy(g.scan[1], backward, sizeof backward);
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_SCAN,
+                                 .dtype = SC__BF16,
+                                 .size = {2, 250, 4, 64, 2, 16, 100, 0}};
+    /* states of 6 chunks, 4 heads, 16 by 64; values, pairs, keys of 600 tokens */
+    double streams = 2 * 24576 + 3 * 153600 + 4 * 240000 + 5 * 158400;
+    near(sc__kernel_cost(&g, &key), 1 + 6 * 3 + 1e-6 * streams);
+    key.size[7] = 1;
+    near(sc__kernel_cost(&g, &key), 7);
+}
+
 /* 20 heads on 10 SMs, 3 chunks of 64 tokens and a half. */
 static void sequence_by_hand(void **state) {
     (void)state;
@@ -164,6 +182,7 @@ static void grows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(sequence_by_hand, open_context, close_context),
+        cmocka_unit_test_setup_teardown(scan_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(context_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(odd_heads, open_context, close_context),

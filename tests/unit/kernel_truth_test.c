@@ -12,6 +12,7 @@
 static const char newer[] = "data/truth/h200_kernels.csv";
 static const char older[] = "data/truth/kernels-h200.csv";
 static const char fp32[] = "data/truth/h200_fp32.csv";
+static const char scan[] = "data/truth/h200_scan.csv";
 
 static const struct sc__gpu *h200(void) {
     const struct sc__gpu *g;
@@ -221,6 +222,26 @@ static void half_of_the_shapes(void **state) {
     }
 }
 
+/* Mamba-2's scan: the bounds are the mean errors on 62 shapes of classes that the first
+ * fit had not seen, rounded up. */
+static void scans(void **state) {
+    static const double bounds[] = {4.5, 6};
+    struct sc__kernel_table table = {0};
+    double sum[2] = {0};
+    int count[2] = {0};
+    (void)state;
+    read_rows(scan, &table);
+    for (uint32_t i = 0; i < table.count; i++) {
+        const struct sc__kernel_row *r = &table.rows[i];
+        sum[r->key.size[7]] += 100 * fabs(sc__kernel_cost(h200(), &r->key) / r->us - 1);
+        count[r->key.size[7]]++;
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(count[i], 145);
+        assert_true(sum[i] / count[i] <= bounds[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(errors_by_class, open_context, close_context),
@@ -232,6 +253,7 @@ int main(void) {
                                         open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(half_of_the_shapes, open_context, close_context),
+        cmocka_unit_test_setup_teardown(scans, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
