@@ -26,7 +26,8 @@ static struct sc__search make_search(struct sc_context *ctx, uint64_t seed) {
                                          "llama3.2-1b",
                                          "gpt3-1.3b",
                                          "mixtral-8x7b",
-                                         "llama3-8b"};
+                                         "llama3-8b",
+                                         "deepseek-v2-lite"};
     static const char *const clusters[] = {
         "dgx-h100",
         "dgx-a100",
@@ -38,11 +39,13 @@ static struct sc__search make_search(struct sc_context *ctx, uint64_t seed) {
                                      SC__TRY_ZERO | SC__TRY_CP_COMM,
                                      SC__TRY_OVERLAP | SC__TRY_DISPATCHER | SC__TRY_ETP,
                                      SC__TRY_RECOMPUTE | SC__TRY_SEQUENCE,
-                                     SC__TRY_ORDER | SC__TRY_TYPES};
+                                     SC__TRY_ORDER | SC__TRY_TYPES,
+                                     SC__TRY_SCHEDULE | SC__TRY_OVERLAP | SC__TRY_ZERO,
+                                     SC__TRY_SCHEDULE | SC__TRY_RECOMPUTE};
     uint64_t random = seed * 7919 + 1;
     struct sc__search s = {.ctx = ctx, .top = 1 + below(&random, 6)};
     struct sc__model *model = SC__NEW(&ctx->arena, struct sc__model);
-    const char *name = pick(&random, models, 5);
+    const char *name = pick(&random, models, sizeof models / sizeof *models);
     const char *cluster = pick(&random, clusters, 4);
     bool given;
     sc_setting *list = SC__NEW_ARRAY(&ctx->arena, sc_setting, 1);
@@ -59,7 +62,7 @@ static struct sc__search make_search(struct sc_context *ctx, uint64_t seed) {
     if (below(&random, 2))
         s.given.tp = 1u << below(&random, 3);
     s.options = (sc_options)SC_OPTIONS_INIT;
-    s.tries = tries[below(&random, 6)];
+    s.tries = tries[below(&random, sizeof tries / sizeof *tries)];
     s.memory_margin = 0.08;
     s.pareto = below(&random, 3) == 0;
     s.machine_count = 1 + below(&random, 2);
