@@ -275,11 +275,14 @@ void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
     uint64_t *at = sc__map_at(&ctx->note_at,
                               sc__hash(b.text, b.size, sc__hash(code, strlen(code), 0)),
                               &fresh);
-    if (!fresh && *at < ctx->note_count && !strcmp(ctx->notes[*at].text, b.text))
+    if (!fresh && *at < ctx->note_count && !strcmp(ctx->notes[*at].text, b.text)) {
+        ctx->notes[*at].times++;
         return;
+    }
     *at = ctx->note_count;
     struct sc__note *n =
         SC__PUSH(&ctx->arena, ctx->notes, ctx->note_count, ctx->note_capacity);
     n->code = code;
     n->text = b.text;
+    n->times = 1;
 }

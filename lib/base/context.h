@@ -30,6 +30,7 @@ struct sc__place {
 struct sc__note {
     const char *code; /* short and stable, for programs: "pp-comm-derived" */
     const char *text; /* one sentence for people */
+    uint32_t times;   /* that it was said */
 };
 
 /* All texts are in one block from malloc, replaced by the next error, so that

@@ -143,8 +143,9 @@ static const char *unset_hint(const struct sc__launch *l) {
         sc__printf(&b,
                    "%s%s (line %u) is not read: give what it sets with --set NAME=value",
                    b.size ? "; " : "",
-                   sc__shell_mark(l->shell.sourced[0].name) ? "a file it sources"
-                                                            : l->shell.sourced[0].name,
+                   sc__shell_mark(l->shell.sourced[0].name) || !*l->shell.sourced[0].name
+                       ? "a file it sources"
+                       : l->shell.sourced[0].name,
                    l->shell.sourced[0].line);
     return b.size ? b.text : "it must run a command with flags such as --num-layers 32";
 }

@@ -138,12 +138,19 @@ void sc__result_begin(struct sc__result *out) {
     sc__arena_init(&out->arena);
 }
 
+/* One that was said of several rows is told once, with how often. */
+static const char *result_note_text(struct sc__result *r, const struct sc__note *n) {
+    if (n->times < 2)
+        return result_copy_text(r, n->text);
+    return sc__format(&r->arena, "%s (%u times)", n->text, n->times);
+}
+
 void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
     r->notes = SC__NEW_ARRAY(&r->arena, struct sc__note, ctx->note_count + 1);
     r->note_count = ctx->note_count;
     for (uint32_t i = 0; i < ctx->note_count; i++) {
         r->notes[i].code = result_copy_text(r, ctx->notes[i].code);
-        r->notes[i].text = result_copy_text(r, ctx->notes[i].text);
+        r->notes[i].text = result_note_text(r, &ctx->notes[i]);
     }
 }
 

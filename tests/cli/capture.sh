@@ -9,6 +9,8 @@ folder=tests/data/captures
 
 expect measured 0 "gpt-8" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_captures.csv
 
+expect measured_compiled 0 "dit-32" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_compiled.csv
+
 # FSDP2 gathers bf16 parameters in forward and again in backward, and reduces gradients
 # once: by layer two square products, keys and values of 8 of 32 heads, three of the
 # feed-forward and two norms; embedding, head and the last norm
@@ -50,7 +52,7 @@ expect json 0 '"operations": 763' "$STEPCAST" show $folder/gpt-8.json.gz --json 
 
 # compiled: fewer kernels, less time, the same products; files that do not say what would be
 # compiled together are refused
-check compiled "$(less "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --compiled yes)" "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --compiled no)")" yes
+check compiled "$(less "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --host-scale 0 --compiled yes)" "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --host-scale 0 --compiled no)")" yes
 expect compiled_old 3 "does not say what would be compiled" "$STEPCAST" run $folder/unet-32.json.gz --compiled yes
 expect compiled_word 2 "one of: auto, no, yes, graphs" "$STEPCAST" run $folder/experts-8.json.gz --compiled maybe
 

@@ -144,3 +144,6 @@ check vocabulary_of_pieces "$(said "$tmp/pieces.sh" parameters)" "$(preset llama
 for id in hugging-quants/Meta-Llama-3.1-405B-BNB-NF4-BF16 unsloth/Meta-Llama-3.1-405B-Instruct-bnb-4bit nvidia/Llama-3.1-405B-Instruct-FP8; do
     check "id $id" "$(said "--model $id --seq 4096" parameters)" "$(preset llama3.1-405b | awk '{ print $1 }')"
 done
+# a file that an argument names
+printf '#!/bin/bash\nsource $1\npython pretrain_gpt.py ${options}\n' >"$tmp/argument.sh"
+expect sourced_argument 3 'a file it sources (line 2) is not read' "$STEPCAST" run "$tmp/argument.sh"

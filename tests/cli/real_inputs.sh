@@ -154,8 +154,8 @@ refused $? "is an execution trace of PyTorch's host"
 check "run names what it cannot run" $?
 shown "$inputs/megatron" && grep -q 'ds_zero3.json  *a configuration of DeepSpeed' "$dir/out" && grep -q '20 files' "$dir/out"
 check "a folder of all kinds is sorted out" $?
-"$S" run "$inputs"/workload/L7B* --gpus 64 >"$dir/out" 2>"$dir/err" && [ "$(grep -c 'tp is 1: the collectives' "$dir/out")" = 1 ]
-check "equal notes are printed once" $?
+"$S" run "$inputs"/workload/L7B* --gpus 64 >"$dir/out" 2>"$dir/err" && [ "$(grep -c 'tp is 1: the collectives' "$dir/out")" = 1 ] && grep -q 'ZeRO-3 (12 times)' "$dir/out"
+check "equal notes are printed once, with a count" $?
 
 # ---- topologies: GPUs of one server talk over NVLink, in the flow engine as in the other ----
 for f in Meta_Topo_256g_8gps_400Gbps_A100 Zcube_n16_k2_256g_8gps_200Gbps_H100 DCN+DualToR_128g_8gps_200Gbps_H100 DCN+SingleToR_256g_8gps_400Gbps_H100; do

@@ -116,6 +116,27 @@ static void attention_schedules(void **state) {
     attention_schedule("h200", 40, 2048, 8192, 128);
     attention_schedule("h200", 7, 1500, 3001, 192);
     attention_schedule("a100-80", 96, 2048, 2048, 128);
+    /* more heads than twice the SMs: all rounds but the last two are not followed */
+    attention_schedule("h200", 270, 256, 256, 128);
+    attention_schedule("h200", 400, 384, 384, 128);
+    attention_schedule("h200", 500, 384, 384, 128);
+}
+
+/* Four bytes on a GPU without constants for them: as much slower as its peak says. */
+static void wide_attention(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.attention_fp32[0].head_dim = 0;
+    g.peak[SC__FP32] = g.peak[SC__BF16] / 20;
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, &g);
+    struct sc__attention a = {.batch = 1,
+                              .heads = 16,
+                              .kv_heads = 16,
+                              .sq = 2048,
+                              .head_dim = 128};
+    double narrow = sc__attention_forward(p, &a).us / g.software[SC__ATTENTION_CURRENT][0];
+    a.wide = true;
+    near(sc__attention_forward(p, &a).us / narrow, 20);
 }
 
 /* A round of as many heads as SMs gives each SM the steps of one head. */
@@ -658,6 +679,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_costs_nothing, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_shapes, open_context, close_context),
+        cmocka_unit_test_setup_teardown(wide_attention, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_schedules, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_rounds, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_whole, open_context, close_context),

@@ -274,7 +274,9 @@ struct sc__capture_price {
     double kernels; /* launches */
     double scratch; /* bytes of memory it needs for itself */
     bool known;     /* false: by its bytes alone */
-    bool compiled;  /* launched by compiled code */
+    bool compiled;  /* launched by compiled code, in so many calls */
+    double calls;
+    bool ends;      /* the last of a unit's forward or backward */
     uint32_t lists; /* tensors in lists, for the host */
 };
 

@@ -259,7 +259,96 @@ static struct sc__capture_price price_kernel(struct fusing *f, uint32_t kernel) 
     return (struct sc__capture_price){.kernel = fused,
                                       .kernels = kernels,
                                       .known = true,
-                                      .compiled = true};
+                                      .compiled = true,
+                                      .calls = kernels};
+}
+
+/* ---- layouts ---- */
+
+/* What is known of a unit's convolutions. */
+struct convolutions {
+    uint32_t count;
+    uint32_t nodes; /* operations of its forward, views too */
+    bool hinders;   /* one that channels side by side would slow down */
+    bool all_small;
+};
+
+enum { NODES_A_CONVOLUTION = 300, FEW_CHANNELS = 64 };
+
+static bool is_convolution(const struct fusing *f, uint32_t op) {
+    return !strncmp(call_of(f, op)->op, "aten.convolution", 16);
+}
+
+static void look_at(const struct fusing *f, uint32_t op, struct convolutions *seen) {
+    const struct sc__capture_call *call = call_of(f, op);
+    const struct sc__capture_op *o = &f->p->ops[op];
+    if (o->phase != SC__FORWARD)
+        return;
+    seen->nodes += 1 + o->quiet;
+    if (!is_convolution(f, op) || call->in.count < 2)
+        return;
+    const struct sc__capture_tensor *weight = sc__capture_tensor(f->c, call->in, 1);
+    uint64_t out = sc__pricing_size(weight, 0);
+    uint64_t in = sc__pricing_size(weight, 1);
+    bool grouped = call->with.groups > 1 && in > 1;
+    bool narrows = 2 * out <= in && sc__pricing_size(weight, 2) > 1;
+    seen->hinders = seen->hinders || grouped || narrows;
+    seen->all_small =
+        (!seen->count || seen->all_small) && in <= FEW_CHANNELS && out <= FEW_CHANNELS;
+    seen->count++;
+}
+
+/* Whether the compiler lays the pictures of a unit out with channels side by side: its own
+ * rules. */
+static bool lays_channels_last(const struct fusing *f, uint32_t unit) {
+    struct convolutions seen = {0};
+    for (uint32_t op = 0; op < f->p->op_count; op++)
+        if (f->p->ops[op].unit == unit)
+            look_at(f, op, &seen);
+    return seen.count && !seen.hinders && !seen.all_small &&
+           seen.nodes < NODES_A_CONVOLUTION * seen.count;
+}
+
+static struct sc__capture with_channels_last(struct sc_context *ctx,
+                                             const struct sc__capture *c) {
+    struct sc__capture other = *c;
+    other.tensors =
+        SC__NEW_ARRAY(&ctx->arena, struct sc__capture_tensor, c->tensor_count + 1);
+    for (uint32_t i = 0; i < c->tensor_count; i++) {
+        struct sc__capture_tensor *t = &other.tensors[i];
+        *t = c->tensors[i];
+        if (t->dims != 4 || !t->dense || t->size[1] < 2)
+            continue;
+        t->channels_last = true;
+        t->stride[1] = 1;
+        t->stride[3] = t->size[1];
+        t->stride[2] = t->stride[3] * t->size[3];
+    }
+    return other;
+}
+
+static void price_convolutions(struct sc_context *ctx,
+                               struct fusing *f,
+                               struct sc__capture_program *p) {
+    uint32_t decided = 0;
+    bool last = false;
+    struct sc__capture other = {0};
+    for (uint32_t op = 0; op < p->op_count; op++) {
+        if (!p->ops[op].unit || !is_convolution(f, op))
+            continue;
+        if (p->ops[op].unit != decided) {
+            decided = p->ops[op].unit;
+            last = lays_channels_last(f, decided);
+        }
+        if (!last)
+            continue;
+        if (!other.tensors)
+            other = with_channels_last(ctx, f->c);
+        p->prices[op] = sc__capture_price(&other,
+                                          f->operators,
+                                          f->model,
+                                          &other.calls[p->ops[op].call]);
+    }
 }
 
 static void prepare(struct sc_context *ctx, struct fusing *f) {
@@ -279,6 +368,19 @@ static void prepare(struct sc_context *ctx, struct fusing *f) {
             f->storages[f->c->places[p->ops[i].freed.first + k]].freed = true;
 }
 
+/* Operations outside a unit may come between those of its backward. */
+static void mark_ends(struct sc__capture_program *p) {
+    const struct sc__capture_op *behind = NULL;
+    for (uint32_t op = p->op_count; op-- > 0;) {
+        const struct sc__capture_op *o = &p->ops[op];
+        if (!o->unit)
+            continue;
+        p->prices[op].ends =
+            !behind || behind->unit != o->unit || behind->phase != o->phase;
+        behind = o;
+    }
+}
+
 void sc__capture_fuse(struct sc_context *ctx,
                       const struct sc__capture *c,
                       const struct sc__operators *operators,
@@ -287,12 +389,17 @@ void sc__capture_fuse(struct sc_context *ctx,
     struct fusing f = {.c = c, .operators = operators, .model = model, .p = p};
     prepare(ctx, &f);
     group_operations(ctx, &f);
-    for (uint32_t op = 0; op < p->op_count; op++)
-        if (p->ops[op].unit) {
-            p->prices[op].compiled = true;
-            if (f.fused_of[op] != SC__NONE)
-                p->prices[op] = (struct sc__capture_price){.known = true, .compiled = true};
-        }
+    price_convolutions(ctx, &f, p);
+    for (uint32_t op = 0; op < p->op_count; op++) {
+        struct sc__capture_price *price = &p->prices[op];
+        if (!p->ops[op].unit)
+            continue;
+        if (f.fused_of[op] != SC__NONE)
+            *price = (struct sc__capture_price){.known = true};
+        price->compiled = true;
+        price->calls = price->kernels > 0 ? 1 : 0;
+    }
     for (uint32_t kernel = 0; kernel < f.fused_count; kernel++)
         p->prices[f.fused[kernel].last] = price_kernel(&f, kernel);
+    mark_ends(p);
 }

@@ -240,19 +240,17 @@ static sc_status price_programs(struct lowering *l) {
     return SC_OK;
 }
 
-/* Compiled code starts its kernels one after another, or all of a call as one graph; what
- * comes before is a price of the call. */
+/* Compiled code starts its kernels one after another, or all of a call as one graph. The
+ * price of the call itself is counted behind them: from step to step the host is ahead, and
+ * the GPU does not wait for it. */
 static double compiled_host_us(const struct lowering *l,
                                const struct sc__capture_program *p,
                                uint32_t i) {
     const struct sc__operators *o = &l->operators;
-    const struct sc__capture_op *op = &p->ops[i];
-    const struct sc__capture_op *before = i ? &p->ops[i - 1] : NULL;
-    bool begins = !before || before->unit != op->unit || before->phase != op->phase;
     bool graph = l->compiled == COMPILED_GRAPHS;
     double call = graph ? o->host_graph : o->host_compiled_unit;
     double kernel = graph ? 0 : o->host_compiled_kernel;
-    return (begins ? call : 0) + p->prices[i].kernels * kernel;
+    return (p->prices[i].ends ? call : 0) + p->prices[i].calls * kernel;
 }
 
 static double
@@ -567,6 +565,11 @@ sc_status sc__capture_lower(struct sc_context *ctx,
     l.w->peak_flops = 1e12 * l.gpu->peak[l.gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
     l.w->gpu_watts = l.throttling.watts;
     note_unknown(&l);
+    if (l.compiled != COMPILED_NO)
+        sc__note(ctx,
+                 "capture-compiled",
+                 "the memory is that of the program as it is: torch.compile keeps fewer "
+                 "tensors for backward");
     *out = l.w;
     return SC_OK;
 }

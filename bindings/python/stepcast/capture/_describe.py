@@ -107,6 +107,23 @@ def _function(function, depth):
     return f"{code.co_filename}:{code.co_firstlineno} {describe(kept, depth - 1)}"
 
 
+def attributes_of(layer):
+    """What the modules of a layer hold, beside parameters and what torch keeps there."""
+    return [
+        value
+        for module in layer.modules()
+        for name, value in module.__dict__.items()
+        if name not in INTERNAL and not name.startswith("__")
+    ]
+
+
+def same_objects(before, after):
+    return len(before) == len(after) and all(
+        one is other or (isinstance(one, PLAIN) and type(one) is type(other) and one == other)
+        for one, other in zip(before, after)
+    )
+
+
 class Modules:
     """Descriptions of modules. Hooks and objects are described once: while an attribute holds
     the same object, and objects that it holds are not changed, that stays true."""

@@ -11,7 +11,14 @@ import random
 import torch
 from torch.utils import _pytree
 
-from ._describe import Modules, NotPlain, describe_tensor, local_of
+from ._describe import (
+    Modules,
+    NotPlain,
+    attributes_of,
+    describe_tensor,
+    local_of,
+    same_objects,
+)
 from ._recorder import COMMUNICATION, GPU
 
 CALLS_TO_COMPARE = 3  # the last two; a first one may fill caches
@@ -115,6 +122,7 @@ class Layers:
     def _record(self, call, forward, args, kwargs):
         recording = Recording(call, self.recorder)
         drawn = random.getstate()
+        layer, attributes = call.layer, attributes_of(call.layer)
         self.running = recording
         self.recent = None
         try:
@@ -124,6 +132,8 @@ class Layers:
         try:
             if random.getstate() != drawn:
                 raise Unlike("it draws numbers on the host")
+            if not same_objects(attributes, attributes_of(layer)):
+                raise Unlike("it changes its attributes")
             recording.end_forward(out)
         except (Unlike, NotPlain):
             self.known[call.key] = None
