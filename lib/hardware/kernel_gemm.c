@@ -174,10 +174,15 @@ static double step_us(const struct gemm *p, double rows, double columns) {
     return rows * columns * p->element_step + p->b * (rows + columns);
 }
 
+static double fmax_one(double x) {
+    return x > 1 ? x : 1;
+}
+
 /* One shape of tile for one GEMM. */
 struct tiling {
     uint64_t count;
     uint64_t resident; /* tiles that an SM works on at a time */
+    double each;       /* tiles of an SM, in the mean */
     double step;       /* us of one step along k */
     double epilogue;   /* us */
 };
@@ -195,6 +200,7 @@ static inline void cut(const struct gemm *p,
     uint64_t columns = (uint64_t)(int64_t)t->n;
     out->count = ceil_div(p->m, rows) * ceil_div(p->n, columns);
     out->resident = resident > 0 ? resident_tiles(resident, t) : 1;
+    out->each = (double)out->count / (double)p->sms;
     out->step = t->step * step_us(p, t->m, t->n);
     out->epilogue = t->epilogue * p->te * t->m * t->n;
 }
@@ -218,18 +224,12 @@ static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TI
     return taken;
 }
 
-/* Brings the tilings that leave SMs idle, whose k may be split, to the front; returns
- * how many they are. */
-static unsigned idle_first(const struct gemm *p, struct tiling *tilings, unsigned count) {
-    unsigned idle = 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct tiling t = tilings[i];
-        if (t.count >= p->sms)
-            continue;
-        tilings[i] = tilings[idle];
-        tilings[idle++] = t;
-    }
-    return idle;
+/* Whether a tiling leaves SMs idle, so that k may be split. */
+static bool any_idle(const struct gemm *p, const struct tiling *tilings, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (tilings[i].count < p->sms)
+            return true;
+    return false;
 }
 
 /* Least time of the waves over the tiles, k split into s parts. Tiles of the busiest
@@ -243,14 +243,21 @@ waves_us(const struct gemm *p, const struct tiling *tilings, unsigned count, uin
     double part = p->gpu->gemm.wave;
     double best = INFINITY;
     for (const struct tiling *t = tilings; t < tilings + count; t++) {
-        uint64_t tiles = t->count * s;
-        uint64_t whole = ceil_div(tiles, p->sms);
+        /* Split-k is for outputs whose tiles leave SMs idle. */
+        if (s > 1 && t->count >= p->sms)
+            continue;
+        double tile = steps * t->step + t->epilogue;
+        double each = t->each * (double)s;
+        /* No fewer waves than this: most tiles are passed over here. */
+        if (fmax_one(each) * tile >= best)
+            continue;
+        uint64_t whole = ceil_div(t->count * s, p->sms);
         if (t->resident > 1 && whole > t->resident)
             whole = ceil_div(whole, t->resident) * t->resident;
         double waves = (double)whole;
         if (part > 0)
-            waves += part * (fmax(1, (double)tiles / (double)p->sms) - waves);
-        double us = waves * (steps * t->step + t->epilogue);
+            waves += part * (fmax_one(each) - waves);
+        double us = waves * tile;
         if (us < best)
             best = us;
     }
@@ -261,9 +268,15 @@ waves_us(const struct gemm *p, const struct tiling *tilings, unsigned count, uin
  * overlap only in part (q → infinity would be perfect overlap, q = 1 none).
  * Where k is short, tiles are written while others are computed, and no faster
  * than the memory takes them: a floor, not one more term. */
-static double limited_by(const struct gemm *p, double waves, double memory) {
+static double limited_by(const struct gemm *p, double waves, double others) {
     double q = p->gpu->gemm.q;
-    return fmax(pow(pow(waves, q) + pow(memory, q) + pow(p->chip, q), 1 / q), p->floor);
+    return fmax(pow(pow(waves, q) + others, 1 / q), p->floor);
+}
+
+/* What the memory and the chip add to that, whatever the tiles. */
+static double other_limits(const struct gemm *p, double memory) {
+    double q = p->gpu->gemm.q;
+    return pow(memory, q) + pow(p->chip, q);
 }
 
 /* What a split of k into s parts costs more: a second kernel that reads s
@@ -291,11 +304,12 @@ double sc__gemm_us(
     struct gemm p = describe(gpu, type, 1, m, n, k);
     struct tiling tilings[SC__GEMM_TILES];
     unsigned count = list_tilings(&p, tilings);
-    unsigned idle = idle_first(&p, tilings, count);
+    bool idle = any_idle(&p, tilings, count);
     double best = INFINITY;
     double clock = clock_factor(&gpu->gemm, p.chip);
     p.chip *= clock;
     double floor = fmax(fmax(p.memory, p.chip), p.floor);
+    double others = other_limits(&p, p.memory);
     double area = (double)m * (double)n;
     bool odd = m & 1;
     bool whole = p.only.m || p.rows;
@@ -309,10 +323,10 @@ double sc__gemm_us(
          * test nor the one below can drop the best: they only save pow(). */
         if (floor + fixed >= best)
             continue;
-        double waves = clock * waves_us(&p, tilings, s > 1 ? idle : count, s) *
-                       (odd ? 1 + gpu->gemm.odd : 1);
+        double waves =
+            clock * waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
         if (waves + fixed < best)
-            best = fmin(best, limited_by(&p, waves, p.memory) + fixed);
+            best = fmin(best, limited_by(&p, waves, others) + fixed);
     }
     return best;
 }
@@ -342,7 +356,7 @@ double sc__gemm_grouped_us(const struct sc__gpu *gpu,
     struct gemm p = describe(gpu, type, experts, m, n, k);
     return limited_by(&p,
                       grouped_waves(&p, experts, c->step, p.te, c->tile),
-                      p.memory * or_one(c->memory)) +
+                      other_limits(&p, p.memory * or_one(c->memory))) +
            c->t0;
 }
 
@@ -354,7 +368,9 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t k) {
     const struct sc__batched_constants *c = &gpu->batched;
     struct gemm p = describe(gpu, type, batch, m, n, k);
-    return limited_by(&p, grouped_waves(&p, batch, c->step, 0, 0), p.memory * c->memory) +
+    return limited_by(&p,
+                      grouped_waves(&p, batch, c->step, 0, 0),
+                      other_limits(&p, p.memory * c->memory)) +
            c->t0;
 }
 

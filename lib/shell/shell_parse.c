@@ -639,7 +639,7 @@ static sc_status parse_function_word(struct shell_parser *p, struct shell_node *
     if (peek_char(p) == '(') {
         while (p->at < p->s.n && peek_char(p) != ')')
             p->at++;
-        p->at++;
+        advance(p, p->at + 1);
     }
     return parse_function(p, name, out);
 }

@@ -262,7 +262,7 @@ static void prepare_runner(struct preparing *prep, uint32_t class) {
     struct sc__executor *x = prep->claims->x;
     struct sc__runner *r = &x->runners[class];
     const struct sc__program *p = &x->w->programs[r->class->program];
-    const struct sc__call *calls = &x->w->calls[p->first_call];
+    const struct sc__call *calls = p->calls ? &x->w->calls[p->first_call] : NULL;
     const struct sc__block_list *called = &x->called[r->class->program];
     bool merge = one_compute_stream(x, r);
     bool deps = false;

@@ -25,6 +25,8 @@ A relation that is not exact has its bound from physics:
             NVLink port (0.72 to 0.92, data/collectives.json), flows share the port
   search    orders of zero-bubble schedules are searched among a few: more work may
             happen to find a better one
+  leaves    the ranks of a class lie alike in nodes, not under leaf switches: a message of one
+            may pass a hop (1.2 us) more than that of another, of which the class has one
   buckets   several reductions cost more latency and SMs than one, and what runs
             beside a transfer has fewer SMs: where there is little to hide, overlap
             costs that
@@ -45,7 +47,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import CLUSTERS, POWER, Case, Program, Refused, random_plan, shown, size, temporary, words_of  # noqa: E402
 
 HEAT, NVLS, BUCKETS, JITTER, SEARCH = "1.01", Decimal("0.35"), "1.02", "1.02", "1.05"
-HOST, RINGS = "1.01", Decimal("0.28")
+HOST, RINGS, LEAVES = "1.01", Decimal("0.28"), Decimal("0.0001")
 SHOWN = 10  # violations of one relation
 
 
@@ -235,7 +237,7 @@ def check_same(c, rng):
     n = size(c.plan)
     c.step("scaling by 1 changes nothing", c.other(gpu_speedup=1), 1, 1)
     c.step("threads change nothing", c.other(jobs=3), 1, 1)
-    c.step("splitting a class changes nothing", c.other(slow=f"rank:{rng.randrange(n)}=1"), 1, 1)
+    c.step("splitting a class changes nothing", c.other(slow=f"rank:{rng.randrange(n)}=1"), 1 - LEAVES, 1 + LEAVES)
     words = list(c.plan.items())
     rng.shuffle(words)
     c.step("the order of options changes nothing", c.book.run(c, dict(words)), 1, 1)

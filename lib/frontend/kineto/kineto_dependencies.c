@@ -129,7 +129,7 @@ group_of_nameless(struct replay *r, const struct sc__kineto_comm *c, uint16_t *o
                                      .label = "world"};
     if (c->description != SC__NO_NAME)
         alone.label = r->t->names.text[c->description];
-    alone.ranks[0] = r->t->rank;
+    alone.ranks[0] = r->t->rank < r->ranks ? r->t->rank : 0;
     struct sc__place at = {.file = r->t->file};
     uint32_t group = r->every_rank || r->ranks == 1
                          ? group_list(r, &alone)

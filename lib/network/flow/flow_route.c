@@ -228,13 +228,16 @@ sc_status sc__graph_route(struct sc_context *ctx,
                              ? spray(g, from, to, plane, hops, count)
                              : single_path(g, p, from, to, plane, hops, count);
         if (!found)
-            return sc__fail(ctx,
-                            SC_INPUT,
-                            NULL,
-                            "every path between them has a failed link",
-                            "host %u cannot be reached from host %u",
-                            to,
-                            from);
+            return sc__fail(
+                ctx,
+                SC_INPUT,
+                NULL,
+                "every path between them has a failed link; a GPU whose NIC is gone "
+                "shares that of a neighbour, which is --degrade LINK=0.5 in both "
+                "directions",
+                "host %u cannot be reached from host %u",
+                to,
+                from);
     }
     return SC_OK;
 }

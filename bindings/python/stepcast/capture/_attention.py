@@ -10,8 +10,12 @@ import torch
 from torch.nn import functional
 
 
+# Our operators stand for these.
+STANDS_FOR = {"stepcast.attention_masked_backward": "stepcast.attention_backward"}
+
+
 def define():
-    """The two operators, once."""
+    """The operators, once."""
     if hasattr(torch.ops.stepcast, "attention"):
         return
 
@@ -51,6 +55,25 @@ def define():
     def _(grad, q, k, v, out, sums, mask, causal, dropout):
         return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
 
+    @torch.library.custom_op("stepcast::attention_masked_backward", mutates_args=())
+    def attention_masked_backward(
+        grad: torch.Tensor,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        out: torch.Tensor,
+        sums: torch.Tensor,
+        mask: torch.Tensor,
+        causal: bool,
+        dropout: float,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        raise RuntimeError("stepcast::attention_masked_backward has no data to run on")
+
+    @attention_masked_backward.register_fake
+    def _(grad, q, k, v, out, sums, mask, causal, dropout):
+        of_mask = mask.new_empty((*q.shape[:3], k.shape[2]))
+        return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), of_mask
+
     def setup_context(ctx, inputs, output):
         q, k, v, mask, causal, dropout = inputs
         out, sums = output
@@ -61,6 +84,11 @@ def define():
 
     def backward(ctx, grad, _):
         q, k, v, mask, out, sums = ctx.saved_tensors
+        if mask is not None and ctx.needs_input_grad[3]:
+            *gradients, of_mask = torch.ops.stepcast.attention_masked_backward(
+                grad, q, k, v, out, sums, mask, ctx.causal, ctx.dropout
+            )
+            return (*gradients, of_mask.sum_to_size(mask.shape), None, None)
         gradients = torch.ops.stepcast.attention_backward(
             grad, q, k, v, out, sums, mask, ctx.causal, ctx.dropout
         )
@@ -90,8 +118,9 @@ def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
     """In place of torch.nn.functional's function of that name."""
-    if attn_mask is not None and attn_mask.requires_grad and not enable_gqa:
-        # no fused kernel gives the gradient of a mask
+    learned = attn_mask is not None and attn_mask.requires_grad
+    if learned and dropout_p > 0 and not enable_gqa:
+        # no fused kernel gives the gradient of a mask and drops weights, too
         return _by_products(query, key, value, attn_mask, dropout_p, scale)
     sharded = type(query).__name__ == "DTensor"
     if sharded:

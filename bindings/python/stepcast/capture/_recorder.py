@@ -14,10 +14,12 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily,
 )
 
+from . import _attention, _rms_norm
 from ._compile import Units
-from ._rms_norm import STANDS_FOR
 
 aten = torch.ops.aten
+
+STANDS_FOR = {**_attention.STANDS_FOR, **_rms_norm.STANDS_FOR}
 
 DTYPES = {
     torch.bfloat16: "bf16",
