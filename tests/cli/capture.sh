@@ -50,6 +50,10 @@ check default_gpu "$(step $folder/gpt-8.json.gz)" "$(step $folder/gpt-8.json.gz 
 expect show 0 "kernels of rank 0 by module" "$STEPCAST" show $folder/gpt-8.json.gz
 expect json 0 '"operations": 763' "$STEPCAST" show $folder/gpt-8.json.gz --json -
 
+# the same GPT described by its shapes: within 2 %
+described=$(step --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --ffn-hidden-size 8192 --seq-length 2048 --vocab-size 51200 --micro-batch-size 8 --global-batch-size 8 --fusion eager --ignore-memory --cluster "$machine")
+check described "$(awk -v a="$(step $folder/gpt-8.json.gz --cluster "$machine" --host-scale 0)" -v b="$described" 'BEGIN { e = a / b - 1; print (e < 0.02 && e > -0.02) ? "yes" : e }')" yes
+
 # compiled: fewer kernels, less time, the same products; files that do not say what would be
 # compiled together are refused
 check compiled "$(less "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --host-scale 0 --compiled yes)" "$(step $folder/experts-8.json.gz --cluster dgx-h100:8 --host-scale 0 --compiled no)")" yes

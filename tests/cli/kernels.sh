@@ -224,5 +224,9 @@ printf 'op,batch,heads,kv_heads,skv,head_dim,kv_dtype\nattention_generation,1,8,
 expect kernels_serving_cache 3 "bf16 or fp8" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
 printf 'framework,batch_size,seq_len,d_state,nheads,head_dim,n_groups,kernel_source,us\ntrtllm,1,128,128,99999999999,64,8,causal_conv1d_fn,9\n' >"$tmp/t.csv"
 expect kernels_public_sizes 3 "more than 1048576" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'op,batch,sq,heads,head_dim,n_groups,d_state,chunk_size,us\nscan_f,1,4096,64,64,8,128,0,9\n' >"$tmp/t.csv"
+expect scan_without_a_chunk 3 "chunk_size must be a whole number" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+printf 'op,batch,sq,heads,head_dim,n_groups,d_state,chunk_size,us\nscan_f,1,4096,64,64,8,128,128,153.8\n' >"$tmp/t.csv"
+expect scan_as_measured 0 "1x4096x64x64x8x128x128 bf16" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
 printf 'framework,batch_size,seq_len,d_state,nheads,head_dim,n_groups,kernel_source,us\ntrtllm,1,128,128,64,64,8,selective_scan,9\n' >"$tmp/t.csv"
 expect kernels_public_source 3 "unknown kernel_source" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
