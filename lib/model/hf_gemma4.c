@@ -28,9 +28,8 @@ static sc_status gemma4_truth(const struct hf_gemma4 *r, const char *key, bool *
     const json_t *value = gemma4_value(r, key);
     *out = json_is_true(value);
     if (value && !json_is_boolean(value))
-        return gemma4_fail(
-            r,
-            sc__format(&r->ctx->arena, "\"%s\" takes true or false", key));
+        return gemma4_fail(r,
+                           sc__format(&r->ctx->arena, "\"%s\" takes true or false", key));
     return SC_OK;
 }
 
@@ -90,9 +89,7 @@ static sc_status refuse_other_attention(const struct hf_gemma4 *r) {
                                    "use_bidirectional_attention",
                                    "text is seen in both directions");
     if (gemma4_value(r, "per_layer_config"))
-        return gemma4_not_modelled(r,
-                                   "per_layer_config",
-                                   "sizes are given layer by layer");
+        return gemma4_not_modelled(r, "per_layer_config", "sizes are given layer by layer");
     return SC_OK;
 }
 

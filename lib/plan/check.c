@@ -107,9 +107,8 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "tp %u does not divide the %u attention heads",
                         tp,
                         m->heads);
-    SC__TRY(check_kv_heads(ctx, m->kv_heads, tp));
-    if (m->full_head_dim)
-        SC__TRY(check_kv_heads(ctx, m->full_kv_heads, tp));
+    for (uint32_t i = 0; i < m->layers; i++)
+        SC__TRY(check_kv_heads(ctx, sc__model_attention_heads(m, i).kv_heads, tp));
     if (m->ffn % tp)
         return sc__fail(ctx,
                         SC_USAGE,
