@@ -28,6 +28,10 @@ mpi)
     wanted="$wanted libopenmpi-dev openmpi-bin"
     tools="mpirun"
     ;;
+shells)
+    wanted="$wanted zsh fish"
+    tools="zsh fish"
+    ;;
 format)
     wanted="$wanted clang-format"
     tools="clang-format"

@@ -1,5 +1,4 @@
 /* gpu_read: a GPU's JSON file → struct sc__gpu.
- *
  *     { "name", "title", "aliases", "architecture", "source",
  *       "datasheet": { "peak_tflops": {"bf16": 989.4, …}, "memory_gib", … },
  *       "base": "h200",                          or none, and every constant
@@ -615,11 +614,11 @@ static sc_status read_serving(struct gpu_read_reader *r, json_t *o) {
                                               NULL});
 }
 
-static sc_status read_scan_forward(struct gpu_read_reader *r, json_t *o) {
+static sc_status read_scan(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "scan_forward", o, SC__SCAN_CONSTANTS, r->gpu->scan[0]);
 }
 
-static sc_status read_scan_backward(struct gpu_read_reader *r, json_t *o) {
+static sc_status read_scan_b(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "scan_backward", o, SC__SCAN_CONSTANTS, r->gpu->scan[1]);
 }
 
@@ -630,28 +629,17 @@ static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
 static const struct section {
     const char *key;
     sc_status (*read)(struct gpu_read_reader *r, json_t *o);
-} sections[] = {{"gemm", read_gemm},
-                {"tiles", read_tiles},
-                {"dtype", read_dtypes},
-                {"grouped", read_grouped},
-                {"attention", read_attention},
-                {"attention_fp32", read_attention_fp32},
-                {"memory", read_memory},
-                {"attention_software", read_software},
-                {"power", read_power},
-                {"host", read_hosts},
-                {"other", read_other},
-                {"embedding", read_embedding},
-                {"adamw", read_adamw},
-                {"batched", read_batched},
-                {"deepep", read_deepep},
-                {"moe", read_moe},
-                {"sequence", read_sequence},
-                {"serving", read_serving},
-                {"unaligned", read_unaligned},
-                {"scan_forward", read_scan_forward},
-                {"scan_backward", read_scan_backward},
-                {0}};
+} sections[] = {{"gemm", read_gemm},           {"tiles", read_tiles},
+                {"dtype", read_dtypes},        {"grouped", read_grouped},
+                {"attention", read_attention}, {"attention_fp32", read_attention_fp32},
+                {"memory", read_memory},       {"attention_software", read_software},
+                {"power", read_power},         {"host", read_hosts},
+                {"other", read_other},         {"embedding", read_embedding},
+                {"adamw", read_adamw},         {"batched", read_batched},
+                {"deepep", read_deepep},       {"moe", read_moe},
+                {"sequence", read_sequence},   {"serving", read_serving},
+                {"scan_forward", read_scan},   {"scan_backward", read_scan_b},
+                {"unaligned", read_unaligned}, {0}};
 
 static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {
     const char *key;

@@ -18,7 +18,9 @@
 /* ---- what repeats in a program ---- */
 
 static const struct sc__call *program_calls(const struct sc__executor *x, uint32_t class) {
-    return &x->w->calls[x->w->programs[x->w->classes[class].program].first_call];
+    return x->w->call_count
+               ? &x->w->calls[x->w->programs[x->w->classes[class].program].first_call]
+               : NULL;
 }
 
 /* How calls of a later period differ from those of the one before. */

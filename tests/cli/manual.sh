@@ -51,7 +51,14 @@ ok "zsh has the schedules" "$(grep -c -e "${values%%|*}" "$t/zsh" | sed 's/[1-9]
 ok "fish has the schedules" "$(grep -c -e "${values#*|}" "$t/fish" | sed 's/[1-9][0-9]*/some/')" some
 ok "zsh has the models" "$(grep -c '^    compadd -- .* llama3-70b ' "$t/zsh")" 1
 ok "fish has the models" "$(grep -c "from run' -l model -r -a '.* llama3-70b " "$t/fish")" 1
-if command -v zsh >/dev/null 2>&1; then zsh -n "$t/zsh"; ok "zsh reads its completion" $? 0; else echo "skip manual: zsh reads its completion [needs command:zsh]"; fi
+if command -v zsh >/dev/null 2>&1; then
+    zsh -n "$t/zsh"; ok "zsh reads its completion" $? 0
+    mkdir "$t/functions"
+    cp "$t/zsh" "$t/functions/_stepcast"
+    complete() { timeout 20 zsh -f tests/tools/complete.zsh "$t/functions" "$1" "$2"; }
+    ok "zsh completes a schedule" "$(complete 'stepcast run --schedule zb-h' 'zb-h1')" ok
+    ok "zsh completes a model" "$(complete 'stepcast plans --model llama3-7' 'llama3-70b')" ok
+else echo "skip manual: zsh reads its completion [needs command:zsh]"; fi
 if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its completion" $? 0
     ok "fish completes a schedule" "$(fish -c "source $t/fish; complete -C 'stepcast run --schedule zb-h'" | cut -f1)" zb-h1; else echo "skip manual: fish reads its completion [needs command:fish]"; fi
 "$STEPCAST" comprae 2>"$t/err"; ok "a misspelt command" "$?$(grep -c "did you mean 'compare'" "$t/err")" 21

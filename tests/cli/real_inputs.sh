@@ -169,3 +169,11 @@ done
 # ---- the official trace of PyTorch as Chakra ----
 tar xzf "$inputs/chakra/feeder_tests_trace.tar.gz" -C "$dir" 2>"$dir/err" && shown "$dir/tests/data/chakra.0.et" && grep -q 'nodes  *3664' "$dir/out" && grep -q 'ALLREDUCE × 15, 102.2 MB' "$dir/out"
 check "a Chakra trace that chakra_converter made of PyTorch's" $?
+
+# ---- schedules of LogGOPSim ----
+"$S" run "$inputs/goal/schedule.goal" >"$dir/out" 2>"$dir/err"
+refused $? 'deadlock after .* rank 0, operation 29 (recv) waits for rank 3'
+check "a schedule whose ranks wait for each other names them" $?
+"$S" run "$inputs/goal/test.bin" >"$dir/out" 2>"$dir/err"
+refused $? 'of an older LogGOPSim'
+check "a binary schedule of an older layout says what to give" $?

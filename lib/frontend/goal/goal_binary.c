@@ -70,7 +70,14 @@ static sc_status part_error(struct sc__goal *g,
                             const char *what) {
     struct sc__place p = goal_binary_place(g->in, (uint64_t)(at - base));
     if (node == SC__NONE)
-        return sc__fail(g->ctx, SC_INPUT, &p, NULL, "rank %u: %s", g->rank, what);
+        return sc__fail(g->ctx,
+                        SC_INPUT,
+                        &p,
+                        "damaged, or of an older LogGOPSim, whose layout was another: "
+                        "give the text it was made from",
+                        "rank %u: %s",
+                        g->rank,
+                        what);
     return sc__fail(g->ctx,
                     SC_INPUT,
                     &p,
