@@ -248,6 +248,9 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
         return "recomputation by operators is PyTorch's";
     if (order)
         return "another order of ranks is not written";
+    if (m->full_head_dim)
+        return "layers that see all keys have heads of their own, for which there is no "
+               "flag";
     if (m->post_norms || m->one_norm || m->window || m->expert_bias || m->shared_gate ||
         m->router_bias || (m->first_dense && m->moe_every > 1))
         return "the model has parts without a flag";

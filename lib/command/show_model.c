@@ -16,6 +16,14 @@ static void put_architecture(const struct sc__model *m, struct sc__buffer *out) 
                m->hidden,
                m->heads,
                m->kv_heads);
+    if (m->full_head_dim)
+        sc__printf(out,
+                   "; each %u. layer sees all keys: heads of %u, not %u, %u for keys and "
+                   "values",
+                   m->window_every,
+                   m->full_head_dim,
+                   m->head_dim,
+                   m->full_kv_heads);
     if (m->experts)
         sc__printf(out, "; %u experts, %u a token", m->experts, m->topk);
     sc__printf(out, "\n  parameters %.2f B", count.total / BILLION);

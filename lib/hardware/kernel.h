@@ -16,6 +16,7 @@ struct sc__kernel {
     uint8_t work;  /* enum sc__work */
     uint8_t phase; /* enum sc__phase; forward unless the caller or a list maker sets it */
     bool measured; /* from a table, not the model */
+    uint32_t head_dim; /* of attention: of queries and keys */
     double us;
     double flop;
     double bytes;

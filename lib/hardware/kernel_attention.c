@@ -195,11 +195,21 @@ kernel_factor(const struct sc__gpu *gpu, const struct sc__kernel_key *key, bool 
     return main / gpu->peak[SC__FP32];
 }
 
+/* Heads larger than any class: their steps and tiles have so many times its FLOPs. */
+static double beyond_class(const struct sc__attention_constants *a,
+                           const struct sc__kernel_key *key) {
+    double both = (double)(key->size[5] + key->size[6]);
+    double known = a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim);
+    return (double)key->size[5] > a->head_dim && both > known ? both / known : 1;
+}
+
 static double forward_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__attention_constants *a = sc__attention_class(gpu, key);
     const double *c = a->forward;
     struct kernel_attention_work w = measure(gpu, key, a, false);
-    double us = c[0] + c[1] * w.steps + c[2] * w.tiles + c[3] * w.longest;
+    double wide = beyond_class(a, key);
+    double us =
+        c[0] + c[1] * wide * w.steps + c[2] * wide * w.tiles + c[3] * wide * w.longest;
     return us * kernel_factor(gpu, key, false) + padding_us(gpu, key);
 }
 
@@ -212,8 +222,9 @@ static double backward_cost(const struct sc__gpu *gpu, const struct sc__kernel_k
     double element = c[4] + (key->size[1] != key->size[2] ? c[5] : 0);
     /* without a mask all tiles of a head add to the same rows of dQ at a time */
     double step = c[1] * (key->size[7] == WHOLE && a->whole > 0 ? a->whole : 1);
-    double us =
-        c[0] + step * w.steps + c[2] * w.tiles + c[3] * w.longest + element * w.elements;
+    double wide = beyond_class(a, key);
+    double us = c[0] + step * wide * w.steps + c[2] * wide * w.tiles +
+                c[3] * wide * w.longest + element * w.elements;
     return us * kernel_factor(gpu, key, true) + padding_us(gpu, key);
 }
 

@@ -16,6 +16,8 @@ void sc__layer_push(struct sc__layer_maker *m, struct sc__kernel k) {
         k.phase = SC__FORWARD;
     if (m->backward && k.phase == SC__FORWARD)
         k.phase = SC__BACKWARD;
+    if (k.work == SC__WORK_ATTENTION)
+        k.head_dim = (uint32_t)(m->s->head_dim + (m->s->kv_rank ? m->s->rope_dim : 0));
     *SC__PUSH(m->arena, m->out->items, m->out->count, m->out->capacity) =
         (struct sc__layer_kernel){k, (uint8_t)m->part, m->up};
 }
@@ -222,11 +224,19 @@ static void norm(struct sc__layer_maker *m, uint64_t rows, uint64_t cols) {
     sc__layer_either(m, m->s->rmsnorm ? rms : SC__MEM_LAYERNORM_F, rows, cols);
 }
 
+/* Two for the routed part, or behind both parts. */
+static void branch_norms(struct sc__layer_maker *m) {
+    norm(m, m->rows, m->s->hidden);
+    norm(m, m->rows, m->s->hidden);
+}
+
 /* Norm at the head of a half layer; in backward the gradient of the residual
  * joins there. */
 static void head_norm(struct sc__layer_maker *m, enum sc__layer_part part) {
     m->part = part;
     norm(m, m->rows, m->s->hidden);
+    if (part == SC__PART_MLP_NORM && m->s->branch_norms)
+        branch_norms(m); /* before the experts, and the router's own */
     if (m->backward)
         sc__layer_memory(m, SC__MEM_ADD, m->rows, m->s->hidden);
 }
@@ -236,6 +246,8 @@ static void residual(struct sc__layer_maker *m, enum sc__layer_part part) {
     m->part = part;
     if (s->post_norms)
         norm(m, m->rows, s->hidden);
+    if (part == SC__PART_MLP_ADD && s->branch_norms)
+        branch_norms(m);
     if (eager(m)) {
         if (m->backward && s->dropout)
             sc__layer_memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);
@@ -293,7 +305,8 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
         h.v_dim = s->v_dim;
         h.kv = h.q;
     }
-    h.width = ((s->attention_gate ? 2 : 1) * h.q + 2 * h.kv) * s->head_dim;
+    h.width =
+        ((s->attention_gate ? 2 : 1) * h.q + (s->key_values ? 1 : 2) * h.kv) * s->head_dim;
     return h;
 }
 
@@ -388,20 +401,24 @@ static void project_qkv(struct sc__layer_maker *m, const struct heads *h) {
     bool apart = of_modules(m) && s->rmsnorm;
     uint64_t q = h->q * s->head_dim;
     uint64_t kv = h->kv * s->head_dim;
+    unsigned targets = s->key_values ? LORA_Q | LORA_K : LORA_QKV;
     const struct sc__linear one =
-        {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias, LORA_QKV};
+        {"qkv", "qkv_dgrad", "qkv_wgrad", s->hidden, h->width, 0, bias, targets};
     const struct sc__linear three[] = {
         {"q", "q_dgrad", "q_wgrad", s->hidden, q, 0, bias, LORA_Q},
         {"k", "k_dgrad", "k_wgrad", s->hidden, kv, 0, bias, LORA_K},
         {"v", "v_dgrad", "v_wgrad", s->hidden, kv, 0, bias, LORA_V}};
     if (m->backward && eager(m) && !apart)
         join_qkv_gradients(m, h);
-    linears(m, apart ? three : &one, apart ? 3 : 1, m->tokens);
+    unsigned count = s->key_values ? 2 : 3;
+    linears(m, apart ? three : &one, apart ? count : 1, m->tokens);
+    if (m->backward && s->key_values) /* gradients of keys and values meet */
+        sc__layer_memory(m, SC__MEM_ADD, m->tokens, kv);
 }
 
 /* Megatron's norm takes several short rows to a block and goes by its bytes. */
 static void norm_heads(struct sc__layer_maker *m, const struct heads *h) {
-    uint64_t rows = m->tokens * (h->q + h->kv);
+    uint64_t rows = m->tokens * (h->q + (m->s->v_norm ? 2 : 1) * h->kv);
     uint64_t cols = m->s->head_dim;
     if (!m->s->qk_norm)
         return;

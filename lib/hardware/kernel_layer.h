@@ -71,6 +71,8 @@ struct sc__layer_shape {
     /* new_gelu: the tanh approximation written out */
     bool qkv_bias;
     bool qk_norm;
+    bool v_norm;     /* values as well, without weights */
+    bool key_values; /* values are made of the keys: no projection of their own */
     bool new_gelu;
     bool post_norms; /* norms after attention and feed-forward as well */
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
@@ -95,6 +97,7 @@ struct sc__layer_shape {
     uint64_t moe_latent; /* routed tokens are so wide; 0: hidden */
     bool looped;         /* one GEMM per expert after another, not a grouped GEMM */
     bool expert_bias;    /* biases are added expert by expert, in fp32, outside the GEMMs */
+    bool branch_norms;   /* the shared part and the routed one have norms of their own */
     double imbalance;    /* tokens of the fullest GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */
     bool no_mixer;

@@ -58,14 +58,15 @@ struct sc__script {
 };
 
 /* Kinds of layers: with experts or not, the same under a window of attention, by what
- * mixes the tokens, and without a feed-forward. */
+ * mixes the tokens, without a feed-forward, and with heads of attention of their own. */
 enum {
     SC__LAYER_DENSE,
     SC__LAYER_MOE,
     SC__LAYER_WINDOW,
     SC__LAYER_MIXER = 4, /* times enum sc__mixer */
     SC__LAYER_MIXER_ONLY = 16,
-    SC__LAYER_KINDS = 32
+    SC__LAYER_OWN_HEADS = 32,
+    SC__LAYER_KINDS = 64
 };
 
 static inline enum sc__mixer sc__kind_mixer(int kind) {
@@ -104,6 +105,10 @@ struct sc__lowering {
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
+static inline struct sc__attention_heads sc__kind_heads(const struct sc__lowering *l,
+                                                        int kind) {
+    return sc__model_heads_of_kind(l->model, kind & SC__LAYER_OWN_HEADS);
+}
 static inline bool sc__kind_has_experts(int kind) {
     return kind & SC__LAYER_MOE;
 }
@@ -138,7 +143,7 @@ sc_status sc__step_prepare(struct sc_context *ctx,
 /* Part of a forward kernel that runs again before backward, by the plan's recomputation. */
 double sc__step_repeat_share(const struct sc__lowering *l,
                              const struct sc__layer_kernel *x,
-                             bool moe);
+                             int kind);
 /* Part of the GEMM FLOPs that --recompute ops repeats. */
 double sc__repeated_gemms(const struct sc__model *m);
 /* Compute of the update at the end of the step, us. */

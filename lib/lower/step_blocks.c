@@ -430,9 +430,10 @@ static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
     const struct sc__model *m = l->model;
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     double h = m->hidden;
-    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * sc__model_qk_dim(m);
-    double kv = 2.0 * m->kv_heads * sc__model_qk_dim(m);
-    double out = (double)m->heads * sc__model_v_dim(m);
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * x.qk_dim;
+    double kv = (double)x.kv_projections * x.kv_heads * x.qk_dim;
+    double out = (double)m->heads * x.v_dim;
     if (mixer == SC__MIXER_NONE)
         return 0;
     if (mixer != SC__MIXER_ATTENTION)

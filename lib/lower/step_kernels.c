@@ -10,7 +10,8 @@ int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
         mixer == SC__MIXER_ATTENTION && sc__model_windowed(m, layer, l->plan.seq);
     return (sc__model_has_experts(m, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE) +
            (windowed ? SC__LAYER_WINDOW : 0) + (int)mixer * SC__LAYER_MIXER +
-           (sc__model_has_feed_forward(m, layer) ? 0 : SC__LAYER_MIXER_ONLY);
+           (sc__model_has_feed_forward(m, layer) ? 0 : SC__LAYER_MIXER_ONLY) +
+           (sc__model_own_heads(m, layer) ? SC__LAYER_OWN_HEADS : 0);
 }
 
 static void shape_mixer(const struct sc__lowering *l, int kind, struct sc__layer_shape *s) {
@@ -36,6 +37,7 @@ static void shape_mixer(const struct sc__lowering *l, int kind, struct sc__layer
 static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind) {
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
+    struct sc__attention_heads heads = sc__kind_heads(l, kind);
     struct sc__layer_shape s = {.fusion = (enum sc__fusion)p->fusion,
                                 .dtype = (enum sc__dtype)p->dtype,
                                 .gemm = (enum sc__dtype)p->gemm,
@@ -43,8 +45,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .seq = p->seq,
                                 .hidden = m->hidden,
                                 .heads = m->heads,
-                                .kv_heads = m->kv_heads,
-                                .head_dim = m->kv_lora ? m->nope_dim : m->head_dim,
+                                .kv_heads = heads.kv_heads,
+                                .head_dim = m->kv_lora ? m->nope_dim : heads.qk_dim,
+                                .key_values = heads.kv_projections == 1,
                                 .ffn = m->ffn,
                                 .tp = p->mesh.tp,
                                 .cp = p->mesh.cp,
@@ -54,6 +57,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
                                 .bias = m->linear_bias,
                                 .qkv_bias = m->qkv_bias,
                                 .qk_norm = m->qk_norm,
+                                .v_norm = m->v_norm,
                                 .new_gelu = m->new_gelu,
                                 .rope = !m->positions && !m->no_rotary,
                                 .causal = true,
@@ -83,6 +87,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias;
         s.looped = p->moe_unfused;
+        s.branch_norms = m->branch_norms;
     }
     return s;
 }
@@ -213,7 +218,7 @@ static double attention_factor(const struct sc__lowering *l, const struct sc__ke
     double factor = 1;
     if (l->plan.attention == SC__ATTENTION_CURRENT)
         factor = c->attention[k->phase != SC__FORWARD];
-    if (sc__model_qk_dim(l->model) <= 64)
+    if (k->head_dim <= 64)
         factor *= c->software.attention_64;
     if (l->plan.fp8_attention)
         factor *= c->attention_fp8;
@@ -233,8 +238,7 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
         return attention_factor(l, k);
     /* a GEMM of unfused attention */
     if (k->work == SC__WORK_ATTENTION)
-        return c->batched *
-               (sc__model_qk_dim(l->model) & 7 ? c->software.unaligned_heads : 1);
+        return c->batched * (k->head_dim & 7 ? c->software.unaligned_heads : 1);
     if (l->plan.gemm == SC__FP32)
         return 1;
     if (l->plan.gemm == l->plan.dtype)

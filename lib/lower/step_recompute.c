@@ -11,23 +11,27 @@
 
 /* Of the GEMM that makes queries, keys and values, the keys' part: k is the
  * second of q, k, v. */
-static double keys_share(const struct sc__model *m) {
-    return m->kv_lora ? 0.5 : m->kv_heads / (m->heads + 2.0 * m->kv_heads);
+static double keys_share(const struct sc__model *m, const struct sc__attention_heads *h) {
+    return m->kv_lora ? 0.5
+                      : h->kv_heads / (m->heads + (double)h->kv_projections * h->kv_heads);
 }
 
-static double ops_share(const struct sc__model *m, const struct sc__layer_kernel *x) {
+static double ops_share(const struct sc__model *m,
+                        const struct sc__attention_heads *h,
+                        const struct sc__layer_kernel *x) {
     if (x->kernel.kind == SC__KERNEL_MEMORY)
         return 1;
     if (x->kernel.kind == SC__KERNEL_ATTENTION)
         return 0;
     switch (x->part) {
     case SC__PART_ATTENTION_IN:
-        return keys_share(m);
-    case SC__PART_ATTENTION_OUT: /* the fourth */
-        return 1;
+        return keys_share(m, h);
+    case SC__PART_ATTENTION_OUT: /* the fourth; without values of their own the third */
+        return h->kv_projections == 2;
     case SC__PART_MLP_IN:
     case SC__PART_SHARED:
-        /* gate is the fifth and up the sixth; without a gate up is the fifth */
+        /* gate is the fifth and up the sixth (or one less each, of which one is run again
+         * as well); without a gate up is the fifth */
         return m->gated ? 0.5 : 0;
     default:
         return 0;
@@ -35,16 +39,32 @@ static double ops_share(const struct sc__model *m, const struct sc__layer_kernel
 }
 
 /* FLOPs of a GEMM per token are twice its weights: shares of weights do. */
-double sc__repeated_gemms(const struct sc__model *m) {
-    double d = m->head_dim;
+static double
+layer_gemms(const struct sc__model *m, const struct sc__attention_heads *x, double *again) {
+    double d = x->qk_dim;
     double h = m->hidden;
     double routed = (double)m->topk * m->expert_ffn * sc__model_routed_width(m) / h;
     double ffn = m->experts ? routed + m->shared_ffn : m->ffn;
-    double qkv = h * d * (m->heads + 2.0 * m->kv_heads);
+    double qkv = h * d * (m->heads + (double)x->kv_projections * x->kv_heads);
     double out = h * d * m->heads;
     double up = (m->gated ? 2 : 1) * h * ffn;
-    return (keys_share(m) * qkv + out + (m->gated ? 0.5 : 0) * up) /
-           (qkv + out + up + h * ffn);
+    *again = keys_share(m, x) * qkv + (x->kv_projections == 2 ? out : 0) +
+             (m->gated ? 0.5 : 0) * up;
+    return qkv + out + up + h * ffn;
+}
+
+/* The layers are counted as alike but for their heads. */
+double sc__repeated_gemms(const struct sc__model *m) {
+    uint32_t layers = m->full_head_dim ? m->layers : 1;
+    double all = 0;
+    double again = 0;
+    for (uint32_t i = 0; i < layers; i++) {
+        struct sc__attention_heads x = sc__model_attention_heads(m, i);
+        double part;
+        all += layer_gemms(m, &x, &part);
+        again += part;
+    }
+    return again / all;
 }
 
 static bool of_feed_forward(unsigned part) {
@@ -75,10 +95,12 @@ static bool module_holds(unsigned modules, const struct sc__layer_kernel *x, boo
 
 double sc__step_repeat_share(const struct sc__lowering *l,
                              const struct sc__layer_kernel *x,
-                             bool moe) {
+                             int kind) {
+    bool moe = sc__kind_has_experts(kind);
+    struct sc__attention_heads heads = sc__kind_heads(l, kind);
     if (l->plan.recompute == SC__RECOMPUTE_FULL)
         return 1;
     if (l->plan.recompute == SC__RECOMPUTE_OPS)
-        return ops_share(l->model, x);
+        return ops_share(l->model, &heads, x);
     return module_holds(l->plan.recompute_modules, x, moe) ? 1 : 0;
 }

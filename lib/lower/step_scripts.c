@@ -133,7 +133,7 @@ static void step_scripts_part(struct sc__script_maker *k,
         if (x->part != which || !(phases >> x->kernel.phase & 1))
             continue;
         double share =
-            k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->moe) : 1;
+            k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->kind) : 1;
         if (share <= 0)
             continue;
         if (!captured(&k->l->plan, which, k->moe))
@@ -289,27 +289,30 @@ static void end_reduce(struct sc__script_maker *k) {
 
 /* Keys and values of the whole sequence. PyTorch's context parallelism sees
  * them after they were repeated for every head of the queries. */
-static double kv_bytes(const struct sc__lowering *l) {
+static double kv_bytes(const struct sc__lowering *l, int kind) {
     const struct sc__model *m = l->model;
-    double heads = m->kv_lora || l->plan.torch_copies ? m->heads : m->kv_heads;
+    struct sc__attention_heads x = sc__kind_heads(l, kind);
+    double heads = m->kv_lora || l->plan.torch_copies ? m->heads : x.kv_heads;
     double tp = l->plan.mesh.tp;
     double local = heads / tp < 1 ? 1 : heads / tp;
-    return (double)l->plan.micro_batch * l->plan.seq * local *
-           (sc__model_qk_dim(m) + sc__model_v_dim(m)) * sc__plan_width(&l->plan);
+    return (double)l->plan.micro_batch * l->plan.seq * local * (x.qk_dim + x.v_dim) *
+           sc__plan_width(&l->plan);
 }
 
 /* The core of attention under context parallelism. */
-static void
-core(struct sc__script_maker *k, const struct sc__layer_kernels *list, bool backward) {
+static void core(struct sc__script_maker *k,
+                 const struct sc__layer_kernels *list,
+                 int layer_kind,
+                 bool backward) {
     unsigned kind = k->l->plan.cp_kind;
     bool ring = kind == SC__CP_RING;
-    double kv = kv_bytes(k->l);
+    uint32_t kv_heads = sc__kind_heads(k->l, layer_kind).kv_heads;
+    double kv = kv_bytes(k->l, layer_kind);
     double wider = 4 / sc__plan_width(&k->l->plan);
     double gradients = kv * (k->l->plan.torch_copies ? wider : 1); /* in fp32 there */
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (kind == SC__CP_ALLTOALL) {
-        double q = kv / 2 * (1 + 1.0 * k->l->model->heads / k->l->model->kv_heads) /
-                   k->l->plan.mesh.cp;
+        double q = kv / 2 * (1 + 1.0 * k->l->model->heads / kv_heads) / k->l->plan.mesh.cp;
         sc__script_collective(k,
                               SC__ALLTOALL,
                               SC__GROUP_CP,
@@ -349,8 +352,7 @@ core(struct sc__script_maker *k, const struct sc__layer_kernels *list, bool back
                               SC__ALLTOALL,
                               SC__GROUP_CP,
                               SC__STREAM_CP,
-                              kv / 2 * k->l->model->heads / k->l->model->kv_heads /
-                                  k->l->plan.mesh.cp,
+                              kv / 2 * k->l->model->heads / kv_heads / k->l->plan.mesh.cp,
                               false,
                               "cp exchange");
 }
@@ -410,7 +412,7 @@ static void mix(struct sc__script_maker *k,
                 bool backward) {
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (sc__kind_mixer(kind) == SC__MIXER_ATTENTION)
-        core(k, list, backward);
+        core(k, list, kind, backward);
     else
         scan(k, list, kind, phases);
 }
@@ -434,7 +436,8 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
     struct sc__script_maker k = {.l = l,
                                  .script = out,
                                  .phase = phase,
-                                 .moe = sc__kind_has_experts(kind)};
+                                 .moe = sc__kind_has_experts(kind),
+                                 .kind = kind};
     const struct sc__layer_kernels *f = &l->kernels[kind][0];
     if (sc__kind_mixer(kind) != SC__MIXER_NONE)
         forward_mixer(&k, f, kind);
@@ -454,7 +457,8 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
     struct sc__script_maker k = {.l = l,
                                  .script = out,
                                  .phase = SC__RECOMPUTE,
-                                 .moe = sc__kind_has_experts(kind)};
+                                 .moe = sc__kind_has_experts(kind),
+                                 .kind = kind};
     if (p->recompute == SC__RECOMPUTE_NONE)
         return;
     if (p->recompute == SC__RECOMPUTE_FULL) {
@@ -583,7 +587,8 @@ backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__scrip
                                  .script = out,
                                  .phase = SC__BACKWARD,
                                  .skip = skip,
-                                 .moe = sc__kind_has_experts(kind)};
+                                 .moe = sc__kind_has_experts(kind),
+                                 .kind = kind};
     const struct sc__layer_kernels *b = &l->kernels[kind][1];
     if (!(kind & SC__LAYER_MIXER_ONLY)) {
         backward_part(&k, b, SC__PART_MLP_ADD);
@@ -602,7 +607,8 @@ static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out
     struct sc__script_maker k = {.l = l,
                                  .script = out,
                                  .phase = SC__WGRAD,
-                                 .moe = sc__kind_has_experts(kind)};
+                                 .moe = sc__kind_has_experts(kind),
+                                 .kind = kind};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;)
         step_scripts_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);

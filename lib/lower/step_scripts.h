@@ -14,6 +14,7 @@ struct sc__script_maker {
     unsigned skip;     /* bit per phase of kernels to leave out */
     uint8_t phase;     /* that the operations get */
     bool moe;          /* a layer with experts */
+    int kind;          /* of the layer */
 };
 
 /* Nothing for groups of one rank. async: what follows waits only at the next

@@ -6,6 +6,7 @@
  * model are errors. */
 #include "model/hf_family.h"
 #include "model/hf_forms.h"
+#include "model/hf_gemma4.h"
 #include "model/hf_hybrid.h"
 #include "model/hf_keys.h"
 #include "model/python_json.h"
@@ -602,7 +603,7 @@ static sc_status check_keys(const struct model_hf_config_reading *r,
     SC__TRY(check_only_value(r, "word_embed_proj_dim", m->hidden));
     SC__TRY(check_only_value(r, "mtp_transformer_layers", 1));
     json_object_foreach(r->root, key, value) {
-        if (known_key(key) || sc__hf_hybrid_key(f, key))
+        if (known_key(key) || sc__hf_hybrid_key(f, key) || sc__hf_gemma4_key(f, key))
             continue;
         if (sc__hf_key_shapes_model(key, value))
             return sc__fail(
@@ -717,9 +718,10 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     const struct sc__hf_family *f = NULL;
     SC__TRY(check_truths(r));
     SC__TRY(find_family(r, &f));
-    SC__TRY(sc__hf_forms_apply(r->ctx, r->file, f->type, r->root));
     note_uncounted(r);
     fill_defaults(r, f);
+    SC__TRY(sc__hf_gemma4_prepare(r->ctx, r->file, f, r->root));
+    SC__TRY(sc__hf_forms_apply(r->ctx, r->file, f->type, r->root));
     *m = (struct sc__model){.family = f->type};
     apply_traits(f->traits, m);
     m->name = text_of(r, "_name");
@@ -734,7 +736,8 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     SC__TRY(read_indexer(r, m));
     SC__TRY(sc__hf_hybrid_read(r->ctx, r->file, r->root, f, m));
     SC__TRY(check_keys(r, f, m));
-    return model_hf_config_check(r, m);
+    SC__TRY(model_hf_config_check(r, m));
+    return sc__hf_gemma4_read(r->ctx, r->file, f, r->root, m);
 }
 
 sc_status sc__model_parse(struct sc_context *ctx,

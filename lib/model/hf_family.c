@@ -69,6 +69,10 @@ static const struct sc__hf_family families[] = {
      SC__HF_GATED | SC__HF_RMS | SC__HF_TIED | SC__HF_POST_NORMS | SC__HF_QK_NORM |
          SC__HF_WINDOW_SIXTH,
      NULL},
+    {"gemma4_text",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_TIED | SC__HF_POST_NORMS | SC__HF_QK_NORM |
+         SC__HF_WINDOW_SIXTH | SC__HF_GEMMA4,
+     NULL},
     {"glm4", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_POST_NORMS, NULL},
     {"glm4_moe",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
@@ -141,6 +145,13 @@ const struct sc__hf_default sc__hf_defaults[] = {
     {"gemma3_text", "num_attention_heads", 8, false},
     {"gemma3_text", "num_key_value_heads", 4, false},
     {"gemma3_text", "vocab_size", 262208, false},
+    {"gemma4_text", "head_dim", 256, false},
+    {"gemma4_text", "global_head_dim", 512, false},
+    {"gemma4_text", "num_attention_heads", 8, false},
+    {"gemma4_text", "num_key_value_heads", 4, false},
+    {"gemma4_text", "vocab_size", 262144, false},
+    {"gemma4_text", "sliding_window", 512, false},
+    {"gemma4_text", "hidden_size_per_layer_input", 256, false},
     {"llama", "hidden_size", 4096, true},
     {"llama", "intermediate_size", 11008, true},
     {"llama", "num_hidden_layers", 32, true},
@@ -169,9 +180,6 @@ static const struct {
     {"minimax", "layers of linear attention (attn_type_list)"},
     {"minimax_text_01", "layers of linear attention (attn_type_list)"},
     {"kimi_linear", "layers of linear attention (linear_attn_config)"},
-    {"gemma4_text",
-     "layers with head sizes of their own and a feed-forward beside the experts "
-     "(global_head_dim, enable_moe_block)"},
     {"gemma3n_text",
      "embeddings of each layer and layers that share keys and values "
      "(hidden_size_per_layer_input)"},

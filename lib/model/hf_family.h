@@ -35,7 +35,8 @@ enum sc__hf_trait {
     SC__HF_WINDOW_FOURTH = 1 << 24, /* each fourth layer sees all keys */
     SC__HF_DENSE_BESIDE = 1 << 25, /* a feed-forward as wide as hidden beside the experts */
     SC__HF_MAMBA_KEYS = 1 << 26,   /* layers of Mamba-2 or attention (mamba_n_heads, …) */
-    SC__HF_EMBEDDING_NORM = 1 << 27
+    SC__HF_EMBEDDING_NORM = 1 << 27,
+    SC__HF_GEMMA4 = 1 << 28 /* heads of their own in layers that see all keys */
 };
 
 struct sc__hf_family {

@@ -24,6 +24,7 @@ static const struct {
     {"ernie4_5_moe", NULL, "moe_num_shared_experts", "n_shared_experts", 1},
     {"ernie4_5_moe", NULL, "moe_layer_start_index", "first_k_dense_replace", 1},
     {"ernie4_5_moe", NULL, "moe_layer_interval", "moe_layer_freq", 1},
+    {"gemma4_text", NULL, "top_k_experts", "num_experts_per_tok", 1},
     {"hunyuan_v1_moe", NULL, "num_shared_expert", "n_shared_experts", 1},
     {"hunyuan_v1_moe", NULL, "moe_layer_num_skipped", "first_k_dense_replace", 1},
 };

@@ -342,9 +342,9 @@ static sc_status take_spec(struct sc__launch *l, const char *module, bool *known
     if (strstr(module, "gemma4") || strstr(module, "gemma3n"))
         return sc__launch_fail(l,
                                0,
-                               "no flag says what its layers are",
+                               "a Hugging Face configuration says it (--model FILE)",
                                "--spec %.80s: layers with head sizes of their own, and a "
-                               "feed-forward beside the experts, are not modelled",
+                               "feed-forward beside the experts, are not said by flags",
                                module);
     if (strstr(module, "mamba") && !sc__launch_nth(l, "hybrid-override-pattern", 0) &&
         !sc__launch_nth(l, "hybrid-attention-ratio", 0))

@@ -46,11 +46,26 @@ bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq) {
            (!m->window_every || (layer + 1) % m->window_every != 0);
 }
 
-uint32_t sc__model_qk_dim(const struct sc__model *m) {
-    return m->kv_lora ? m->nope_dim + m->rope_dim : m->head_dim;
+bool sc__model_own_heads(const struct sc__model *m, uint32_t layer) {
+    return m->full_head_dim && m->window_every && (layer + 1) % m->window_every == 0;
 }
-uint32_t sc__model_v_dim(const struct sc__model *m) {
-    return m->kv_lora ? m->v_dim : m->head_dim;
+
+struct sc__attention_heads sc__model_heads_of_kind(const struct sc__model *m, bool own) {
+    if (own)
+        return (struct sc__attention_heads){.kv_heads = m->full_kv_heads,
+                                            .qk_dim = m->full_head_dim,
+                                            .v_dim = m->full_head_dim,
+                                            .kv_projections = m->full_key_values ? 1 : 2};
+    return (struct sc__attention_heads){.kv_heads = m->kv_heads,
+                                        .qk_dim = m->kv_lora ? m->nope_dim + m->rope_dim
+                                                             : m->head_dim,
+                                        .v_dim = m->kv_lora ? m->v_dim : m->head_dim,
+                                        .kv_projections = 2};
+}
+
+struct sc__attention_heads sc__model_attention_heads(const struct sc__model *m,
+                                                     uint32_t layer) {
+    return sc__model_heads_of_kind(m, sc__model_own_heads(m, layer));
 }
 
 /* The indexer's queries come from the rank of queries, its one key and a weight for each
@@ -62,27 +77,29 @@ static double index_matrix(const struct sc__model *m) {
 }
 
 /* Weights of the matrices of attention: what a token is multiplied with. */
-static double attention_matrix(const struct sc__model *m) {
+static double attention_matrix(const struct sc__model *m, uint32_t layer) {
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
     double h = m->hidden;
     double a = m->heads;
     double gate = m->attention_gate ? a : 0;
     if (!m->kv_lora)
-        return h * m->head_dim * (2 * a + gate + 2.0 * m->kv_heads);
-    double qk = sc__model_qk_dim(m);
+        return h * x.qk_dim * (2 * a + gate + (double)x.kv_projections * x.kv_heads);
+    double qk = x.qk_dim;
     double q = m->q_lora ? h * m->q_lora + m->q_lora * a * qk : h * a * qk;
     double kv = h * (m->kv_lora + m->rope_dim) + m->kv_lora * a * (m->nope_dim + m->v_dim);
     return q + kv + a * m->v_dim * h + index_matrix(m);
 }
 
-static double attention_params(const struct sc__model *m) {
-    double n = attention_matrix(m);
-    double d = m->head_dim;
+static double attention_params(const struct sc__model *m, uint32_t layer) {
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double n = attention_matrix(m, layer);
+    double d = x.qk_dim;
     if (m->kv_lora)
         n += m->q_lora + m->kv_lora;
     if (m->index_heads)
         n += 2.0 * m->index_dim; /* a LayerNorm of the key */
     if (m->linear_bias || m->qkv_bias)
-        n += (m->heads + 2.0 * m->kv_heads) * d;
+        n += (m->heads + (double)x.kv_projections * x.kv_heads) * d;
     if (m->linear_bias || m->out_bias)
         n += m->hidden;
     if (m->qk_norm)
@@ -167,14 +184,16 @@ double sc__model_mixer_params(const struct sc__model *m, uint32_t layer) {
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     if (mixer == SC__MIXER_NONE)
         return 0;
-    return mixer == SC__MIXER_ATTENTION ? attention_params(m) : scan_params(m, mixer);
+    return mixer == SC__MIXER_ATTENTION ? attention_params(m, layer)
+                                        : scan_params(m, mixer);
 }
 
 double sc__model_layer_norms(const struct sc__model *m, uint32_t layer) {
     double norm = m->hidden * (m->norm_bias ? 2.0 : 1.0);
     bool half = sc__model_mixer(m, layer) == SC__MIXER_NONE ||
                 !sc__model_has_feed_forward(m, layer);
-    return (m->post_norms ? 4 : m->one_norm || half ? 1 : 2) * norm;
+    double branches = m->branch_norms && sc__model_has_experts(m, layer) ? 3 : 0;
+    return (branches + (m->post_norms ? 4 : m->one_norm || half ? 1 : 2)) * norm;
 }
 
 void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p) {
@@ -187,10 +206,11 @@ void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p
     p->head = m->tied ? 0 : (double)m->vocab * h;
     p->embedding_norm = m->embedding_norm ? norm : 0;
     p->final_norm = norm;
-    p->attention = attention_params(m);
     p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias);
     if (m->experts) {
         p->router = h * m->experts + (m->router_bias ? m->experts : 0);
+        if (m->branch_norms) /* scales */
+            p->router += h + m->experts;
         p->latent = latent_matrix(m);
         p->experts =
             m->experts *
@@ -221,12 +241,14 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *p) {
 bool sc__model_layers_alike(const struct sc__model *m, uint32_t a, uint32_t b) {
     return sc__model_mixer(m, a) == sc__model_mixer(m, b) &&
            sc__model_has_experts(m, a) == sc__model_has_experts(m, b) &&
-           sc__model_has_feed_forward(m, a) == sc__model_has_feed_forward(m, b);
+           sc__model_has_feed_forward(m, a) == sc__model_has_feed_forward(m, b) &&
+           sc__model_own_heads(m, a) == sc__model_own_heads(m, b);
 }
 
 double sc__model_attention_core_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal) {
-    double width = (double)m->heads * (sc__model_qk_dim(m) + sc__model_v_dim(m));
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double width = (double)m->heads * (x.qk_dim + x.v_dim);
     double w = m->window;
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     if (mixer == SC__MIXER_NONE)
@@ -245,7 +267,7 @@ double sc__model_layer_flops(
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     double weights = 0;
     if (mixer == SC__MIXER_ATTENTION)
-        weights = attention_matrix(m);
+        weights = attention_matrix(m, layer);
     else if (mixer != SC__MIXER_NONE)
         weights = scan_matrix(m, mixer);
     if (sc__model_has_experts(m, layer))

@@ -81,6 +81,16 @@ struct sc__model {
     uint32_t v_dim;
     uint32_t window; /* keys a query of a windowed layer sees, itself among them; 0 = all */
     uint32_t window_every; /* each n-th layer sees all keys; 0 = every layer is windowed */
+    /* Attention of those n-th layers may have heads of its own (Gemma 4): their size and
+     * key-value heads; 0 = as in the others. */
+    uint32_t full_head_dim;
+    uint32_t full_kv_heads;
+    bool full_key_values; /* and values that are made of the keys, without a projection */
+    bool v_norm;          /* values are normalised per head, without weights */
+    /* the dense feed-forward and the experts of a layer are side by side, each behind and
+     * before a norm of its own; the router has a norm without weights, a scale for each
+     * channel and one for each expert */
+    bool branch_norms;
     /* Layers of several kinds: that of layer i is layer_parts[i % pattern]; 0: all are
      * attention and a feed-forward. */
     uint32_t pattern;
@@ -109,8 +119,7 @@ struct sc__model_params {
     double head; /* 0 when tied */
     double embedding_norm;
     double final_norm;
-    double attention; /* of a layer: projections and biases */
-    double dense_mlp;
+    double dense_mlp; /* of a layer */
     /* of a layer with experts */
     double router;
     double latent; /* projections to the width of routed tokens and back */
@@ -118,6 +127,15 @@ struct sc__model_params {
     double shared;
     double total;  /* of the model */
     double active; /* what one token passes through */
+};
+
+/* Heads of attention of a layer, beside those of the queries. */
+struct sc__attention_heads {
+    uint32_t kv_heads;
+    /* head dimensions of queries/keys and of values */
+    uint32_t qk_dim;
+    uint32_t v_dim;
+    uint32_t kv_projections; /* 2, or 1 where values are made of the keys */
 };
 
 /* What a letter of a pattern of layers says: M Mamba-2, * attention, - a feed-forward, E
@@ -149,9 +167,12 @@ void sc__model_count(const struct sc__model *m, struct sc__model_params *out);
 void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *out);
 /* Two layers have the same parts: the same weights, and keep the same activations. */
 bool sc__model_layers_alike(const struct sc__model *m, uint32_t a, uint32_t b);
-/* Head dimensions of queries/keys and of values. */
-uint32_t sc__model_qk_dim(const struct sc__model *m);
-uint32_t sc__model_v_dim(const struct sc__model *m);
+/* The layer is one of those whose attention has heads of its own. */
+bool sc__model_own_heads(const struct sc__model *m, uint32_t layer);
+struct sc__attention_heads sc__model_attention_heads(const struct sc__model *m,
+                                                     uint32_t layer);
+/* The same for a kind of layers: those with heads of their own, or the others. */
+struct sc__attention_heads sc__model_heads_of_kind(const struct sc__model *m, bool own);
 
 /* Model FLOPs of one step over all ranks: 6 per parameter of a matrix and
  * token, attention 12·b·s²·(heads·d), halved where causal counts. For GPT this

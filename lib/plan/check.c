@@ -84,6 +84,18 @@ static sc_status check_ranks(struct sc_context *ctx, const struct sc__plan *p) {
     return SC_OK;
 }
 
+static sc_status check_kv_heads(struct sc_context *ctx, uint32_t kv_heads, uint32_t tp) {
+    if (kv_heads % tp == 0 || tp % kv_heads == 0)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    near_divisors(ctx, kv_heads, tp, "tp"),
+                    "tp %u neither divides nor is a multiple of the %u key-value heads",
+                    tp,
+                    kv_heads);
+}
+
 static sc_status
 check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     uint32_t tp = p->mesh.tp;
@@ -95,14 +107,8 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "tp %u does not divide the %u attention heads",
                         tp,
                         m->heads);
-    if (m->kv_heads % tp && tp % m->kv_heads)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        near_divisors(ctx, m->kv_heads, tp, "tp"),
-                        "tp %u neither divides nor is a multiple of the %u key-value heads",
-                        tp,
-                        m->kv_heads);
+    for (uint32_t i = 0; i < m->layers; i++)
+        SC__TRY(check_kv_heads(ctx, sc__model_attention_heads(m, i).kv_heads, tp));
     if (m->ffn % tp)
         return sc__fail(ctx,
                         SC_USAGE,

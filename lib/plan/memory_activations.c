@@ -89,15 +89,27 @@ norm_output(const struct kept_sizes *s, const struct sc__plan *p, unsigned targe
     return linear_input(p, s->hidden, s->cast, targets) / s->sp;
 }
 
+/* The norm of values has no weights; its input may be that of the keys' norm. */
+static double values_norm_keeps(const struct sc__plan *p,
+                                const struct sc__attention_heads *x,
+                                const struct kept_sizes *s,
+                                double kv_heads) {
+    double values = kv_heads * x->v_dim / s->tp;
+    if (p->fusion == SC__FUSION_HF)
+        return 4 * values;
+    return x->kv_projections == 1 ? 0 : s->width * values;
+}
+
 /* Queries, keys and values of all heads, and what was made on the way to them. */
 static double queries_and_keys(const struct sc__model *m,
                                const struct sc__plan *p,
+                               const struct sc__attention_heads *x,
                                struct kept_sizes *s) {
     double t = s->tp;
-    double kv = fmax(m->kv_heads, t);
-    double qk = (m->heads + kv) * sc__model_qk_dim(m);
+    double kv = fmax(x->kv_heads, t);
+    double qk = (m->heads + kv) * x->qk_dim;
     if (m->kv_lora) {
-        double up = m->heads * (2.0 * sc__model_qk_dim(m) + sc__model_v_dim(m));
+        double up = m->heads * (2.0 * x->qk_dim + x->v_dim);
         double ranks = 2.0 * (m->q_lora + m->kv_lora) + m->rope_dim;
         /* the indexer's queries and key, and four bytes for each key that is picked */
         if (m->index_heads)
@@ -105,19 +117,24 @@ static double queries_and_keys(const struct sc__model *m,
                   (m->index_dim + 4 / s->width * fmin(m->window, p->seq)) * t;
         return s->width * ((recomputes(p, SC__MODULE_LATENT) ? 0 : up / t) + ranks / s->sp);
     }
-    double sum = s->width * (qk + kv * sc__model_v_dim(m)) / t;
+    double sum = s->width * (qk + kv * x->v_dim) / t;
     if (m->qk_norm)
         sum +=
             qk / t * (p->fusion == SC__FUSION_HF ? 4 + (p->lora ? 0 : s->width) : s->width);
+    if (m->v_norm)
+        sum += values_norm_keeps(p, x, s, kv);
     return sum;
 }
 
-static double attention_keeps(const struct sc__model *m, const struct sc__plan *p) {
+static double
+attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);
-    double out = (double)m->heads * sc__model_v_dim(m) / s.tp;
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    unsigned values = x.kv_projections == 1 ? 0 : SC__LORA_V;
+    double out = (double)m->heads * x.v_dim / s.tp;
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
-    sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | SC__LORA_V);
-    sum += queries_and_keys(m, p, &s);
+    sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | values);
+    sum += queries_and_keys(m, p, &x, &s);
     sum += s.width * out * (m->attention_gate ? 3 : 1); /* the gate, and what it gated */
     if (p->fusion != SC__FUSION_2021)
         sum += 4.0 * m->heads / s.tp; /* the logarithm of its sums, in fp32 */
@@ -154,7 +171,8 @@ mixer_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer)
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     if (mixer == SC__MIXER_NONE)
         return 0;
-    return mixer == SC__MIXER_ATTENTION ? attention_keeps(m, p) : scan_keeps(m, p, mixer);
+    return mixer == SC__MIXER_ATTENTION ? attention_keeps(m, p, layer)
+                                        : scan_keeps(m, p, mixer);
 }
 
 /* Bytes a token between the two linear layers of a feed-forward. */
@@ -187,15 +205,17 @@ static double mixer_input(const struct sc__model *m, uint32_t layer) {
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
         return sc__model_scan_input(m, mixer);
-    double heads = (m->attention_gate ? 2.0 : 1.0) * m->heads + 2.0 * m->kv_heads;
-    return mixer == SC__MIXER_NONE ? 0 : heads * sc__model_qk_dim(m);
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double heads =
+        (m->attention_gate ? 2.0 : 1.0) * m->heads + (double)x.kv_projections * x.kv_heads;
+    return mixer == SC__MIXER_NONE ? 0 : heads * x.qk_dim;
 }
 
 static double mixer_output(const struct sc__model *m, uint32_t layer) {
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
         return sc__model_scan_width(m);
-    return (double)m->heads * sc__model_v_dim(m);
+    return (double)m->heads * sc__model_attention_heads(m, layer).v_dim;
 }
 
 static double routed_tokens(const struct sc__model *m, const struct sc__plan *p) {
@@ -221,6 +241,15 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
     return sum;
 }
 
+/* Behind the dense part and behind the experts; the modules of transformers keep the
+ * residual stream once more for the norm before the experts and for the router's. */
+static double branch_norms_keep(const struct sc__model *m,
+                                const struct sc__plan *p,
+                                const struct kept_sizes *s) {
+    double norms = p->fusion == SC__FUSION_HF ? 4 : 2;
+    return norms * s->hidden / s->sp * norm_keeps(m, p, s);
+}
+
 static double
 feed_forward_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);
@@ -231,6 +260,8 @@ feed_forward_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t
     if (keeps_masks(p))
         sum += s.hidden / s.sp;
     bool moe = sc__model_has_experts(m, layer);
+    if (moe && m->branch_norms)
+        sum += branch_norms_keep(m, p, &s);
     return s.tokens * sum + (moe ? experts_keep(m, p) : dense_keeps(m, p));
 }
 
@@ -246,15 +277,18 @@ static double
 kept_by_operator(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);
     bool packed = p->fusion == SC__FUSION_EAGER;
-    double d = sc__model_qk_dim(m);
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double d = x.qk_dim;
     double q = m->heads * d;
-    double kv = m->kv_heads * d;
+    double kv = x.kv_heads * d;
     double ffn = sc__model_has_experts(m, layer)
                      ? (double)m->topk * p->imbalance * m->expert_ffn + m->shared_ffn
                      : m->ffn;
-    double linears =
-        packed ? q + 2 * kv + (m->gated ? 2 : 1) * ffn : q + kv + ffn + s.hidden;
-    double attention = m->heads * sc__model_v_dim(m) * s.width + 4.0 * m->heads;
+    /* without a projection of values: the first, third and fifth of q, k, out, gate, up */
+    bool three = x.kv_projections == 2;
+    double linears = packed ? q + x.kv_projections * kv + (m->gated ? 2 : 1) * ffn
+                            : q + (three ? kv : 0) + ffn + s.hidden;
+    double attention = m->heads * x.v_dim * s.width + 4.0 * m->heads;
     return s.tokens *
            (s.residual * s.hidden / s.sp + s.width * linears / s.tp + attention / s.tp);
 }

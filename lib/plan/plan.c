@@ -219,11 +219,14 @@ struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
     unsigned on = p->lora_targets;
     double h = m->hidden;
     double tp = p->mesh.tp;
-    double q = (double)m->heads * sc__model_qk_dim(m) / tp;
-    double kv = (double)m->kv_heads * sc__model_qk_dim(m) / tp;
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double q = (double)m->heads * x.qk_dim / tp;
+    double kv = (double)x.kv_heads * x.qk_dim / tp;
+    if (x.kv_projections == 1)
+        on &= ~(unsigned)SC__LORA_V;
     bool moe = sc__model_has_experts(m, layer);
     double ffn = moe ? (double)m->expert_ffn / p->mesh.etp : m->ffn / tp;
-    double out = (double)m->heads * sc__model_v_dim(m) / tp;
+    double out = (double)m->heads * x.v_dim / tp;
     double attention = (on & SC__LORA_Q ? h + q : 0) + (on & SC__LORA_K ? h + kv : 0) +
                        (on & SC__LORA_V ? h + kv : 0) + (on & SC__LORA_OUT ? h + out : 0);
     if (sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)

@@ -39,6 +39,9 @@ count Qwen--Qwen3.5-35B-A3B 34660
 # 7168·(128 + 64) + 2·128; GLM-5 744 B
 count deepseek-ai--DeepSeek-V3.2 671878
 count zai-org--GLM-5 744000
+# Gemma 4: 25.2 B; of h 2816 and 30 layers 25·256·(16 + 8 + 8 + 16)h, 5·512·(16 + 2 + 16)h,
+# 3·2112h and 128·3·704h each, vocabulary 262144h
+count google--gemma-4-26B-A4B 25233
 # models cut to one layer: added up by hand, matrices and embeddings
 #   attention 4h², feed-forward 2hf or (gated) 3hf, vocabulary 2Vh, or Vh where tied
 count baichuan 615.8     # h 2048, f 13696, V 125696
@@ -51,6 +54,5 @@ count stablelm 462.4     # h 2048, f 5632, V 100352
 
 refuse() { expect "$1" 3 "$2" "$STEPCAST" run --model "$configs/$1_config.json" --gpus 1 --ignore-memory; }
 refuse simai_deepseek_v3 '"n_routed_experts" is missing or 0'
-refuse google--gemma-4-26B-A4B "global_head_dim"
 expect like_llama 0 'is not known and was read as a Llama' \
     "$STEPCAST" run --model "$configs/XiaomiMiMo--MiMo-7B-Base_config.json" --gpus 1 --ignore-memory --json -
