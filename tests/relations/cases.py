@@ -131,10 +131,6 @@ class Case:
     def zero_bubble(self):
         return self.plan.get("schedule", "").startswith("zb")
 
-    def late_hosts(self):
-        """Ranks of tensor parallelism whose hosts are as slow as their GPUs."""
-        return self.plan.get("fusion") == "2021" and self.plan["tp"] > 1
-
     def even_stages(self):
         """Whole nodes, or whole parts of one, are a stage."""
         gpus = size(self.plan)
