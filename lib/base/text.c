@@ -78,6 +78,16 @@ bool sc__split(struct sc__str *rest, char sep, struct sc__str *part) {
     return true;
 }
 
+bool sc__next_word(struct sc__str *rest, struct sc__str *word) {
+    *rest = sc__trim(*rest);
+    size_t n = 0;
+    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
+        n++;
+    *word = (struct sc__str){rest->p, n};
+    *rest = (struct sc__str){rest->p + n, rest->n - n};
+    return n > 0;
+}
+
 bool sc__parse_u64(struct sc__str s, uint64_t *out) {
     uint64_t v = 0;
     if (!s.n)

@@ -31,6 +31,8 @@ const char *sc__find_word(const void *bytes, size_t n, const char *word);
 struct sc__str sc__trim(struct sc__str s);
 /* Cuts the part before the first sep (or all of it) off *rest. False at the end. */
 bool sc__split(struct sc__str *rest, char sep, struct sc__str *part);
+/* The next word of a line, cut off at blanks and tabs; false: there is none. */
+bool sc__next_word(struct sc__str *rest, struct sc__str *word);
 
 /* The whole slice must be the number; overflow and garbage are false. */
 bool sc__parse_u64(struct sc__str s, uint64_t *out);

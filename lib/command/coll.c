@@ -343,19 +343,27 @@ static void put_json_row(struct sc__json *j, const struct coll_cmd_row *r) {
     sc__json_end_object(j);
 }
 
+void sc__coll_open_json(const struct sc_request *req,
+                        const struct sc__coll_query *q,
+                        const char *schema,
+                        struct sc__json *j,
+                        struct sc__buffer *out) {
+    sc__json_init(j, out);
+    sc__json_object(j, NULL);
+    sc__json_string(j, "schema", schema);
+    sc__json_string(j, "version", SC_VERSION);
+    sc__json_string(j, "op", q->op->name);
+    sc__json_string(j, "cluster", q->cluster.name);
+    sc__json_u64(j, "gpus", q->shape.ranks);
+    sc__json_u64(j, "nodes", q->shape.nodes);
+    sc__json_notes(j, req->ctx);
+}
+
 static void put_json(const struct sc_request *req,
                      const struct sc__coll_query *q,
                      struct sc__buffer *out) {
     struct sc__json j;
-    sc__json_init(&j, out);
-    sc__json_object(&j, NULL);
-    sc__json_string(&j, "schema", "stepcast/coll/1");
-    sc__json_string(&j, "version", SC_VERSION);
-    sc__json_string(&j, "op", q->op->name);
-    sc__json_string(&j, "cluster", q->cluster.name);
-    sc__json_u64(&j, "gpus", q->shape.ranks);
-    sc__json_u64(&j, "nodes", q->shape.nodes);
-    sc__json_notes(&j, req->ctx);
+    sc__coll_open_json(req, q, "stepcast/coll/1", &j, out);
     sc__json_array(&j, "rows");
     for (uint64_t bytes = q->begin; bytes <= q->end; bytes = sc__coll_next_size(q, bytes)) {
         struct coll_cmd_row r = make_row(q, bytes);

@@ -29,6 +29,12 @@ uint64_t sc__coll_next_size(const struct sc__coll_query *q, uint64_t bytes);
 sc_status sc__coll_network(const struct sc_request *req,
                            const struct sc__settings *s,
                            struct sc__coll_query *q);
+/* Opens a document and says what was asked for. */
+void sc__coll_open_json(const struct sc_request *req,
+                        const struct sc__coll_query *q,
+                        const char *schema,
+                        struct sc__json *j,
+                        struct sc__buffer *out);
 /* coll_compare.c: --net flow,packet or --cc dcqcn,hpcc. */
 bool sc__coll_compares(const struct sc_request *req);
 sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *q);

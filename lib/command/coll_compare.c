@@ -149,17 +149,8 @@ static void put_way(const struct compared_way *w, struct sc__json *j) {
 static void put_compared_json(const struct sc_request *req,
                               const struct comparison *c,
                               struct sc__buffer *out) {
-    const struct sc__coll_query *q = &c->ways[0].query;
     struct sc__json j;
-    sc__json_init(&j, out);
-    sc__json_object(&j, NULL);
-    sc__json_string(&j, "schema", "stepcast/coll-compare/1");
-    sc__json_string(&j, "version", SC_VERSION);
-    sc__json_string(&j, "op", q->op->name);
-    sc__json_string(&j, "cluster", q->cluster.name);
-    sc__json_u64(&j, "gpus", q->shape.ranks);
-    sc__json_u64(&j, "nodes", q->shape.nodes);
-    sc__json_notes(&j, req->ctx);
+    sc__coll_open_json(req, &c->ways[0].query, "stepcast/coll-compare/1", &j, out);
     sc__json_array(&j, "ways");
     for (uint32_t i = 0; i < c->count; i++)
         put_way(&c->ways[i], &j);

@@ -59,18 +59,6 @@ struct flows_cmd_list {
     bool all_expected;
 };
 
-static bool word(struct sc__str *rest, struct sc__str *out) {
-    while (rest->n && (*rest->p == ' ' || *rest->p == '\t'))
-        rest->p++, rest->n--;
-    size_t n = 0;
-    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
-        n++;
-    *out = (struct sc__str){rest->p, n};
-    rest->p += n;
-    rest->n -= n;
-    return n > 0;
-}
-
 static sc_status
 bad(struct sc__input *in, struct sc__str line, struct sc__str at, const char *what) {
     struct sc__place place = sc__input_place(in, line, at.p);
@@ -86,7 +74,7 @@ bad(struct sc__input *in, struct sc__str line, struct sc__str at, const char *wh
 static sc_status
 read_host(struct sc__input *in, struct sc__str line, struct sc__str *rest, uint32_t *host) {
     struct sc__str w;
-    word(rest, &w);
+    sc__next_word(rest, &w);
     if (!sc__parse_u32(w, host) || *host >= MOST_HOSTS)
         return bad(in, line, w, "a host is a number below 1048576");
     return SC_OK;
@@ -95,7 +83,7 @@ read_host(struct sc__input *in, struct sc__str line, struct sc__str *rest, uint3
 static sc_status
 read_number(struct sc__input *in, struct sc__str line, struct sc__str *rest, double *out) {
     struct sc__str w;
-    word(rest, &w);
+    sc__next_word(rest, &w);
     if (!sc__parse_double(w, out) || *out < 0)
         return bad(in, line, w, "a number from 0 on is expected");
     return SC_OK;
@@ -113,7 +101,7 @@ read_flow(struct sc__input *in, struct sc__str line, struct flows_cmd_list *l) {
     SC__TRY(read_number(in, line, &rest, &f.start));
     if (sc__trim(rest).n)
         SC__TRY(read_number(in, line, &rest, &expected));
-    if (word(&rest, &w))
+    if (sc__next_word(&rest, &w))
         return bad(in, line, w, "unexpected at the end of the line");
     if (l->count == MOST_FLOWS)
         return bad(in, line, line, "more flows than can be simulated at once (10000000)");

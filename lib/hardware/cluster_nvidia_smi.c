@@ -51,18 +51,12 @@ static struct sc__str without_escapes(struct sc__str word) {
 }
 
 static bool smi_word(struct sc__str *rest, struct sc__str *word) {
-    *word = (struct sc__str){"", 0};
-    while (!word->n) {
-        *rest = sc__trim(*rest);
-        if (!rest->n)
-            return false;
-        size_t n = 0;
-        while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
-            n++;
-        *word = without_escapes((struct sc__str){rest->p, n});
-        *rest = (struct sc__str){rest->p + n, rest->n - n};
+    while (sc__next_word(rest, word)) {
+        *word = without_escapes(*word);
+        if (word->n)
+            return true;
     }
-    return true;
+    return false;
 }
 
 static bool smi_line(struct smi_matrix *m) {

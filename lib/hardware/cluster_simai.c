@@ -61,18 +61,6 @@ static bool cluster_simai_next_line(struct cluster_simai_reader *r) {
     return false;
 }
 
-static bool next_word(struct sc__str *rest, struct sc__str *word) {
-    *rest = sc__trim(*rest);
-    if (!rest->n)
-        return false;
-    size_t n = 0;
-    while (n < rest->n && rest->p[n] != ' ' && rest->p[n] != '\t')
-        n++;
-    *word = (struct sc__str){rest->p, n};
-    *rest = (struct sc__str){rest->p + n, rest->n - n};
-    return true;
-}
-
 static const char *gpu_name(struct sc_context *ctx, struct sc__str word) {
     char *name = sc__strndup(&ctx->arena, word.p, word.n);
     for (char *p = name; *p; p++)
@@ -83,7 +71,7 @@ static const char *gpu_name(struct sc_context *ctx, struct sc__str word) {
 static uint32_t words_of(struct sc__str rest) {
     struct sc__str word;
     uint32_t n = 0;
-    while (next_word(&rest, &word))
+    while (sc__next_word(&rest, &word))
         n++;
     return n;
 }
@@ -95,7 +83,7 @@ static sc_status read_ns3_header(struct cluster_simai_reader *r) {
     struct sc__str word;
     r->ns3 = true;
     for (int i = 0; i < 3; i++)
-        if (!next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
+        if (!sc__next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
             *field[i] > 1u << 28)
             return fail_at(r,
                            word.p,
@@ -140,14 +128,14 @@ static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
         return read_ns3_header(r);
     rest = r->line;
     for (int i = 0; i < 5; i++)
-        if (!next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
+        if (!sc__next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
             *field[i] > 1u << 28)
             return fail_at(r,
                            word.p ? word.p : r->line.p,
                            hint,
                            "not a topology file: field %d of line 1 is not a count",
                            i + 1);
-    if (!next_word(&rest, &word))
+    if (!sc__next_word(&rest, &word))
         return fail_at(r, r->line.p, hint, "line 1 names no GPU type");
     c->gpu = gpu_name(r->ctx, word);
     if (sc__trim(rest).n)
@@ -186,7 +174,7 @@ static sc_status read_switches(struct cluster_simai_reader *r) {
         return number_hosts(r);
     if (!cluster_simai_next_line(r))
         return fail_at(r, r->line.p, NULL, "line 2, the ids of the switches, is missing");
-    for (rest = r->line; next_word(&rest, &word); count++) {
+    for (rest = r->line; sc__next_word(&rest, &word); count++) {
         bool known = sc__parse_u32(word, &id) && id < r->devices;
         if (!known || (!r->ns3 && id < r->out->gpus))
             return fail_at(r,
@@ -217,7 +205,7 @@ static sc_status read_link(struct cluster_simai_reader *r) {
     double errors;
     struct sc__fabric_link link;
     for (int i = 0; i < 5; i++)
-        if (!next_word(&rest, &word[i]))
+        if (!sc__next_word(&rest, &word[i]))
             return fail_at(r,
                            r->line.p,
                            "a link is: from to rate delay error-rate",

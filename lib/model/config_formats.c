@@ -5,6 +5,7 @@
  * flag of that name. Keys that say nothing about a step are passed over. */
 #include "model/config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool means_nothing(const char *v) {
@@ -270,6 +271,28 @@ torchtitan_preset(struct sc__arena *arena, const char *name, const char *flavor)
     return sc__model_preset(arena, preset) ? preset : NULL;
 }
 
+/* Copies of the weights, each sharded over the ranks of dp_shard × cp. */
+static void take_torchtitan_replicas(struct config_taking *t) {
+    const struct sc__config *c = t->c;
+    struct sc__arena *arena = &t->l->ctx->arena;
+    uint64_t shards = config_number(c, "data_parallel_shard_degree", 0);
+    uint64_t replicas = config_number(c, "data_parallel_replicate_degree", 1);
+    uint64_t group = shards * config_number(c, "context_parallel_degree", 1);
+    bool experts = config_number(c, "expert_parallel_degree", 1) > 1;
+    if (shards)
+        add_flag(t, "dp", sc__format(arena, "%" PRIu64, shards * replicas));
+    if (replicas > 1 && shards > 1 && !experts)
+        add_flag(t, "shard-group", sc__format(arena, "%" PRIu64, group));
+    else if (replicas > 1 && shards != 1)
+        sc__note(t->l->ctx,
+                 "config-not-modelled",
+                 "%s: weights are sharded over all replicas, not within "
+                 "data_parallel_replicate_degree %" PRIu64 "%s",
+                 t->l->file,
+                 replicas,
+                 experts ? "" : ": --shard-group says how many ranks share them");
+}
+
 static sc_status take_torchtitan(struct config_taking *t) {
     const struct sc__config *c = t->c;
     struct sc__arena *arena = &t->l->ctx->arena;
@@ -294,21 +317,7 @@ static sc_status take_torchtitan(struct config_taking *t) {
     const char *float8 = sc__config_value(c, "float8.enable_float8_linear");
     if ((converters && strstr(converters, "float8")) || (float8 && is_true(float8)))
         add_flag(t, "fp8", NULL);
-    const char *replicas = sc__config_value(c, "data_parallel_replicate_degree");
-    uint32_t shards = config_number(c, "data_parallel_shard_degree", 0);
-    if (shards) {
-        uint64_t dp =
-            (uint64_t)shards *
-            (replicas ? config_number(c, "data_parallel_replicate_degree", 1) : 1);
-        add_flag(t, "dp", sc__format(arena, "%llu", (unsigned long long)dp));
-    }
-    if (replicas && strcmp(replicas, "1"))
-        sc__note(t->l->ctx,
-                 "config-not-modelled",
-                 "%s: weights are sharded over all replicas, not within "
-                 "data_parallel_replicate_degree %s",
-                 t->l->file,
-                 replicas);
+    take_torchtitan_replicas(t);
     if (!name || sc__launch_overridden(t->l, "model"))
         return SC_OK;
     const char *preset = torchtitan_preset(arena, name, flavor);

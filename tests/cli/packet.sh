@@ -5,14 +5,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 shared=${STEPCAST_SHARED:-../shared}
 
-check() { # name expected-exit command...
-    name=$1 want=$2
-    shift 2
-    timeout 60 "$@" >"$dir/out" 2>"$dir/err"
-    rc=$?
-    if [ $rc = "$want" ]; then echo "ok $name"; else echo "not ok $name: exit $rc, not $want"; cat "$dir/err"; fi
-}
-says() { if grep -q -- "$2" "$dir/err" "$dir/out"; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
+. tests/tools/flow_checks
 packets() { # name exit: the files of $dir
     check "$1" "$2" "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology" --json -
 }

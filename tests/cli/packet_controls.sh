@@ -5,14 +5,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 shared=${STEPCAST_SHARED:-../shared}
 
-check() { # name expected-exit command...
-    name=$1 want=$2
-    shift 2
-    timeout 60 "$@" >"$dir/out" 2>"$dir/err"
-    rc=$?
-    if [ $rc = "$want" ]; then echo "ok $name"; else echo "not ok $name: exit $rc, not $want"; cat "$dir/err"; fi
-}
-says() { if grep -q -- "$2" "$dir/err" "$dir/out"; then echo "ok $1"; else echo "not ok $1"; cat "$dir/err"; fi; }
+. tests/tools/flow_checks
 
 if [ -d "$shared/reference" ]; then
     if python3 -B tests/tools/packet_controls.py "$STEPCAST" "$shared/reference" 16 500 >"$dir/out"; then echo "ok controls-random"; else

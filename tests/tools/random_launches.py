@@ -7,9 +7,7 @@ is compared with what bash does (random_scripts.py has random statements instead
 A script is a choice of sizes (if, case, a function, an associative array, arguments that a
 loop takes apart), of ways to collect flags (strings, lists, +=, here-documents, printf -v,
 C's for), and of ways to launch (as words, by eval, through a string with a pipe)."""
-import os
-import random
-import sys
+from random_scripts import write_all
 
 SIZES = {"7B": (32, 4096, 11008, 32), "13B": (40, 5120, 13824, 40), "70B": (80, 8192, 28672, 64)}
 
@@ -107,12 +105,4 @@ def script(rng):
     return "\n".join(["#!/bin/bash", rng.choice(["", "set -e", "# a comment with 'quotes", "export CUDA_DEVICE_MAX_CONNECTIONS=1"]), choose_size(rng), parallel(rng), optional(rng), launch(rng), ""])
 
 
-def main():
-    folder, rng, count = sys.argv[1], random.Random(int(sys.argv[2])), int(sys.argv[3])
-    os.makedirs(folder, exist_ok=True)
-    for i in range(count):
-        with open(os.path.join(folder, f"{i:05d}.sh"), "w") as out:
-            out.write(script(rng))
-
-
-main()
+write_all(script)

@@ -105,7 +105,7 @@ def script(rng):
     return "\n".join(lines) + "\ntorchrun train.py " + " ".join(f"--w{i} {word(rng)}" for i in range(8)) + "\n"
 
 
-def main():
+def write_all(script):
     folder, rng, count = sys.argv[1], random.Random(int(sys.argv[2])), int(sys.argv[3])
     os.makedirs(folder, exist_ok=True)
     for i in range(count):
@@ -113,4 +113,5 @@ def main():
             out.write(script(rng))
 
 
-main()
+if __name__ == "__main__":
+    write_all(script)
