@@ -174,6 +174,11 @@ static double step_us(const struct gemm *p, double rows, double columns) {
     return rows * columns * p->element_step + p->b * (rows + columns);
 }
 
+/* Of a signed number it is one instruction. */
+static inline double to_double(uint64_t count) {
+    return (double)(int64_t)count;
+}
+
 static double fmax_one(double x) {
     return x > 1 ? x : 1;
 }
@@ -181,87 +186,118 @@ static double fmax_one(double x) {
 /* One shape of tile for one GEMM. */
 struct tiling {
     uint64_t count;
-    uint64_t resident; /* tiles that an SM works on at a time */
-    double each;       /* tiles of an SM, in the mean */
-    double step;       /* us of one step along k */
-    double epilogue;   /* us */
+    double area;     /* elements of a tile */
+    double each;     /* tiles of an SM, in the mean */
+    double step;     /* us of one step along k */
+    double epilogue; /* us */
 };
 
-static uint64_t resident_tiles(double resident, const struct sc__gemm_tile *t) {
-    double tiles = resident / (t->m * t->n);
+/* Tiles that an SM works on at a time. */
+static uint64_t resident_tiles(double resident, double area) {
+    double tiles = resident / area;
     return tiles < 2 ? 1 : tiles < 4 ? (uint64_t)tiles : 4;
 }
 
-static inline void cut(const struct gemm *p,
-                       const struct sc__gemm_tile *t,
-                       double resident,
-                       struct tiling *out) {
-    uint64_t rows = (uint64_t)(int64_t)t->m;
-    uint64_t columns = (uint64_t)(int64_t)t->n;
-    out->count = ceil_div(p->m, rows) * ceil_div(p->n, columns);
-    out->resident = resident > 0 ? resident_tiles(resident, t) : 1;
-    out->each = (double)out->count / (double)p->sms;
-    out->step = t->step * step_us(p, t->m, t->n);
-    out->epilogue = t->epilogue * p->te * t->m * t->n;
+/* Tiles of the busiest SM: whole waves, and to some part as many as there are tiles.
+ * Where an SM works on several tiles at a time, the last of them run beside each
+ * other, too. */
+static double
+count_waves(const struct gemm *p, const struct tiling *t, uint64_t s, double each) {
+    double part = p->gpu->gemm.wave;
+    double resident = p->gpu->gemm.resident;
+    uint64_t whole = ceil_div(t->count * s, p->sms);
+    uint64_t beside = resident > 0 ? resident_tiles(resident, t->area) : 1;
+    if (beside > 1 && whole > beside)
+        whole = ceil_div(whole, beside) * beside;
+    double waves = to_double(whole);
+    return part > 0 ? waves + part * (fmax_one(each) - waves) : waves;
 }
 
-/* All shapes the GEMM may be cut in; returns how many. */
-static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TILES]) {
+/* Steps along k of a tile, k split into s parts. Kernels before Hopper's walk in halves
+ * of a step. */
+static double count_steps(const struct gemm *p, uint64_t s) {
+    uint64_t parts = p->gpu->gemm.resident > 0 ? 2 : 1;
+    return (double)ceil_div(ceil_div(parts * p->k, p->k_step), s) / (double)parts;
+}
+
+/* Shapes of which the fastest is looked for. */
+struct search {
+    double best;  /* us of the waves, without a split */
+    double steps; /* along k, without a split */
+    double share; /* of the output, in elements, that one SM has */
+    /* Those that leave SMs idle, so that k may be split. */
+    struct tiling idle[SC__GEMM_TILES + 1];
+    unsigned idle_count;
+};
+
+/* A bound is only trusted where it is clear of rounding. */
+static const double BOUND = 1 - 1e-9;
+
+static inline void
+try_tile(const struct gemm *p, const struct sc__gemm_tile *t, struct search *f) {
+    struct tiling *out = &f->idle[f->idle_count];
+    double area = t->m * t->n;
+    double step = t->step * step_us(p, t->m, t->n);
+    double epilogue = t->epilogue * p->te * t->m * t->n;
+    double tile = f->steps * step + epilogue;
+    /* No SM has fewer tiles than its share of the output: most shapes end here. */
+    double least = BOUND * f->share;
+    if (least >= area && least * tile >= f->best * area)
+        return;
+    out->count =
+        ceil_div(p->m, (uint64_t)(int64_t)t->m) * ceil_div(p->n, (uint64_t)(int64_t)t->n);
+    out->area = area;
+    out->each = to_double(out->count) / to_double(p->sms);
+    out->step = step;
+    out->epilogue = epilogue;
+    if (fmax_one(out->each) * tile < f->best) {
+        double us = count_waves(p, out, 1, out->each) * tile;
+        if (us < f->best)
+            f->best = us;
+    }
+    if (out->count < p->sms)
+        f->idle_count++;
+}
+
+/* All shapes the GEMM may be cut in, and one more where none of them has the rows. */
+static void search_tiles(const struct gemm *p, struct search *f) {
     const struct sc__gemm_constants *c = &p->gpu->gemm;
     const struct sc__gemm_tile only = {p->only.m, p->only.n, 1, 1};
     const struct sc__gemm_tile *tiles = c->tile_count ? c->tiles : usual_tiles;
     unsigned count = c->tile_count ? c->tile_count : USUAL_TILES;
-    unsigned taken = 0;
+    f->best = INFINITY;
+    f->idle_count = 0;
+    f->steps = count_steps(p, 1);
+    f->share = (double)p->m * (double)p->n / (double)p->sms;
     if (p->only.m) {
         tiles = &only;
         count = 1;
     }
     for (unsigned i = 0; i < count; i++)
         if (!p->rows || (uint64_t)tiles[i].m == p->rows)
-            cut(p, &tiles[i], c->resident, &out[taken++]);
-    if (!taken) /* a list without tiles of so many rows */
-        cut(p, &(struct sc__gemm_tile){128, 128, 1, 1}, c->resident, &out[taken++]);
-    return taken;
+            try_tile(p, &tiles[i], f);
+    if (isinf(f->best)) /* a list without tiles of so many rows */
+        try_tile(p, &(struct sc__gemm_tile){128, 128, 1, 1}, f);
 }
 
-/* Whether a tiling leaves SMs idle, so that k may be split. */
-static bool any_idle(const struct gemm *p, const struct tiling *tilings, unsigned count) {
-    for (unsigned i = 0; i < count; i++)
-        if (tilings[i].count < p->sms)
-            return true;
-    return false;
-}
-
-/* Least time of the waves over the tiles, k split into s parts. Tiles of the busiest
- * SM: whole waves, and to some part as many as there are tiles. Where an SM works on
- * several tiles at a time, the last of them run beside each other, too. */
+/* Least time of the waves over the tiles that leave SMs idle, k split into s parts, if
+ * it is below a limit. */
 static double
-waves_us(const struct gemm *p, const struct tiling *tilings, unsigned count, uint64_t s) {
-    /* Kernels before Hopper's walk in halves of a step. */
-    uint64_t parts = p->gpu->gemm.resident > 0 ? 2 : 1;
-    double steps = (double)ceil_div(ceil_div(parts * p->k, p->k_step), s) / (double)parts;
-    double part = p->gpu->gemm.wave;
-    double best = INFINITY;
-    for (const struct tiling *t = tilings; t < tilings + count; t++) {
-        /* Split-k is for outputs whose tiles leave SMs idle. */
-        if (s > 1 && t->count >= p->sms)
-            continue;
+split_waves_us(const struct gemm *p, const struct search *f, uint64_t s, double limit) {
+    double steps = count_steps(p, s);
+    double best = limit;
+    bool found = false;
+    for (const struct tiling *t = f->idle; t < f->idle + f->idle_count; t++) {
         double tile = steps * t->step + t->epilogue;
-        double each = t->each * (double)s;
+        double each = t->each * to_double(s);
         /* No fewer waves than this: most tiles are passed over here. */
         if (fmax_one(each) * tile >= best)
             continue;
-        uint64_t whole = ceil_div(t->count * s, p->sms);
-        if (t->resident > 1 && whole > t->resident)
-            whole = ceil_div(whole, t->resident) * t->resident;
-        double waves = (double)whole;
-        if (part > 0)
-            waves += part * (fmax_one(each) - waves);
-        double us = waves * tile;
-        if (us < best)
-            best = us;
+        double us = count_waves(p, t, s, each) * tile;
+        found |= us < best;
+        best = us < best ? us : best;
     }
-    return best;
+    return found ? best : INFINITY;
 }
 
 /* The smooth maximum over what limits a GEMM: the q-norm, because the limits
@@ -299,36 +335,53 @@ static double clock_factor(const struct sc__gemm_constants *c, double us) {
     return c->hot_us > 0 ? 1 + c->hot * us / (us + c->hot_us) : 1;
 }
 
+/* What a GEMM takes whatever its tiles. */
+struct limits {
+    double others; /* of the smooth maximum, to the power q */
+    double least;  /* us */
+    double clock;  /* factors on the waves */
+    double odd;
+};
+
+/* With k split into parts, where that beats the best without. */
+static double split_gemm_us(const struct gemm *p,
+                            const struct search *f,
+                            const struct limits *l,
+                            double best) {
+    const struct sc__gpu *gpu = p->gpu;
+    double area = (double)p->m * (double)p->n;
+    double odd_us = p->m & 1 ? gpu->gemm.split_odd : 0;
+    for (unsigned i = 1; i < sizeof splits / sizeof *splits; i++) {
+        uint64_t s = splits[i];
+        if (!can_split(gpu, p->k, s))
+            break;
+        double fixed = p->t0 + split_us(gpu, s, area) + odd_us;
+        /* The smooth maximum is never below its largest term, so neither this
+         * test nor the ones below can drop the best: they only save time. */
+        if (l->least + fixed >= best)
+            continue;
+        double limit = (best - fixed) / (BOUND * l->clock * l->odd);
+        double waves = l->clock * split_waves_us(p, f, s, limit) * l->odd;
+        if (waves + fixed < best)
+            best = fmin(best, limited_by(p, waves, l->others) + fixed);
+    }
+    return best;
+}
+
 double sc__gemm_us(
     const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
     struct gemm p = describe(gpu, type, 1, m, n, k);
-    struct tiling tilings[SC__GEMM_TILES];
-    unsigned count = list_tilings(&p, tilings);
-    bool idle = any_idle(&p, tilings, count);
-    double best = INFINITY;
-    double clock = clock_factor(&gpu->gemm, p.chip);
-    p.chip *= clock;
-    double floor = fmax(fmax(p.memory, p.chip), p.floor);
-    double others = other_limits(&p, p.memory);
-    double area = (double)m * (double)n;
-    bool odd = m & 1;
-    bool whole = p.only.m || p.rows;
-    for (unsigned i = 0; i < (whole ? 1 : sizeof splits / sizeof *splits); i++) {
-        uint64_t s = splits[i];
-        if (!can_split(gpu, k, s) || (s > 1 && !idle))
-            break;
-        double fixed =
-            p.t0 + split_us(gpu, s, area) + (s > 1 && odd ? gpu->gemm.split_odd : 0);
-        /* The smooth maximum is never below its largest term, so neither this
-         * test nor the one below can drop the best: they only save pow(). */
-        if (floor + fixed >= best)
-            continue;
-        double waves =
-            clock * waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
-        if (waves + fixed < best)
-            best = fmin(best, limited_by(&p, waves, others) + fixed);
-    }
-    return best;
+    struct search f;
+    struct limits l = {.clock = clock_factor(&gpu->gemm, p.chip),
+                       .odd = m & 1 ? 1 + gpu->gemm.odd : 1};
+    search_tiles(&p, &f);
+    p.chip *= l.clock;
+    l.others = other_limits(&p, p.memory);
+    l.least = fmax(fmax(p.memory, p.chip), p.floor);
+    double us = limited_by(&p, l.clock * f.best * l.odd, l.others) + p.t0;
+    if (p.only.m || p.rows || !f.idle_count)
+        return us;
+    return split_gemm_us(&p, &f, &l, us);
 }
 
 static double grouped_waves(
