@@ -48,6 +48,11 @@ static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return (a + b - 1) / b;
 }
 
+/* Of a signed number it is one instruction. */
+static inline double to_double(uint64_t count) {
+    return (double)(int64_t)count;
+}
+
 /* One GEMM with the constants of its type. */
 struct gemm {
     const struct sc__gpu *gpu;
@@ -129,9 +134,9 @@ static struct gemm describe(const struct sc__gpu *g,
     t = available(g, t);
     const struct sc__gemm_constants *c = &g->gemm;
     const struct sc__gemm_dtype *f = &g->dtype[t];
-    double dm = (double)m;
-    double dn = (double)n;
-    double dk = (double)k;
+    double dm = to_double(m);
+    double dn = to_double(n);
+    double dk = to_double(k);
     double e = sc__dtype_bytes(t);
     struct gemm p = {.gpu = g,
                      .m = m,
@@ -156,14 +161,15 @@ static struct gemm describe(const struct sc__gpu *g,
     p.t0 = f->t0 > 0 ? f->t0 : c->t0;
     p.only = (struct tile){(uint16_t)f->tile, (uint16_t)f->tile};
     p.rows = (uint64_t)f->rows;
-    double operands = (double)batch * e * (dm * dk + dn * dk);
-    double output = (double)batch * p.out * dm * dn;
-    double input = (double)batch * e * dm * dk;
+    double count = to_double(batch);
+    double operands = count * e * (dm * dk + dn * dk);
+    double output = count * p.out * dm * dn;
+    double input = count * e * dm * dk;
     double saved = cached_us(c, input, operands - input, operands + output);
     double slower = ramp_factor(c, operands + output) / or_one(f->bw);
     double read = operands / c->bw - saved;
     p.memory = (read + output_us(c, output, c->w / c->bw)) * slower;
-    p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
+    p.chip = 2 * count * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
     return p;
@@ -172,11 +178,6 @@ static struct gemm describe(const struct sc__gpu *g,
 /* us of one step along k of a tile. */
 static double step_us(const struct gemm *p, double rows, double columns) {
     return rows * columns * p->element_step + p->b * (rows + columns);
-}
-
-/* Of a signed number it is one instruction. */
-static inline double to_double(uint64_t count) {
-    return (double)(int64_t)count;
 }
 
 static double fmax_one(double x) {
@@ -217,21 +218,21 @@ count_waves(const struct gemm *p, const struct tiling *t, uint64_t s, double eac
  * of a step. */
 static double count_steps(const struct gemm *p, uint64_t s) {
     uint64_t parts = p->gpu->gemm.resident > 0 ? 2 : 1;
-    return (double)ceil_div(ceil_div(parts * p->k, p->k_step), s) / (double)parts;
+    return to_double(ceil_div(ceil_div(parts * p->k, p->k_step), s)) / to_double(parts);
 }
+
+/* A bound is only trusted where it is clear of rounding. */
+static const double BOUND = 1 - 1e-9;
 
 /* Shapes of which the fastest is looked for. */
 struct search {
     double best;  /* us of the waves, without a split */
     double steps; /* along k, without a split */
-    double share; /* of the output, in elements, that one SM has */
+    double share; /* of the output, in elements, that one SM has at least */
     /* Those that leave SMs idle, so that k may be split. */
     struct tiling idle[SC__GEMM_TILES + 1];
     unsigned idle_count;
 };
-
-/* A bound is only trusted where it is clear of rounding. */
-static const double BOUND = 1 - 1e-9;
 
 static inline void
 try_tile(const struct gemm *p, const struct sc__gemm_tile *t, struct search *f) {
@@ -241,8 +242,7 @@ try_tile(const struct gemm *p, const struct sc__gemm_tile *t, struct search *f) 
     double epilogue = t->epilogue * p->te * t->m * t->n;
     double tile = f->steps * step + epilogue;
     /* No SM has fewer tiles than its share of the output: most shapes end here. */
-    double least = BOUND * f->share;
-    if (least >= area && least * tile >= f->best * area)
+    if (f->share >= area && f->share * tile >= f->best * area)
         return;
     out->count =
         ceil_div(p->m, (uint64_t)(int64_t)t->m) * ceil_div(p->n, (uint64_t)(int64_t)t->n);
@@ -268,7 +268,7 @@ static void search_tiles(const struct gemm *p, struct search *f) {
     f->best = INFINITY;
     f->idle_count = 0;
     f->steps = count_steps(p, 1);
-    f->share = (double)p->m * (double)p->n / (double)p->sms;
+    f->share = BOUND * to_double(p->m) * to_double(p->n) / to_double(p->sms);
     if (p->only.m) {
         tiles = &only;
         count = 1;
@@ -321,13 +321,13 @@ static double split_us(const struct sc__gpu *gpu, uint64_t s, double area) {
     const struct sc__gemm_constants *c = &gpu->gemm;
     if (s == 1)
         return 0;
-    return c->ts + or_one(c->split) * (4 * (double)s + 2) * area / c->bw;
+    return c->ts + or_one(c->split) * (4 * to_double(s) + 2) * area / c->bw;
 }
 
 /* Whether k is long enough for s parts. */
 static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
     double least = gpu->gemm.split_k > 0 ? gpu->gemm.split_k : 256;
-    return s == 1 || (double)k >= least * (double)s;
+    return s == 1 || to_double(k) >= least * to_double(s);
 }
 
 /* What a lower clock under load makes of a time: power rises within a long product. */
@@ -349,7 +349,7 @@ static double split_gemm_us(const struct gemm *p,
                             const struct limits *l,
                             double best) {
     const struct sc__gpu *gpu = p->gpu;
-    double area = (double)p->m * (double)p->n;
+    double area = to_double(p->m) * to_double(p->n);
     double odd_us = p->m & 1 ? gpu->gemm.split_odd : 0;
     for (unsigned i = 1; i < sizeof splits / sizeof *splits; i++) {
         uint64_t s = splits[i];
