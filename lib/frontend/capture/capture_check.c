@@ -91,7 +91,10 @@ static sc_status check_attention(const struct sc__node *n,
     if (!fits)
         return misfit(n, call);
     if (call->with.dropout > 1)
-        return sc__node_fail(n, "a share, from 0 to 1", "dropout is %g", call->with.dropout);
+        return sc__node_fail(n,
+                             "a share, from 0 to 1",
+                             "dropout is %g",
+                             call->with.dropout);
     return SC_OK;
 }
 
@@ -177,7 +180,8 @@ static int message_before(const void *a, const void *b, void *self) {
 }
 
 /* The rank that lies `by` on along a dimension of the mesh, round. */
-static uint32_t rank_along(const struct sc__capture *c, uint32_t rank, uint32_t dim, uint32_t by) {
+static uint32_t
+rank_along(const struct sc__capture *c, uint32_t rank, uint32_t dim, uint32_t by) {
     uint32_t stride = 1;
     for (uint32_t i = dim + 1; i < c->dims; i++)
         stride *= c->mesh[i].size;
@@ -253,7 +257,10 @@ check_messages(struct sc_context *ctx, struct sc__capture *c, const uint32_t *cl
             return unmatched(ctx, c, &received.list[i], false);
         int order = message_before(&sent.list[i], &received.list[i], NULL);
         if (order)
-            return unmatched(ctx, c, order < 0 ? &sent.list[i] : &received.list[i], order < 0);
+            return unmatched(ctx,
+                             c,
+                             order < 0 ? &sent.list[i] : &received.list[i],
+                             order < 0);
     }
     return SC_OK;
 }
