@@ -609,6 +609,10 @@ SC_API sc_status sc_request_set(sc_request *req, const char *name, const char *v
 /* 1 where the command has this option and it takes a value, else 0. */
 SC_API int sc_request_takes_value(const sc_request *req, const char *name);
 
+/* What an option of the terminal (color, quiet) was set to last, "" for a flag; NULL when
+ * it was not. They change no answer: the program that asks looks at them. */
+SC_API const char *sc_request_terminal_option(const sc_request *req, const char *name);
+
 /* Adds an input path (or "-" for standard input). */
 SC_API sc_status sc_request_input(sc_request *req, const char *path);
 

@@ -185,17 +185,26 @@ static double saved_weight_bytes(const struct sc__plan *p) {
     return sc__plan_weight_bytes(p);
 }
 
+/* Each weight once: what ranks hold alike (norms; of adapters the side that is not cut)
+ * is not saved by each of them. */
 double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__plan *p) {
     struct sc__model_params total;
+    struct sc__plan uncut = *p;
     double held = 0;
     double saved = 0;
-    sc__model_count(m, &total);
+    uncut.mesh.tp = 1;
+    uncut.mesh.ep = 1;
+    uncut.mesh.etp = 1;
     for (uint32_t stage = 0; stage < p->mesh.pp; stage++) {
-        struct parameter_counts n = count_parameters(m, p, stage);
-        held += p->lora ? n.all - n.trained : n.all; /* adapters are no part of the model */
+        struct parameter_counts n = count_parameters(m, &uncut, stage);
+        held += n.all;
         saved += n.trained * (saved_weight_bytes(p) + kept_by_optimizer(p, &n));
     }
-    return saved / held * total.total;
+    if (p->lora)
+        return saved; /* adapters are no part of the model, whose weights stay */
+    sc__model_count(m, &total);
+    return saved / held *
+           total.total; /* a tied head's copy and padding are not the model's */
 }
 
 struct sc__training_state
