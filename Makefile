@@ -198,9 +198,10 @@ check-threads: ## eight threads on one model and cluster, under the thread sanit
 
 # STEPCAST_SHARED holds recorded runs of ns-3 and an independent simulator.
 STEPCAST_SHARED ?= ../shared
-check-packet: all ## packets against ns-3's recorded runs, 300 random scenarios and Ultra Ethernet's published runs
+check-packet: all ## packets against ns-3's recorded runs, random scenarios and Ultra Ethernet's published runs
 	@if [ -d $(STEPCAST_SHARED)/truth/packet_oracle ]; then \
 	    python3 -B tests/tools/check_packet.py $(PROGRAM) $$(dirname $(STEPCAST_SHARED)/truth/packet_oracle/*/fct.txt) && \
+	    python3 -B tests/tools/check_rng.py $(PROGRAM) $(STEPCAST_SHARED)/truth/packet_oracle --seeds 10 && \
 	    python3 -B tests/tools/packet_random.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300 && \
 	    python3 -B tests/tools/packet_controls.py $(PROGRAM) $(STEPCAST_SHARED)/reference 300 && \
 	    python3 -B tests/tools/check_uet.py $(PROGRAM) --all; \
