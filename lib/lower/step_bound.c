@@ -23,8 +23,8 @@
  * two, and only busy(s) + after(s) counts.
  * Equal stages of 1F1B and interleaved pipelines reach the bound but for contention,
  * taxes and what is waited for across blocks. */
-#include "lower/pipeline_replay.h"
 #include "lower/step_blocks.h"
+#include "lower/step_pace.h"
 #include "lower/step_places.h"
 
 #include <string.h>
@@ -305,7 +305,7 @@ static void take_larger(int64_t *most, int64_t x) {
         *most = x;
 }
 
-static int64_t replay_schedule(const struct bounding *b) {
+static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay *kept) {
     const struct sc__plan *p = &b->l->plan;
     struct sc__slot **slots = NULL;
     if (!sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
@@ -324,10 +324,21 @@ static int64_t replay_schedule(const struct bounding *b) {
                                              .message = b->message,
                                              .after = b->after,
                                              .slots = slots};
-    return sc__pipeline_replay(b->l->arena, &costs);
+    int64_t total = sc__pipeline_replay(b->l->arena, &costs, kept ? &kept->ends : NULL);
+    if (!kept)
+        return total;
+    kept->total = total;
+    kept->pp = p->mesh.pp;
+    kept->overlap = p->overlap_p2p;
+    kept->after = b->after;
+    for (uint32_t s = 0; s < p->mesh.pp; s++)
+        take_larger(&kept->message, b->message[s]);
+    return total;
 }
 
-int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
+int64_t sc__step_bound(struct sc__lowering *l,
+                       const struct sc__mesh *placed,
+                       struct sc__step_replay *replay) {
     double tax = l->workload->comm_tax;
     struct bounding b = {.l = l,
                          .mesh = placed ? *placed : l->plan.mesh,
@@ -360,7 +371,7 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
         fill += x.first + b.message[s];
         drain += x.last + b.message[s];
     }
-    take_larger(&most, replay_schedule(&b));
+    take_larger(&most, replay_schedule(&b, replay));
     return most;
 }
 
