@@ -17,7 +17,7 @@
 /* Every constant by its name, in one list for both tables below. */
 #define EACH_CONSTANT(DO)                                                                  \
     DO(host_us)                                                                            \
-    DO(blocking_us)                                                                        \
+    DO(blocking)                                                                           \
     DO(host_message_us)                                                                    \
     DO(host_moe_us)                                                                        \
     DO(moe_fused)                                                                          \

@@ -70,6 +70,16 @@ expect validate_one 0 "mean" "$STEPCAST" validate data/truth/nemo_steps.csv --so
 expect validate_bad 2 "there is no software profile" "$STEPCAST" validate data/truth/nemo_steps.csv --software nomo
 expect validate_both 2 "contradicts" "$STEPCAST" validate data/truth/nemo_steps.csv --software te --nearest-software
 
+# CUDA_LAUNCH_BLOCKING: what a launch takes is added for every kernel, however little it is; hosts
+# that run ahead hide the first half and more of it
+blocking() { # us a launch, profile
+    step "$STEPCAST" run --model llama3-8b --num-layers 4 --gpus 8 --tp 8 --global-batch 1 --seq 4096 --gpu a100-80 --host-launch "$1" --software "$2"
+}
+check launches_block "$(python3 -c 'import sys
+a, b, c, d, e, f = map(float, sys.argv[1:])
+print(b > a and abs((c - a) / (b - a) - 4) < 1e-6, (f - d) / (e - d + 1e-9) > 8)' $(for profile in megatron-deepspeed-2022-blocking megatron-deepspeed-2022; do
+    blocking 0 $profile; blocking 5 $profile; blocking 20 $profile; done))" "True True"
+
 # the band of published steps like it
 python3 tests/tools/check_band.py "$STEPCAST"
 expect band_text 0 "published steps (nemo-24.07 on h100-sxm)" $run --software nemo-24.07
