@@ -4,8 +4,8 @@
  * time r, with the message that it sends. Then a slot that the replay has not ended by r
  * was not begun by t. By induction over these, the run ends each of them no earlier than
  * the replay does, moved by t − r: if the replay begins it before r, the run begins
- * it after t, and what the replay had it lose beside a message was over by r; if after, it waits
- * for a slot that was not over by r either, which the run ends no earlier.
+ * it after t, and what the replay had it lose beside a message was over by r; if after, it
+ * waits for a slot that was not over by r either, which the run ends no earlier.
  *
  * So a run that is late stays late, and can be ended once that is more than it may be. */
 #include "lower/step_pace.h"
