@@ -8,6 +8,7 @@
 #ifndef SC_LOWER_STEP_H
 #define SC_LOWER_STEP_H
 
+#include "hardware/host_link.h"
 #include "hardware/power_throttling.h"
 #include "lower/model.h"
 
@@ -83,6 +84,7 @@ struct sc__lowering {
     const struct sc__gpu *gpu;
     struct sc__kernel_model *kernel_model;
     struct sc__throttling throttling;
+    struct sc__host_link host; /* where the plan keeps something there */
     bool has_kind[SC__LAYER_KINDS];
     struct sc__layer_kernels kernels[SC__LAYER_KINDS][2]; /* forward, backward */
     struct sc__kernels embedding[2];

@@ -80,6 +80,11 @@ static void change_moving(struct sc__executor *x, uint32_t class, uint16_t movin
     }
 }
 
+/* A copy between a rank and its host has an engine of its own: compute keeps its pace. */
+static bool takes_sms(const struct sc__executor *x, const struct sc__op *op) {
+    return op->kind != SC__OP_COLLECTIVE || x->w->groups[op->group].kind != SC__GROUP_HOST;
+}
+
 static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     struct sc__runner *r = &x->runners[class];
     struct sc__stream *s = &r->streams[stream];
@@ -88,7 +93,7 @@ static void start_run(struct sc__executor *x, uint32_t class, uint32_t stream) {
     sc__run_begin(x, class, stream);
     if (item->ops > 1 || s->op->kind == SC__OP_COMPUTE)
         r->computing |= (uint16_t)(1u << stream);
-    else if (s->op->kind == SC__OP_COLLECTIVE)
+    else if (s->op->kind == SC__OP_COLLECTIVE && takes_sms(x, s->op))
         change_moving(x, class, r->moving | (uint16_t)(1u << stream));
     if (item->ends[item->ops - 1] == 0)
         sc__stream_end(x, class, stream);

@@ -155,6 +155,7 @@ struct sc__memory {
     uint64_t communication;
     uint64_t context;
     uint64_t fragmentation;
+    uint64_t host; /* in the memory of the host: no part of the total */
 };
 
 static inline uint64_t sc__memory_total(const struct sc__memory *m) {
@@ -204,6 +205,7 @@ struct sc__workload {
     uint32_t *match;          /* by operation, or NULL; see workload/match.h */
     uint32_t *rank_class;     /* by rank; NULL: class index = pipeline stage */
     uint64_t memory_capacity; /* of one GPU, bytes; 0 = unknown */
+    uint64_t host_capacity;   /* of the host's memory for one GPU; 0 = unknown */
     double peak_flops;        /* of one GPU in the type of the GEMMs, FLOP/s; 0 = unknown */
     double gpu_watts;         /* mean draw of one GPU over the step; 0 = unknown */
     double gpu_usd_per_hour;  /* 0 = unknown */
