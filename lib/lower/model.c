@@ -80,10 +80,13 @@ static double step_watts(const struct sc__lowering *l) {
 }
 
 /* Whatever transfer runs beside compute takes SMs and bandwidth from it: not reducing
- * gradients there does not make tensor and context parallelism take less. */
+ * gradients there does not make tensor and context parallelism take less. Chunks of
+ * tensor-parallel collectives go through user buffers, which copy engines carry. */
 static void set_tax(struct sc__lowering *l) {
     if (l->plan.gpus > 1)
         l->workload->comm_tax = l->constants.software.comm_tax;
+    if (l->plan.tp_overlap == SC__TP_CHUNKS)
+        l->workload->untaxed = 1u << SC__STREAM_COMM;
 }
 
 static void fill_totals(struct sc__lowering *l) {

@@ -135,10 +135,15 @@ static void begin_stretch(struct stretch *x, int64_t now) {
 static int64_t
 end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t streams) {
     int64_t most = 0;
-    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
-        if (streams >> s & 1 && x->beside[s] > most)
-            most = x->beside[s];
-    double longer = (double)most * b->taxed - 4; /* paces are rounded to a picosecond */
+    int64_t slowing = 0;
+    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++) {
+        if (!(streams >> s & 1))
+            continue;
+        most = x->beside[s] > most ? x->beside[s] : most;
+        if (!(b->l->workload->untaxed >> s & 1))
+            slowing = x->beside[s] > slowing ? x->beside[s] : slowing;
+    }
+    double longer = (double)slowing * b->taxed - 4; /* paces are rounded to a picosecond */
     int64_t wait = most > x->compute ? most : x->compute;
     int64_t taxed = x->compute + (longer > 0 ? (int64_t)longer : 0);
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);

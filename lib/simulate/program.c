@@ -84,9 +84,11 @@ static void set_end_event(struct sc__executor *x, uint32_t class, uint32_t strea
                    s->version);
 }
 
-/* A transfer of the class begins or ends: its compute changes pace. */
+/* A transfer of the class begins or ends: its compute changes pace, unless copy engines
+ * carry it. */
 static void change_moving(struct sc__executor *x, uint32_t class, uint16_t moving) {
     struct sc__runner *r = &x->runners[class];
+    moving &= (uint16_t)~x->w->untaxed;
     bool changes = x->options.comm_tax > 0 && !r->moving != !moving;
     r->moving = moving;
     for (uint32_t t = 0; changes && t < x->streams; t++) {
