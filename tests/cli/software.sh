@@ -87,6 +87,19 @@ a, b, c, d, e, f = map(float, sys.argv[1:])
 print(b > a and abs((c - a) / (b - a) - 4) < 1e-6, (f - d) / (e - d + 1e-9) > 8)' $(for profile in megatron-deepspeed-2022-blocking megatron-deepspeed-2022; do
     blocking 0 $profile; blocking 5 $profile; blocking 20 $profile; done))" "True True"
 
+# transfers slow compute down beside them (here those of the weight gradients), but not chunks
+# of tensor parallelism, which copy engines carry
+taxed() { # tax, overlap
+    cat >"$tmp/tax.json" <<J
+{"schema": "stepcast/software/1", "title": "tax", "stack": "ours", "source": "a test", "from": "2026-01", "to": "2026-12",
+ "switches": [], "constants": [{"name": "comm_tax", "value": $1, "why": "w"}]}
+J
+    step "$STEPCAST" run --model llama3-8b --num-layers 4 --gpus 8 --tp 8 --global-batch 4 --seq 4096 --sequence-parallel --host-launch 0 --overlap-tp "$2" --software "$tmp/tax.json"
+}
+check chunks_take_no_sms "$(python3 -c 'import sys
+a, b, c, d = map(float, sys.argv[1:])
+print(a == b, d > c)' $(taxed 0 chunks) $(taxed 0.5 chunks) $(taxed 0 wgrad) $(taxed 0.5 wgrad))" "True True"
+
 # the band of published steps like it
 python3 tests/tools/check_band.py "$STEPCAST"
 expect band_text 0 "published steps (nemo-24.07 on h100-sxm)" $run --software nemo-24.07
