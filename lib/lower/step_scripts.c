@@ -182,6 +182,11 @@ static void host(struct sc__script_maker *k) {
     double need = host_need(k);
     if (need <= 0 || busy <= 0)
         return;
+    if (k->l->constants.software.blocking > 0) {
+        close_segment(k);
+        compute(k, SC__WORK_HOST, need, "host");
+        return;
+    }
     double corner = host_corner(&k->l->plan);
     double sum = k->l->plan.gpus > 1
                      ? pow(pow(need, corner) + pow(busy, corner), 1 / corner)

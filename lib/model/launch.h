@@ -73,6 +73,8 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 void sc__launch_deepspeed(struct sc__launch *l);
+/* --optimizer-cpu-offload and what stands beside it. */
+void sc__launch_offload(struct sc__launch *l);
 /* --schedules-method (MindSpeed); --multiple-of and --hidden-dim-multiplier (FlagScale). */
 void sc__launch_schedule(struct sc__launch *l);
 sc_status sc__launch_feed_forward(struct sc__launch *l);

@@ -39,6 +39,15 @@ double sc__plan_gathered_bytes(const struct sc__plan *p) {
     return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
 }
 
+bool sc__plan_offloads(const struct sc__plan *p) {
+    return p->offload_optimizer > 0 || p->offload_params || p->offload_activations;
+}
+
+/* PyTorch's shards are the main copy, in fp32 unless everything is in one type. */
+double sc__plan_shard_bytes(const struct sc__plan *p) {
+    return p->torch_copies && !p->plain_update ? 4 : sc__plan_gathered_bytes(p);
+}
+
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
     double whole = sc__plan_tokens(p) * m->hidden * sc__plan_width(p);
     bool cut =

@@ -25,6 +25,15 @@ P
 gpt="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 128 --micro-batch 8 --global-batch 16 --gpus 2"
 of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True $gpt --gpu "$tmp/priced.json" --cluster hgx-h200:2
 
+# energy: every GPU draws at most its 700 W, and products keep it above half of them
+of energy '350 < r["energy_j"] / (16 * r["step_time_us"] * 1e-6) < 700.001' True --model llama2-7b --num-layers 4 --gpus 16 --global-batch 64 --seq 4096 --gpu h100-sxm
+
+# messages of 1024 x 4096 x 2 bytes, 8 micro-batches: a quarter from each of 4 tensor-parallel ranks, put together where they arrive
+pipe="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --tp 4 --pp 2 --fusion 2021"
+moved='[(v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "pp" or v["collective"] == "ALLGATHER"]'
+of scattered_messages "$moved" "[(8, 16777216), (8, 67108864)]" $pipe
+of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-in-pipeline
+
 # a run of 3e9 tokens: 16 x 128 a step
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
