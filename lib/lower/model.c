@@ -80,10 +80,13 @@ static double step_watts(const struct sc__lowering *l) {
 }
 
 /* Whatever transfer runs beside compute takes SMs and bandwidth from it: not reducing
- * gradients there does not make tensor and context parallelism take less. */
+ * gradients there does not make tensor and context parallelism take less. Chunks of
+ * tensor-parallel collectives go through user buffers, which copy engines carry. */
 static void set_tax(struct sc__lowering *l) {
     if (l->plan.gpus > 1)
         l->workload->comm_tax = l->constants.software.comm_tax;
+    if (l->plan.tp_overlap == SC__TP_CHUNKS)
+        l->workload->untaxed = 1u << SC__STREAM_COMM;
 }
 
 static void fill_totals(struct sc__lowering *l) {
@@ -331,10 +334,10 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
     SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
     if (!other_tax)
         set_tax(&l);
-    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, placed),
-                                     .watts = step_watts(&l),
+    *out = (struct sc__plan_outlook){.watts = step_watts(&l),
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
+    out->bound = sc__step_bound(&l, placed, &out->replay);
     return SC_OK;
 }
 

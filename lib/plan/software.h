@@ -77,6 +77,9 @@ struct sc__software_facts {
 
 #define SC__SOFTWARE_ALL UINT32_MAX
 
+/* The option of a plan or of an evaluation that a profile may set, or NULL. */
+const struct sc__option *sc__software_option(const char *name);
+
 /* A profile of data/software/ or a file. */
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,

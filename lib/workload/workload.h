@@ -179,6 +179,7 @@ struct sc__workload {
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
     /* compute is slower by this share while transfers of its rank run; 0 = not at all */
     double comm_tax;
+    uint16_t untaxed; /* streams whose transfers take no SMs (copy engines) */
 
     struct sc__op *ops;
     uint32_t op_count;
