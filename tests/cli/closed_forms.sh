@@ -103,10 +103,11 @@ of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/u
 # a fabric that does not block: the engines agree where flows find free paths; a hash of them meets itself
 ways="--model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --global-batch 96 --seq 2048 --cluster dgx-b200:384"
 of without_links 'r["step_time_us"] > 0' True $ways --net analytic
-# two GPUs of a node have no links to share but their own
+# two GPUs of a node have no links to share but their own; where two collectives run at once, flows have the whole port and
+# rings 0.82 of it
 pair="--model deepseek-moe-16b --dp 2 --zero 3 --global-batch 16 --seq 2048 --ignore-memory --cluster dgx-h100:2"
 of pair_alone 'r["step_time_us"] > 0' True $pair
-of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.json"))["step_time_us"] - 1) < 0.1' True $pair --net flow
+of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.json"))["step_time_us"] - 1) < 0.12' True $pair --net flow
 of free_paths 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/without_links.json"))["step_time_us"] - 1) < 0.1' True $ways --net flow --route adaptive
 of hashed_paths 'r["step_time_us"] > 1.1 * json.load(open("'"$tmp"'/free_paths.json"))["step_time_us"] and any("waited for links" in n["text"] for n in r["input"]["notes"])' True $ways --net flow --route ecmp
 # adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
@@ -153,12 +154,13 @@ done
 # a chain of a broadcast leaves a node N − 1 times
 later() { awk "BEGIN { printf \"%.0f\", $(us broadcast -c "$fabric gpus=$1 hop=11us" -b 8 -e 8) - $(us broadcast -c "$fabric gpus=$1 hop=1us" -b 8 -e 8) }"; }
 check "hops of a chain" "$(later 16) $(later 64)" "10 70"
-# rings of gathers reach ring_gather of what other rings do, in a node
-gather() {
-    echo '{"gpu": "h100-sxm", "gpus": 8, "node": {"gpus": 8, "nvlink": "450GB/s"}, "collectives": {"ring_gather": '$1'}}' >"$tmp/gather.json"
-    us all_gather -c "$tmp/gather.json" -b 4G -e 4G --algo ring --proto simple
+# a ring's threads copy what the links carry: at half the rate they take twice as long, and do not matter where they are faster
+copied() {
+    echo '{"gpu": "h100-sxm", "gpus": 8, "node": {"gpus": 8, "nvlink": "450GB/s"}, "collectives": {"ring_copy": '$1', "own_copy": [1e6, 1e6, 1e6]}}' >"$tmp/copied.json"
+    us all_gather -c "$tmp/copied.json" -b 4G -e 4G --algo ring --proto simple
 }
-check ring_gather "$(awk "BEGIN { r = $(gather 0.4) / $(gather 0.8); print (r > 1.8 && r < 2.1) }")" 1
+check ring_copy "$(awk "BEGIN { r = $(copied 50) / $(copied 100); print (r > 1.95 && r < 2.01) }")" 1
+check ring_links "$(awk "BEGIN { r = $(copied 500) / $(copied 1000); print (r == 1) }")" 1
 # PXN moves what leaves a node over NVLink first, which is twice the bytes there: where NVLink is no faster than the NICs, twice the time
 slow="gpu=h100 gpus=16 node=8 nvlink=40GB/s nics=8 nic=400Gbps class=ib"
 check pxn_passes_nvlink "$(awk "BEGIN { r = $(us alltoall -c "$slow" -b 1G -e 1G --algo pxn) / $(us alltoall -c "$slow" -b 1G -e 1G --algo direct); print (r > 1.8 && r < 2.3) }")" 1
