@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times of single operators of PyTorch on a GPU, as the capture describes them.
 
-    python3 tools/measure_operators.py models  -o models.json.gz [MODEL …]
+    python3 tools/measure_operators.py models  -o models.json.gz [MODEL[:BATCH] …]
     python3 tools/measure_operators.py kinds   -o kinds.json.gz
     python3 tools/measure_operators.py host    -o host.csv
 
@@ -120,24 +120,23 @@ def settle():
 
 
 def models(names, path, most_seconds):
-    from capture_models import MODELS
+    from capture_models import cases
 
     begin = time.perf_counter()
     with gzip.open(path, "wt") as out:
-        for name, (build, busy, small) in MODELS.items():
-            for batch in (busy, small):
-                if (names and name not in names) or time.perf_counter() - begin > most_seconds:
-                    continue
-                try:
-                    with torch.device("cuda"):
-                        step = build(batch)
-                    rows = timed(step)
-                    out.write(json.dumps({"model": name, "batch": batch, "calls": rows}) + "\n")
-                    print(name, batch, len(rows), f"{time.perf_counter() - begin:.0f}s", flush=True)
-                except Exception as error:
-                    print(f"{name} {batch}: {type(error).__name__}: {str(error)[:200]}", flush=True)
-                step = None
-                settle()
+        for name, build, batch in cases(names):
+            if time.perf_counter() - begin > most_seconds:
+                break
+            try:
+                with torch.device("cuda"):
+                    step = build(batch)
+                rows = timed(step)
+                out.write(json.dumps({"model": name, "batch": batch, "calls": rows}) + "\n")
+                print(name, batch, len(rows), f"{time.perf_counter() - begin:.0f}s", flush=True)
+            except Exception as error:
+                print(f"{name} {batch}: {type(error).__name__}: {str(error)[:200]}", flush=True)
+            step = None
+            settle()
 
 
 # ---- operators by kind ----
@@ -497,10 +496,63 @@ def laid_out_cases():
     yield module_case(lambda: nn.utils.parametrizations.weight_norm(nn.Conv1d(512, 512, 64, groups=16), dim=2), 8, 512, 400)
 
 
+def window_cases():
+    """What models with windows over pictures do: padding by nothing and by little, rolling,
+    short rows, products whose rows are odd."""
+    pad = functional.pad
+    for dtype in (torch.bfloat16, torch.float32):
+        for shape in ((64, 32, 32, 160), (48, 24, 24, 320), (32, 12, 12, 640), (64, 48, 48, 96)):
+            yield function_case(lambda x: pad(x, (0, 0, 0, 0, 0, 0)), shape, dtype=dtype)
+            yield function_case(lambda x: pad(x, (0, 0, 0, 4, 0, 4)), shape, dtype=dtype)
+            yield function_case(lambda x: x.roll((-2, -2), (1, 2)), shape, dtype=dtype)
+            yield function_case(lambda x: x.roll((4, 3), (1, 2)), shape, dtype=dtype)
+            yield function_case(lambda x: x.roll(1, 2), shape, dtype=dtype)
+        for shape in ((32, 96, 60, 60), (16, 320, 30, 30)):
+            yield function_case(lambda x: pad(x, (1, 1, 1, 1)), shape, dtype=dtype)
+            yield function_case(lambda x: pad(x, (0, 1, 0, 1)), shape, dtype=dtype)
+        yield function_case(lambda x: pad(x, (3, 0)), (16, 1536, 2000), dtype=dtype)
+        yield function_case(lambda x: pad(x, (0, 0, 1, 0)), (64, 12, 300, 64), dtype=dtype)
+        for rows, columns in ((400000, 96), (200000, 160), (100000, 192), (50000, 320), (25000, 640), (60000, 384),
+                              (150000, 144), (12000, 480), (6000, 1280), (3000, 768), (20000, 96), (800, 320)):
+            yield module_case(lambda c=columns: nn.LayerNorm(c), rows, columns, dtype=dtype)
+        for rows, columns in ((200000, 36), (200000, 64), (400000, 81), (1000000, 25), (100000, 100), (30000, 144),
+                              (50000, 196), (100000, 256)):
+            yield function_case(lambda x: x.softmax(-1), (rows // 64, 64, columns), dtype=dtype)
+
+
+def small_product_cases():
+    for batch, size, heads in ((4096, 36, 32), (8192, 81, 16), (2048, 100, 24), (16384, 25, 32), (1024, 197, 64),
+                               (4096, 48, 32), (4096, 56, 40), (512, 145, 48), (3000, 64, 80), (6000, 72, 32)):
+        for dtype in (torch.bfloat16, torch.float32):
+            yield function_case(
+                lambda a, b: torch.bmm(a, b.transpose(1, 2)), (batch, size, heads), (batch, size, heads), dtype=dtype
+            )
+            yield function_case(torch.bmm, (batch, size, size), (batch, size, heads), dtype=dtype)
+    for batch, m, n, k in ((96, 640, 640, 80), (96, 640, 80, 640), (192, 320, 320, 64), (24, 1280, 1280, 128),
+                           (768, 160, 160, 48), (2000, 96, 96, 96), (48, 256, 2048, 64), (8, 2560, 1280, 320)):
+        yield function_case(torch.bmm, (batch, m, k), (batch, k, n), dtype=torch.float32)
+        yield function_case(torch.bmm, (batch, m, k), (batch, k, n))
+
+
+def grouped_cases():
+    for size, width, counts in ((60, 16, (2, 4, 8)), (60, 24, (2, 6)), (30, 24, (6, 14, 32)), (15, 24, (16, 40)), (8, 24, (48,)),
+                                (60, 8, (8, 26)), (30, 8, (40,)), (30, 40, (2, 6, 16)), (15, 40, (16,)), (60, 48, (2, 5)),
+                                (30, 48, (6, 17)), (15, 56, (8, 16)), (60, 32, (4,)), (30, 32, (10,)), (15, 32, (32,)),
+                                (30, 64, (2, 8)), (15, 64, (16,)), (60, 12, (8,)), (30, 112, (2, 4)), (15, 112, (8,)),
+                                (15, 128, (6,)), (8, 264, (8,))):
+        for count in counts:
+            channels = width * count
+            make = lambda c=channels, g=count: nn.Conv2d(c, c, 3, 1, 1, groups=g, bias=False)
+            yield module_case(make, 96, channels, size, size)
+            yield module_case(make, 96, channels, size, size, last=True)
+            narrow = lambda c=channels, g=count: nn.Conv2d(c, c, 3, 2, 1, groups=g, bias=False)
+            yield module_case(narrow, 64, channels, 2 * size, 2 * size)
+
+
 KINDS = {
     "conv1d": conv1d_cases, "conv2d": conv2d_cases, "norm": norm_cases, "attention": attention_cases,
     "product": product_cases, "elementwise": elementwise_cases, "copy": copy_cases, "sum": sum_cases, "table": table_cases,
-    "laid_out": laid_out_cases,
+    "laid_out": laid_out_cases, "window": window_cases, "small_product": small_product_cases, "grouped": grouped_cases,
 }
 
 
@@ -647,8 +699,8 @@ def host(path):
             out.write(f"{name},{least:.2f},{median:.2f},,\n")
 
 
-def reference_us():
-    """What the host takes for one operation of a fixed small program: its speed now."""
+def reference_program():
+    """A fixed small program, whose operations say how fast the host is."""
     x = torch.randn(16, 64, device="cuda", requires_grad=True)
     weight = torch.randn(64, 64, device="cuda", requires_grad=True)
 
@@ -658,7 +710,28 @@ def reference_us():
             y = functional.relu(y @ weight) + x
         y.sum().backward()
 
-    return host_times(run, 700)[1]
+    return run
+
+
+REFERENCE = []
+
+
+def reference_run():
+    """Microseconds that the host takes for one operation of the fixed program, once."""
+    if not REFERENCE:
+        REFERENCE.append(reference_program())
+        REFERENCE[0]()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    REFERENCE[0]()
+    took = (time.perf_counter() - start) / 700 * 1e6
+    torch.cuda.synchronize()
+    return took
+
+
+def reference_us():
+    """The same, the median of five: the host's speed now."""
+    return statistics.median(reference_run() for _ in range(5))
 
 
 def main():
