@@ -36,6 +36,7 @@ sc__pricing_elements(const struct sc__pricing *p, double bytes, double elements,
 /* capture_iterate.c: kernels that go through all elements of a tensor */
 void sc__pricing_iterate(struct sc__pricing *p, const struct sc__operator *o);
 void sc__pricing_reduce(struct sc__pricing *p, const struct sc__operator *o);
+void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o);
 struct sc__kernel sc__pricing_copy(const struct sc__pricing *p,
                                    const struct sc__capture_tensor *t);
 struct sc__kernel sc__pricing_add_bias(const struct sc__pricing *p,
