@@ -273,13 +273,16 @@ struct sc__operators {
     double few_channels[2][3];  /* ps an output, us a GFLOP, ps an input */
     double depthwise[2][3]; /* shares of the fp32 peak; and with channels side by side */
     double adamw_narrow;    /* fused AdamW whose states have 16 bits */
-    double attention_dropout[2]; /* factor of dropout inside attention */
-    double recurrent[2];         /* forward, backward: factor on the products */
-    double recurrent_step;       /* us of a step beside its product */
+    double attention_dropout[2];      /* factor of dropout inside attention */
+    double learned_attention[2][2];   /* a learned mask: ns a tile, 16 bits and fp32 */
+    double learned_attention_deep[2]; /* more than 64 numbers a head */
+    double recurrent[2];              /* forward, backward: factor on the products */
+    double recurrent_step;            /* us of a step beside its product */
     /* host, us: an operation by its kind (forward, backward), a further kernel of it; what
      * Python and autograd take beside, for each operation and each view; a tensor in a
      * list; a step */
     double host_kind[SC__HOST_KINDS][2];
+    double host_recurrent[2]; /* a step of a recurrent layer */
     double host_kernel;
     double host_operation;
     double host_view;
@@ -300,11 +303,12 @@ sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out);
 
 struct sc__capture_price {
     struct sc__kernel kernel;
-    double kernels; /* launches */
-    uint8_t host;   /* enum sc__host_kind */
-    double scratch; /* bytes of memory it needs for itself */
-    bool known;     /* false: by its bytes alone */
-    bool compiled;  /* launched by compiled code, in so many calls */
+    double kernels;   /* launches */
+    uint8_t host;     /* enum sc__host_kind */
+    double launching; /* us of the host beside: kernels of a library one by one */
+    double scratch;   /* bytes of memory it needs for itself */
+    bool known;       /* false: by its bytes alone */
+    bool compiled;    /* launched by compiled code, in so many calls */
     double calls;
     bool ends;      /* the last of a unit's forward or backward */
     uint32_t lists; /* tensors in lists, for the host */

@@ -274,6 +274,7 @@ host_us(const struct lowering *l, const struct sc__capture_program *p, uint32_t 
     double us = step + op->quiet * o->host_view + price->lists * o->host_tensor;
     if (op->phase != SC__UPDATE) {
         us += o->host_operation + o->host_kind[price->host][op->phase == SC__BACKWARD];
+        us += price->launching;
         if (price->host == SC__HOST_PLAIN && price->kernels > 1)
             us += (price->kernels - 1) * o->host_kernel;
     }

@@ -139,6 +139,9 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"depthwise_channels_last", out->depthwise[1], 3},
         {"adamw_narrow", &out->adamw_narrow, 1},
         {"attention_dropout", out->attention_dropout, 2},
+        {"learned_attention_ns", out->learned_attention[0], 2},
+        {"learned_attention_fp32_ns", out->learned_attention[1], 2},
+        {"learned_attention_deep", out->learned_attention_deep, 2},
         {"recurrent", out->recurrent, 2},
         {"recurrent_step_us", &out->recurrent_step, 1},
         {"host_plain_us", out->host_kind[SC__HOST_PLAIN], 2},
@@ -148,6 +151,7 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"host_layer_norm_us", out->host_kind[SC__HOST_LAYER_NORM], 2},
         {"host_batch_norm_us", out->host_kind[SC__HOST_BATCH_NORM], 2},
         {"host_group_norm_us", out->host_kind[SC__HOST_GROUP_NORM], 2},
+        {"host_recurrent_us", out->host_recurrent, 2},
         {"host_kernel_us", &out->host_kernel, 1},
         {"host_operation_us", &out->host_operation, 1},
         {"host_view_us", &out->host_view, 1},
@@ -356,6 +360,16 @@ special_product_us(const struct sc__pricing *p, const struct batched *b, bool od
     return small ? by_tiles(b, o->product_small, tile_small, true) : 0;
 }
 
+double sc__pricing_product_fp32(
+    const struct sc__pricing *p, uint64_t count, uint64_t m, uint64_t n, uint64_t k) {
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    double elements = (double)count * ((double)m * (double)k + (double)k * (double)n +
+                                       (double)m * (double)n);
+    struct batched b = {SC__FP32, count, m, n, k, 4 * elements};
+    return special_product_us(p, &b, false) * p->operators->reference_bandwidth /
+           gpu->elementwise_bw;
+}
+
 static void price_bmm(struct sc__pricing *p, uint32_t first) {
     const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
     const struct sc__capture_tensor *a = sc__pricing_input(p, first);
@@ -384,6 +398,40 @@ static void price_bmm(struct sc__pricing *p, uint32_t first) {
 
 /* ---- attention and recurrence ---- */
 
+/* Whether the mask of an attention is learned: its backward, somewhere in the capture,
+ * gives a fourth gradient. */
+static bool is_mask_learned(const struct sc__pricing *p, bool backward) {
+    enum { FORWARD_MASK = 3, BACKWARD_MASK = 6 };
+    if (backward)
+        return p->call->out.count > 3;
+    if (p->call->in.count <= FORWARD_MASK)
+        return false;
+    uint32_t mask = p->c->places[p->call->in.first + FORWARD_MASK];
+    for (uint32_t i = 0; i < p->c->call_count; i++) {
+        const struct sc__capture_call *call = &p->c->calls[i];
+        if (call->out.count > 3 && call->in.count > BACKWARD_MASK &&
+            !strcmp(call->op, "stepcast.attention_backward") &&
+            p->c->places[call->in.first + BACKWARD_MASK] == mask)
+            return true;
+    }
+    return false;
+}
+
+/* One kernel gives the gradient of a mask, too: it goes through tiles of 64 queries by 64
+ * keys, with tensor cores of an older kind. */
+static void
+price_learned_mask(struct sc__pricing *p, const struct sc__attention *a, bool backward) {
+    const struct sc__operators *o = p->operators;
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    double tiles = (double)(a->batch * a->heads) * (double)((a->sq + 63) / 64) *
+                   (double)((a->skv + 63) / 64);
+    double ns = o->learned_attention[a->wide][backward];
+    if (a->head_dim > 64)
+        ns *= o->learned_attention_deep[backward];
+    double slower = gpu->peak[SC__FP32] > 0 ? o->reference_fp32 / gpu->peak[SC__FP32] : 1;
+    p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower * 1e-3;
+}
+
 static void price_attention(struct sc__pricing *p, bool backward) {
     const struct sc__capture_tensor *q = sc__pricing_input(p, backward ? 1 : 0);
     const struct sc__capture_tensor *k = sc__pricing_input(p, backward ? 2 : 1);
@@ -404,6 +452,10 @@ static void price_attention(struct sc__pricing *p, bool backward) {
                                 : sc__attention_forward(p->model, &a));
     if (p->call->with.dropout > 0)
         p->price.kernel.us *= p->operators->attention_dropout[backward];
+    if (is_mask_learned(p, backward)) {
+        price_learned_mask(p, &a, backward);
+        return;
+    }
     if (mask_at < p->call->in.count)
         sc__pricing_and(
             p,
@@ -427,6 +479,7 @@ static void price_recurrent(struct sc__pricing *p, bool backward) {
     kernel.flop = (backward ? 2 : 1) * layers * (all.flop + (double)steps * one.flop);
     kernel.effort = (backward ? 2 : 1) * layers * (all.effort + (double)steps * one.effort);
     sc__pricing_kernel(p, kernel);
+    p->price.launching = layers * (double)steps * p->operators->host_recurrent[backward];
 }
 
 /* ---- by name ---- */
