@@ -446,6 +446,112 @@ static void test_refused(void **state) {
     refused(two_stages("{\"dim\": \"pp\", \"by\": 7}"), "by");
 }
 
+/* What would have a price, but a wrong one. */
+static void test_meaningless(void **state) {
+    static const char run[] = "[{\"storages\": [], \"alive\": [], \"ops\": "
+                              "[[0, 0, \"f\", 0, 0, 0, [], [], []]]}]";
+    static const char tensors[] = "[[\"fp32\", [16]], [\"bf16\", [128, 64]], "
+                                  "[\"bf16\", [2, 8, 64, 32]], [\"bf16\", [2, 3, 64, 32]]]";
+    static const struct {
+        const char *call;
+        const char *says;
+    } rows[] = {
+        {"\"op\": \"c10d.all_reduce\", \"in\": [], \"out\": [], \"with\": {\"group\": 0}",
+         "\"bytes\" is missing"},
+        {"\"op\": \"c10d.all_reduce\", \"in\": [], \"out\": [], \"with\": {\"bytes\": 8}",
+         "\"group\" is missing"},
+        {"\"op\": \"c10d.send\", \"in\": [], \"out\": [], \"with\": {\"bytes\": 8}",
+         "\"peer\" is missing"},
+        {"\"op\": \"c10d.send\", \"in\": [], \"out\": [], \"with\": {\"bytes\": 8, "
+         "\"peer\": {\"rank\": 0}}",
+         "rank 0 sends a message of 8 bytes that rank 0 does not receive"},
+        {"\"op\": \"c10d.recv\", \"in\": [], \"out\": [], \"with\": {\"bytes\": 8, "
+         "\"peer\": {\"rank\": 0}}",
+         "rank 0 receives a message of 8 bytes that rank 0 does not send"},
+        {"\"op\": \"c10d.all_sorts\", \"in\": [], \"out\": []", "unknown collective"},
+        {"\"op\": \"host.party\", \"in\": [], \"out\": []", "unknown operation"},
+        {"\"op\": \"stepcast.magic\", \"in\": [], \"out\": []", "unknown operation"},
+        {"\"op\": \"aten.mm\", \"in\": [1], \"out\": [1]", "do not fit 'aten.mm'"},
+        {"\"op\": \"aten.mm\", \"in\": [1, 1], \"out\": [1]", "do not fit 'aten.mm'"},
+        {"\"op\": \"aten.addmm\", \"in\": [0, 1, 1], \"out\": [1]", "do not fit"},
+        {"\"op\": \"aten.bmm\", \"in\": [2, 2], \"out\": [2]", "do not fit"},
+        {"\"op\": \"aten.convolution\", \"in\": [1, 1], \"out\": [1]", "do not fit"},
+        {"\"op\": \"stepcast.attention\", \"in\": [2, 2], \"out\": [2]", "do not fit"},
+        {"\"op\": \"stepcast.attention\", \"in\": [2, 3, 3], \"out\": [2]", "do not fit"},
+        {"\"op\": \"stepcast.attention\", \"in\": [2, 2, 2], \"out\": [2], \"with\": "
+         "{\"dropout\": 5}",
+         "dropout is 5"},
+        {"\"op\": \"stepcast.recurrent\", \"in\": [2], \"out\": [2], \"with\": "
+         "{\"layers\": 1}",
+         "\"hidden\" is missing"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char calls[512];
+        snprintf(calls, sizeof calls, "[{%s}]", rows[i].call);
+        refused(document((struct parts){.groups = "[{\"dims\": []}]",
+                                        .tensors = tensors,
+                                        .calls = calls,
+                                        .programs = run}),
+                rows[i].says);
+    }
+}
+
+/* Two stages: what the first sends the second takes, with its size. */
+static void test_messages_match(void **state) {
+    static const char calls[] =
+        "[{\"op\": \"c10d.send\", \"in\": [], \"out\": [], \"with\": {\"bytes\": 4096, "
+        "\"peer\": {\"dim\": \"pp\", \"by\": 1}}}, "
+        "{\"op\": \"c10d.recv\", \"in\": [], \"out\": [], \"with\": {\"bytes\": %d, "
+        "\"peer\": {\"dim\": \"pp\", \"by\": 1}}}, "
+        "{\"op\": \"aten.relu\", \"in\": [0], \"out\": [0]}]";
+    static const char programs[] = "[{\"storages\": [], \"alive\": [], \"ops\": [[0, 0, "
+                                   "\"f\", 0, 0, 0, [], [], []]]}, "
+                                   "{\"storages\": [], \"alive\": [], \"ops\": [[%d, 0, "
+                                   "\"f\", 0, 0, 0, [], [], []]]}]";
+    static const struct {
+        int bytes;
+        int call; /* of the second stage */
+        const char *classes;
+        const char *says;
+    } rows[] = {
+        {4096,
+         2,
+         "[{\"rank\": 0, \"program\": 0}, {\"rank\": 1, \"program\": 1}]",
+         "does not receive"},
+        {4095,
+         1,
+         "[{\"rank\": 0, \"program\": 0}, {\"rank\": 1, \"program\": 1}]",
+         "does not send"},
+        {4096,
+         0,
+         "[{\"rank\": 0, \"program\": 0}, {\"rank\": 1, \"program\": 1}]",
+         "does not receive"},
+        {4096,
+         1,
+         "[{\"rank\": 0, \"program\": 0}, {\"rank\": 1}]",
+         "\"program\" is missing"},
+        {4096,
+         1,
+         "[{\"rank\": 0, \"program\": 0}, {\"rank\": 0, \"program\": 1}]",
+         "captured twice"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char all_calls[1024];
+        char all_programs[512];
+        snprintf(all_calls, sizeof all_calls, calls, rows[i].bytes);
+        snprintf(all_programs, sizeof all_programs, programs, rows[i].call);
+        refused(document((struct parts){.world = "2",
+                                        .mesh = "[[\"pp\", 2]]",
+                                        .tensors = "[[\"fp32\", [16]]]",
+                                        .calls = all_calls,
+                                        .programs = all_programs,
+                                        .classes = rows[i].classes}),
+                rows[i].says);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products, open_context, close_context),
@@ -462,6 +568,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_steps_in_a_row, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_two_stages, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_refused, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_meaningless, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_messages_match, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * (docs/formats/capture.md). Read in this order:
  *
  *   capture_read.c    the file → struct sc__capture, every index checked
+ *   capture_check.c   shapes that fit, messages that somebody takes
  *   capture_price.c   an operation on tensors → a kernel of the GPU; with
  *     capture_iterate.c     elementwise operators, copies, reductions
  *     capture_norm.c        norms
@@ -167,6 +168,13 @@ struct sc__capture {
 };
 
 sc_status sc__capture_read(struct sc_context *ctx, const char *path, struct sc__capture *c);
+
+struct sc__node;
+/* Of a call, where it stands in the file; of the whole. */
+sc_status sc__capture_check_call(const struct sc__node *n,
+                                 const struct sc__capture *c,
+                                 const struct sc__capture_call *call);
+sc_status sc__capture_check(struct sc_context *ctx, struct sc__capture *c);
 
 static inline const struct sc__capture_tensor *
 sc__capture_tensor(const struct sc__capture *c, struct sc__capture_list list, uint32_t i) {
