@@ -107,37 +107,19 @@ static bool wants_help(int argc, char **argv) {
     return false;
 }
 
-/* What was said about the terminal; the library checks the words. */
-struct terminal {
-    bool quiet;
-    const char *color; /* auto, always, never; NULL: auto */
-};
-
-static struct terminal read_terminal(int argc, char **argv) {
-    struct terminal t = {0};
-    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
-        if (!strcmp(argv[i], "--quiet"))
-            t.quiet = true;
-        else if (!strncmp(argv[i], "--color=", 8))
-            t.color = argv[i] + 8;
-        else if (!strcmp(argv[i], "--color") && i + 1 < argc)
-            t.color = argv[i + 1];
-    }
-    return t;
-}
-
-static bool wants_colours(const struct terminal *t) {
+static bool wants_colours(const sc_request *req) {
     const char *plain = getenv("NO_COLOR");
     const char *term = getenv("TERM");
-    if (t->color && strcmp(t->color, "auto"))
-        return !strcmp(t->color, "always");
+    const char *when = sc_request_terminal_option(req, "color");
+    if (when && strcmp(when, "auto"))
+        return !strcmp(when, "always");
     return isatty(STDOUT_FILENO) && (!plain || !*plain) && (!term || strcmp(term, "dumb"));
 }
 
-static void look_at_terminal(sc_request *req, const struct terminal *t) {
+static void look_at_terminal(sc_request *req) {
     struct winsize size;
     unsigned columns = 0;
-    bool colours = wants_colours(t);
+    bool colours = wants_colours(req);
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         columns = size.ws_col;
     if (colours || columns)
@@ -145,12 +127,12 @@ static void look_at_terminal(sc_request *req, const struct terminal *t) {
 }
 
 /* Where files went, for whoever looks on. */
-static void tell_files(const sc_request *req, const struct terminal *t) {
+static void tell_files(const sc_request *req, bool quiet) {
     const uint32_t most = 8;
     uint32_t count = 0;
     while (sc_request_file(req, count))
         count++;
-    if (!count || t->quiet || !isatty(STDERR_FILENO))
+    if (!count || quiet || !isatty(STDERR_FILENO))
         return;
     fflush(stdout);
     for (uint32_t i = 0; i < count && i < most; i++)
@@ -201,17 +183,17 @@ int main(int argc, char **argv) {
     if (wants_help(argc - 2, argv + 2))
         return help(ctx, argv[1], NULL);
     sc_request_set_command_line(req, argc, (const char *const *)argv);
-    struct terminal terminal = read_terminal(argc - 2, argv + 2);
-    look_at_terminal(req, &terminal);
-    sc_request_set_sink(req, print, NULL);
-    if (!terminal.quiet)
-        progress_begin(ctx);
     sc_status status = take_arguments(req, argc - 2, argv + 2);
+    bool quiet = sc_request_terminal_option(req, "quiet") != NULL;
+    look_at_terminal(req);
+    sc_request_set_sink(req, print, NULL);
+    if (!quiet)
+        progress_begin(ctx);
     watch_for_end(argv[1]);
     if (status == SC_OK)
         status = sc_execute(req);
     progress_end();
-    tell_files(req, &terminal);
+    tell_files(req, quiet);
     if (status != SC_OK)
         return complain(ctx, req, status);
     return main_finish(SC_OK);

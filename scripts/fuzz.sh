@@ -1,7 +1,6 @@
 #!/bin/sh
-# Each fuzz target for a number of seconds on its corpus, one on each core. A case
-# that ends one is left in build/fuzz-findings/. With libFuzzer what reaches new code is
-# kept in build/fuzz-corpus, where the next run begins.
+# Each fuzz target for a number of seconds on its corpus, one on each core, with the driver of
+# tests/fuzz. A case that ends one is left in build/fuzz-findings/. (libFuzzer: fuzz_slices.py)
 #     fuzz.sh BUILD SECONDS
 set -u
 build=$1 seconds=$2
@@ -10,20 +9,10 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:-abort_on_error=1:handle_abort=0}" UBSAN_OPT
 ls "$build"/tests/fuzz/*_fuzz | xargs -P "$(getconf _NPROCESSORS_ONLN)" -I TARGET sh -c '
     target=$1 seconds=$2 root=$3
     name=$(basename "$target" _fuzz)
-    set --
     corpus=tests/fuzz/corpus/$name dictionary=tests/fuzz/dictionary/$name.dict
     mkdir -p "build/fuzz-findings/$name"
-    if grep -q LLVMFuzzerRunDriver "$target"; then
-        mkdir -p "build/fuzz-corpus/$name"
-        [ -f "$dictionary" ] && set -- "-dict=$dictionary"
-        out=$("$target" "$@" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -max_len=65536 -print_final_stats=1 \
-            -artifact_prefix="build/fuzz-findings/$name/" "build/fuzz-corpus/$name" "$corpus" 2>&1)
-        status=$?
-        [ $status = 0 ] && out=$(printf "%s\n" "$out" | sed -n "s/stat::number_of_executed_units: *\(.*\)/\1 cases/p")
-    else
-        out=$(cd "build/fuzz-findings/$name" && FUZZ_DICTIONARY="$root/$dictionary" "$root/$target" "$seconds" 1 "$root/$corpus"/* 2>&1)
-        status=$?
-    fi
+    out=$(cd "build/fuzz-findings/$name" && FUZZ_DICTIONARY="$root/$dictionary" "$root/$target" "$seconds" 1 "$root/$corpus"/* 2>&1)
+    status=$?
     rmdir "build/fuzz-findings/$name" 2>/dev/null
     if [ $status = 0 ]; then printf "%-24s %s\n" "$name" "$out"
     else printf "%s\nFAIL %s: see build/fuzz-findings/%s\n" "$out" "$name" "$name"; exit 1; fi' fuzz TARGET "$seconds" "$PWD"

@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 """Mutation testing: would a test notice if the code were wrong?
 
-    mutate.py [--minutes M] [--again] [--file TEXT] [--area] [--check]
+    mutate.py [--minutes M] [--again | --anew] [--file TEXT] [--area] [--check]
 
 Each mutant of tests/mutants.txt is put into a copy of the tree (build/mutate),
-built, and tried on the tests of its area, the quickest first, until one fails: the
-mutant is killed. Those that survive are tried on all other tests; both first without
-the shared data (STEPCAST_SHARED), then with them. A test that fails on the code as
-it is kills nothing: it is said and left out. A mutant that was not tried on all
-tests counts as one that survived.
+built, and tried on the tests of its area until one fails: the mutant is killed. The
+test that killed it before comes first, then unit tests, then scripts, the quickest
+first. Those that survive are tried on all other tests; both first without the shared
+data (STEPCAST_SHARED), then with them. A test that fails on the code as it is kills
+nothing: it is said and left out. A mutant that was not tried on all tests counts as
+one that survived.
 
 What was found is kept in build/mutate/results.json, so that a run can be stopped and
-taken up again; --again tries survivors once more, --file only mutants of files with
-that text, --area leaves it at the tests of the area, --check only looks whether all
-mutants still fit the code.
+taken up again; --again tries survivors once more, --anew all of them (for code that has
+changed since), --file only mutants of files with that text, --area leaves it at the
+tests of the area, --check only looks whether all mutants still fit the code.
 
 A mutant whose OLD stands no longer, or more than once, in its file is stale: it
 counts for nothing until it is written anew.
 """
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -98,8 +100,14 @@ def build(targets):
 WHOLE = ["all", "python", "build/examples/evaluate", "build/examples/shared_bus"]
 
 
+def is_unit(name):
+    return name.startswith("unit/")
+
+
 def targets_of(names):
-    return ["build/stepcast"] + [f"build/tests/unit/{n[len('unit/'):]}_test" for n in names if n.startswith("unit/")]
+    """Scripts run the program, and through Python the library."""
+    units = [f"build/tests/unit/{n[len('unit/'):]}_test" for n in names if is_unit(n)]
+    return units + ([] if all(is_unit(n) for n in names) else WHOLE)
 
 
 def run_test(name, shared, limit):
@@ -109,20 +117,33 @@ def run_test(name, shared, limit):
     here = os.getcwd()
     os.chdir(TREE)
     try:
-        words = ["build/tests/unit/" + name[5:] + "_test"] if name.startswith("unit/") else ["sh", f"tests/{name}.sh"]
-        test = (runner.UnitTest if name.startswith("unit/") else runner.ScriptTest)(name, words)
+        words = ["build/tests/unit/" + name[5:] + "_test"] if is_unit(name) else ["sh", f"tests/{name}.sh"]
+        test = (runner.UnitTest if is_unit(name) else runner.ScriptTest)(name, words)
         test.run("build", limits)
         return test.failures[0] if test.failures else None
     finally:
         os.chdir(here)
 
 
+def digest_of_tree():
+    digest = hashlib.sha256()
+    for folder, folders, names in sorted(os.walk(TREE)):
+        folders[:] = [f for f in folders if f != "build"]
+        for name in sorted(names):
+            digest.update(name.encode() + b"\0" + open(os.path.join(folder, name), "rb").read())
+    return digest.hexdigest()
+
+
 class Sound:
-    """How long each test takes on the code as it is, with the shared data and without; None: it fails there."""
+    """How long each test takes on the code as it is, with the shared data and without; None: it fails there.
+    Kept for the next run on the same code."""
 
     def __init__(self, shared):
         self.shared = {"without": "/nonexistent", "with": shared}
-        self.seconds = {}
+        self.path = WORK + "/sound.json"
+        self.digest = digest_of_tree()
+        kept = json.load(open(self.path)) if os.path.exists(self.path) else {}
+        self.seconds = {tuple(k.split(" ")): v for k, v in kept.get(self.digest, {}).items()}
 
     def look(self, names):
         """To be called while no mutant is in the tree."""
@@ -133,16 +154,22 @@ class Sound:
                 begin = time.monotonic()
                 failure = run_test(name, folder, 900)
                 self.seconds[name, kind] = None if failure else time.monotonic() - begin
+                with open(self.path, "w") as out:
+                    json.dump({self.digest: {" ".join(k): v for k, v in self.seconds.items()}}, out, indent=1)
                 if failure:
                     print(f"left out  {name} fails {kind} the shared data on the code as it is: {failure}", flush=True)
 
     def kill(self, names, kind):
-        """What the first test says that fails, the quickest first."""
+        """What the first test says that fails: unit tests, then scripts, the quickest first."""
         sound = [n for n in names if self.seconds[n, kind] is not None]
-        for name in sorted(sound, key=lambda n: self.seconds[n, kind]):
-            found = run_test(name, self.shared[kind], 60 + 20 * self.seconds[name, kind])
-            if found:
-                return f"{name}: {found}"[:200]
+        for units in (True, False):
+            part = [n for n in sound if is_unit(n) == units]
+            if part:
+                build(targets_of(part))
+            for name in sorted(part, key=lambda n: self.seconds[n, kind]):
+                found = run_test(name, self.shared[kind], 60 + 20 * self.seconds[name, kind])
+                if found:
+                    return f"{name}: {found}"[:200]
         return None
 
 
@@ -163,27 +190,27 @@ class Changed:
             out.write(self.original)
 
 
-def judge(sound, mutant, names, known):
+def judge(sound, names, known):
     """What kills it among these tests, without the shared data and with them."""
     without = known.get("without") or sound.kill(names, "without")
     return {"without": without, "with": known.get("with") or without or sound.kill(names, "with")}
 
 
-def judge_area(sound, mutant):
+def judge_area(sound, mutant, before):
+    """before: the test that killed it"""
     with Changed(mutant):
         try:
-            build(targets_of(mutant.tests))
+            found = (before in mutant.tests and judge(sound, [before], {})) or {}
+            found = judge(sound, mutant.tests, found)
         except RuntimeError as error:
             return {"without": f"does not build: {error}", "with": "does not build", "whole": True}
-        found = judge(sound, mutant, mutant.tests, {})
         return {**found, "whole": bool(found["without"])}
 
 
 def judge_whole(sound, mutant, everything, known):
     others = [n for n in everything if n not in mutant.tests]
     with Changed(mutant):
-        build(targets_of(everything) + WHOLE)
-        return {**judge(sound, mutant, others, known), "whole": True}
+        return {**judge(sound, others, known), "whole": True}
 
 
 def show(mutants, results):
@@ -206,6 +233,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--anew", action="store_true")
     parser.add_argument("--file", default="")
     parser.add_argument("--area", action="store_true")
     parser.add_argument("--check", action="store_true")
@@ -220,6 +248,8 @@ def main():
     results_path = WORK + "/results.json"
     results = json.load(open(results_path)) if os.path.exists(results_path) else {}
     results = {m.name: results[m.name] for m in mutants if m.name in results}
+    before = {name: (found["with"] or "").partition(":")[0] for name, found in results.items()}
+    results = {} if given.anew else results
     everything = [t.name for t in runner.all_tests("build") if t.name not in LAST_OF_ALL]
     units = [re.sub(r"_test\.c$", "", f) for f in sorted(os.listdir("tests/unit")) if f.endswith("_test.c")]
     everything = [f"unit/{u}" for u in units] + [n for n in everything if not n.startswith("unit/")]
@@ -241,14 +271,14 @@ def main():
     area = [m for m in todo if left(m)]
     if area:
         names = sorted({n for m in area for n in m.tests})
-        build(targets_of(names) + WHOLE)
+        build(targets_of(names))
         sound.look(names)
     for m in area:
         if time.monotonic() < end:
-            keep(m, judge_area(sound, m))
+            keep(m, judge_area(sound, m, before.get(m.name)))
     whole = [m for m in todo if m.name in results and not results[m.name]["whole"] and not given.area]
     if whole and time.monotonic() < end:
-        build(targets_of(everything) + WHOLE)
+        build(targets_of(everything))
         sound.look(everything)
     for m in whole:
         if time.monotonic() < end:

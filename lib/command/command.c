@@ -80,7 +80,7 @@ void sc_request_free(sc_request *req) {
 }
 
 /* Of the program that asks, not of the request: they change no answer. */
-static const struct sc__option terminal_options[] = {
+static const struct sc__option terminal_options[SC__TERMINAL_OPTIONS + 1] = {
     {"color",
      0,
      "WHEN",
@@ -188,26 +188,32 @@ static bool is_output(const char *name) {
 }
 
 static bool is_terminal_option(const struct sc__option *o) {
-    for (const struct sc__option *t = terminal_options; t->name; t++)
-        if (t == o)
-            return true;
-    return false;
+    return o >= terminal_options && o < terminal_options + SC__TERMINAL_OPTIONS;
 }
 
-static sc_status check_terminal_option(struct sc_context *ctx,
-                                       const struct sc__option *o,
-                                       const char *value) {
+static sc_status
+set_terminal_option(struct sc_request *req, const struct sc__option *o, const char *value) {
+    bool known = !o->choices;
     for (const struct sc__choice *c = o->choices; c && c->name; c++)
-        if (!strcmp(c->name, value))
-            return SC_OK;
-    return o->choices ? sc__fail(ctx,
-                                 SC_USAGE,
-                                 NULL,
-                                 "one of: auto, always, never",
-                                 "--%s: unknown '%.80s'",
-                                 o->name,
-                                 value)
-                      : SC_OK;
+        known |= !strcmp(c->name, value);
+    if (!known)
+        return sc__fail(req->owner,
+                        SC_USAGE,
+                        NULL,
+                        "one of: auto, always, never",
+                        "--%s: unknown '%.80s'",
+                        o->name,
+                        value);
+    req->terminal_values[o - terminal_options] =
+        value ? sc__strdup(&req->asked.arena, value) : "";
+    return SC_OK;
+}
+
+const char *sc_request_terminal_option(const sc_request *req, const char *name) {
+    for (unsigned i = 0; i < SC__TERMINAL_OPTIONS; i++)
+        if (!strcmp(terminal_options[i].name, name))
+            return req->terminal_values[i];
+    return NULL;
 }
 
 static sc_status set_value(struct sc_request *req, const char *name, const char *value) {
@@ -234,7 +240,7 @@ static sc_status set_value(struct sc_request *req, const char *name, const char 
     if (!o->arg && value)
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     if (is_terminal_option(o))
-        return check_terminal_option(ctx, o, value);
+        return set_terminal_option(req, o, value);
     bool same = value && is_output(o->name) &&
                 !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
     *SC__PUSH(arena, req->values, req->value_count, req->value_capacity) =

@@ -34,6 +34,8 @@ struct sc__value {
     bool used;        /* somebody asked for it */
 };
 
+enum { SC__TERMINAL_OPTIONS = 2 };
+
 /* A request's own memory holds what was asked; that of a run (ctx) holds all
  * else, and goes with the next run. */
 struct sc_request {
@@ -47,6 +49,7 @@ struct sc_request {
     uint32_t input_capacity;
     const char *const *argv; /* as given on the command line, or NULL */
     int argc;
+    const char *terminal_values[SC__TERMINAL_OPTIONS]; /* NULL: not set */
     bool terminal;  /* standard output is a terminal that wants colour */
     unsigned width; /* of the terminal, 0 = unknown */
     struct sc__buffer out;

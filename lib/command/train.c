@@ -196,6 +196,8 @@ static sc_status train_work(struct sc_request *req, struct sc__train *t) {
     else
         SC__TRY(train_count(req, "train-tokens", &t->tokens));
     SC__TRY(train_count(req, "train-steps", &steps));
+    if (steps != floor(steps))
+        return train_bad_value(req, "train-steps", "a whole number of steps, like 1000");
     if ((steps > 0) == (t->tokens > 0))
         return sc__usage(req,
                          "like --train-tokens 15T",
@@ -453,6 +455,15 @@ static void train_sum(struct sc__train *t) {
         t->closed = sc__goodput_closed(&t->in);
 }
 
+static sc_status train_no_progress(const struct sc_request *req) {
+    return sc__fail(req->ctx,
+                    SC_NO,
+                    NULL,
+                    "fewer GPUs, another --recovery, cheaper checkpoints",
+                    "the run does not get on: less than %g %% of its time counts",
+                    100 * SC__LEAST_ETTR);
+}
+
 static sc_status train_runs(struct sc_request *req, struct sc__train *t) {
     struct sc__settings settings = sc__settings(req);
     t->seeds = 20;
@@ -468,14 +479,13 @@ static sc_status train_runs(struct sc_request *req, struct sc__train *t) {
     SC__TRY(sc__goodput_seeds(req->ctx, &t->in, t->seeds, t->runs));
     for (uint32_t i = 0; i < t->seeds; i++)
         if (t->runs[i].unfinished)
-            return sc__fail(req->ctx,
-                            SC_NO,
-                            NULL,
-                            "fewer GPUs, another --recovery, cheaper checkpoints",
-                            "the run does not get on: less than 1 %% of its time counts");
+            return train_no_progress(req);
     sc__sort(t->runs, t->seeds, sizeof *t->runs, shorter_run_first, NULL);
     train_sum(t);
-    return SC_OK;
+    /* a run of a few steps may be unlucky; one that meets failures again and again is not
+     */
+    bool fails_always = t->failures >= 1;
+    return fails_always && t->ettr < SC__LEAST_ETTR ? train_no_progress(req) : SC_OK;
 }
 
 double sc__train_wall(const struct sc__train *t, double share) {

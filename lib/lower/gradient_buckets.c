@@ -30,6 +30,8 @@ static uint32_t emit_gathers(struct sc__step_emitter *e,
         e->pending = pending;
         if (!wait_compute || i)
             e->w->ops[e->w->op_count - 1].after = 0;
+        if (e->l->plan.offload_params)
+            e->w->ops[e->w->op_count - 1].after |= 1u << SC__STREAM_HOST_IN;
     }
     return at;
 }
@@ -42,9 +44,15 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
     double width = sc__plan_gathered_bytes(&e->l->plan);
     const double bytes[2] = {width * u->params.dense, width * u->params.experts};
     const enum sc__group_kind group[2] = {sc__mesh_shard_kind(mesh), SC__GROUP_DP_EP};
+    uint32_t before = e->deps;
+    uint32_t copy = SC__NONE;
+    if (e->l->plan.offload_params && bytes[0] + bytes[1] >= 1)
+        copy = sc__offload_fetch_weights(e, u, wait_compute);
     for (int i = 0; i < 2; i++)
         if (bytes[i] >= 1 && sc__mesh_group_size(mesh, group[i]) > 1)
             e->dep[e->deps++] = emit_gathers(e, group[i], bytes[i], u->layer, wait_compute);
+    if (copy != SC__NONE && e->deps == before) /* the shard is the whole */
+        e->dep[e->deps++] = copy;
 }
 
 bool sc__step_owns_tensors(const struct sc__lowering *l) {
@@ -82,6 +90,8 @@ void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                      "gradients",
                                      layer);
     }
+    if (sc__offload_beside(p))
+        sc__offload_gradients(e, s, stream, layer);
 }
 
 /* Reduces what has come together once it is a bucket of at least so many bytes. */

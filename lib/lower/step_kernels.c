@@ -248,7 +248,7 @@ static double step_factor(const struct sc__lowering *l, const struct sc__kernel 
 
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k) {
     double us = k->us * step_factor(l, k) * l->throttling.factor[k->kind] +
-                (l->gpu->gap + l->constants.software.blocking_us) * k->launches;
+                l->gpu->gap * k->launches;
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
     /* The slowest of many GPUs sets the pace; its distance from the mean grows
      * with the logarithm of their number, as maxima do. */

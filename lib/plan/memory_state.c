@@ -156,6 +156,28 @@ static double optimizer_state(const struct sc__plan *p, const struct parameter_c
     return p->optimizer ? own * kept_by_optimizer(p, n) : 0;
 }
 
+/* Moves to the host what the plan keeps there. Gradients that leave as they are reduced
+ * have two buckets on the GPU; the host adds them up in fp32. */
+static void move_to_host(const struct sc__plan *p,
+                         const struct parameter_counts *n,
+                         struct sc__training_state *out) {
+    double share = p->offload_optimizer;
+    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
+    bool leave = p->overlap_offload && p->zero >= 2;
+    out->host = share * (out->optimizer + 4 * own);
+    out->optimizer *= 1 - share;
+    out->update *= 1 - share;
+    if (share > 0 && leave) {
+        double kept = (1 - share) * out->gradients + 2.0 * (double)p->bucket;
+        out->gradients = fmin(out->gradients, kept);
+    }
+    if (!p->offload_params)
+        return;
+    double shards = sc__plan_shard_bytes(p) * n->sharded;
+    out->host += shards;
+    out->weights -= fmin(out->weights, shards);
+}
+
 /* Of a weight that is trained, as a checkpoint has it beside its main copy. */
 static double saved_weight_bytes(const struct sc__plan *p) {
     if (p->lora_fp32 || (p->torch_copies && p->zero >= 3 && !p->plain_update))
@@ -163,17 +185,26 @@ static double saved_weight_bytes(const struct sc__plan *p) {
     return sc__plan_weight_bytes(p);
 }
 
+/* Each weight once: what ranks hold alike (norms; of adapters the side that is not cut)
+ * is not saved by each of them. */
 double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__plan *p) {
     struct sc__model_params total;
+    struct sc__plan uncut = *p;
     double held = 0;
     double saved = 0;
-    sc__model_count(m, &total);
+    uncut.mesh.tp = 1;
+    uncut.mesh.ep = 1;
+    uncut.mesh.etp = 1;
     for (uint32_t stage = 0; stage < p->mesh.pp; stage++) {
-        struct parameter_counts n = count_parameters(m, p, stage);
-        held += p->lora ? n.all - n.trained : n.all; /* adapters are no part of the model */
+        struct parameter_counts n = count_parameters(m, &uncut, stage);
+        held += n.all;
         saved += n.trained * (saved_weight_bytes(p) + kept_by_optimizer(p, &n));
     }
-    return saved / held * total.total;
+    if (p->lora)
+        return saved; /* adapters are no part of the model, whose weights stay */
+    sc__model_count(m, &total);
+    return saved / held *
+           total.total; /* a tied head's copy and padding are not the model's */
 }
 
 struct sc__training_state
@@ -204,5 +235,7 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
     /* gradients of 2 bytes are widened for the update */
     if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 && p->zero < 3)
         out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
+    if (p->offload_optimizer > 0 || p->offload_params)
+        move_to_host(p, &n, &out);
     return out;
 }

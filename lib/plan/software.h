@@ -16,8 +16,9 @@
 
 /* What the software costs beside the kernels of a layer. */
 struct sc__software_constants {
-    double host_us;         /* of host time per kernel */
-    double blocking_us;     /* the GPU idles after each kernel: CUDA_LAUNCH_BLOCKING */
+    double host_us; /* of host time per kernel */
+    /* 1: CUDA_LAUNCH_BLOCKING; the host prepares a kernel when the last one has ended */
+    double blocking;
     double host_message_us; /* per message between stages that the host waits for */
     /* more per layer with experts and direction: unfused routing waits for counts */
     double host_moe_us;
@@ -75,6 +76,9 @@ struct sc__software_facts {
 };
 
 #define SC__SOFTWARE_ALL UINT32_MAX
+
+/* The option of a plan or of an evaluation that a profile may set, or NULL. */
+const struct sc__option *sc__software_option(const char *name);
 
 /* A profile of data/software/ or a file. */
 sc_status sc__software_read(struct sc_context *ctx,

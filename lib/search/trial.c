@@ -33,6 +33,7 @@ struct sc__trials {
     enum sc__schedule schedules[SC__SEARCH_VALUES]; /* by value of the axis */
     /* of what runs now */
     const uint32_t *chosen;
+    const int64_t *limits; /* of those that are evaluated */
     struct expansion *expansions;
     uint32_t expansion_room;
     atomic_int status; /* the first error that is none of a plan */
@@ -44,6 +45,7 @@ struct trial {
     struct sc__search_plan *plan;
     struct expansion *expansion;
     uint32_t group;
+    int64_t limit;
 };
 
 static uint32_t take_memo(struct sc__trials *w) {
@@ -209,7 +211,9 @@ static sc_status find_floors(void *self) {
         struct seed_units *u = pairs ? &paired : &usual;
         struct sc__search_plan p = seed_plan(s, i);
         if (!u->tried)
-            find_units(&(struct trial){t->trials, t->ctx, &p, NULL, 0}, false, u);
+            find_units(&(struct trial){.trials = t->trials, .ctx = t->ctx, .plan = &p},
+                       false,
+                       u);
         if (u->units.layers)
             x->floor = seed_floor(w, x, u);
     }
@@ -487,7 +491,12 @@ static sc_status evaluate(void *self) {
     SC__TRY(begin_trial(t, &plan, &options));
     struct sc__evaluation_input in = trial_input(t, &options);
     SC__TRY(sc__evaluation_model(t->ctx, &in, s->model, &plan, ev));
+    if (t->limit < INT64_MAX)
+        SC__TRY(sc__evaluation_limit(t->ctx, &in, s->model, &plan, t->limit, ev));
     SC__TRY(sc__evaluation_run(t->ctx, ev, false));
+    p->cut = ev->sim.cut;
+    if (p->cut)
+        return SC_OK;
     p->step = ev->result.step;
     p->mfu = ev->result.mfu;
     p->shares = sc__result_step_shares(&ev->result);
@@ -498,15 +507,18 @@ static sc_status evaluate(void *self) {
 static void evaluate_chosen(void *self, uint32_t i) {
     struct sc__trials *w = self;
     struct sc__search_plan *p = &w->s->plans[w->chosen[i]];
-    p->outcome = outcome_of(with_context(w, (struct trial){.plan = p}, evaluate));
+    struct trial t = {.plan = p, .limit = w->limits[i]};
+    p->outcome = outcome_of(with_context(w, t, evaluate));
     p->evaluated = true;
 }
 
 sc_status sc__trials_evaluate(struct sc__trials *t,
                               const uint32_t *plans,
+                              const int64_t *limits,
                               uint32_t count,
                               double done) {
     t->chosen = plans;
+    t->limits = limits;
     t->s->evaluated += count;
     return sc__parallel_part(t->s->ctx,
                              "evaluating plans",
@@ -520,7 +532,7 @@ sc_status sc__trials_evaluate(struct sc__trials *t,
 void sc__trials_say_why(struct sc__trials *t) {
     struct sc__search *s = t->s;
     struct sc__search_plan first = seed_plan(s, 0);
-    struct trial trial = {t, s->ctx, &first, NULL, 0};
+    struct trial trial = {.trials = t, .ctx = s->ctx, .plan = &first, .limit = INT64_MAX};
     if (evaluate(&trial) != SC_OK)
         s->why = sc__strdup(&s->ctx->arena, sc_error_message(s->ctx));
     sc__clear_error(s->ctx);

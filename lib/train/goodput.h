@@ -75,6 +75,9 @@ enum sc__goodput_cause {
 };
 extern const char *const sc__goodput_causes[];
 
+/* A run of which less counts does not get on. */
+#define SC__LEAST_ETTR 0.01
+
 struct sc__goodput {
     double ettr;
     double wall_s;

@@ -16,9 +16,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A run with an ETTR below LEAST_ETTR after this many failures is given up. */
+/* A run with an ETTR below SC__LEAST_ETTR after this many failures is given up. */
 #define ENOUGH_FAILURES 100000u
-#define LEAST_ETTR 0.01
 
 const char *const sc__goodput_causes[] = {"productive",
                                           "checkpoint",
@@ -358,7 +357,7 @@ static void pass_time(struct goodput_run *r, double until) {
 
 static bool makes_no_progress(const struct goodput_run *r) {
     return r->out->failures > ENOUGH_FAILURES &&
-           r->out->time_s[SC__TIME_PRODUCTIVE] < LEAST_ETTR * r->now;
+           r->out->time_s[SC__TIME_PRODUCTIVE] < SC__LEAST_ETTR * r->now;
 }
 
 static void simulate_run(struct goodput_run *r) {

@@ -180,6 +180,8 @@ uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind)
         return m->pp > 1 ? 2 : 1;
     case SC__GROUP_WORLD:
         return sc__mesh_ranks(m);
+    case SC__GROUP_HOST:
+        return 1;
     case SC__GROUP_LIST:
         break;
     }
@@ -239,6 +241,7 @@ uint32_t sc__mesh_group_member(const struct sc__mesh *m,
         return sc__mesh_move(m, rank, SC__DIM_PP, i ? m->pp - 1 : 0);
     case SC__GROUP_WORLD:
         return i;
+    case SC__GROUP_HOST:
     case SC__GROUP_LIST:
         break;
     }
@@ -267,6 +270,8 @@ const char *sc__group_label(enum sc__group_kind kind) {
         return "embedding";
     case SC__GROUP_WORLD:
         return "world";
+    case SC__GROUP_HOST:
+        return "host";
     case SC__GROUP_LIST:
         break;
     }

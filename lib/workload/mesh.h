@@ -40,7 +40,8 @@ enum sc__group_kind {
     SC__GROUP_PP,
     SC__GROUP_EMBEDDING, /* first and last stage */
     SC__GROUP_WORLD,
-    SC__GROUP_LIST /* an explicit list of ranks */
+    SC__GROUP_HOST, /* a rank alone, with the memory of its host */
+    SC__GROUP_LIST  /* an explicit list of ranks */
 };
 
 /* A mesh of the default order; etp 0 means tp. */

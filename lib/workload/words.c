@@ -41,6 +41,7 @@ const char *const sc__group_words[] = {"tp",
                                        "pp",
                                        "embedding",
                                        "world",
+                                       "host",
                                        "list",
                                        NULL};
 const char *const sc__dim_words[] = {"tp", "cp", "dp", "pp", NULL};

@@ -39,6 +39,10 @@ holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
 holds "Muon takes longer than Adam, SGD less" "$(time_of $llama --optimizer sgd) < $(time_of $llama) < $(time_of $llama --optimizer muon)"
 
+# ZeRO 3: a shard, and what is gathered at once: a layer and the larger end (the head and its norm), or two layers
+holds "a layer and the head are gathered" "$(value weights $llama --zero 3) == 2 * ($n / 8 + 2*4096*4096 + 2*4096*1024 + 3*4096*14336 + 2*4096 + 128256*4096 + 4096)"
+holds "two layers are gathered" "$(value weights --model llama2-70b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero 3) == 2 * (68976648192 / 8 + 2 * (2*8192*8192 + 2*8192*1024 + 3*8192*28672 + 2*8192))"
+
 # a pipeline of ZeRO 3: whole weights and gradients, or shards and more traffic
 pipe="--model llama3-8b --gpus 16 --pp 2 --seq 4096 --global-batch 64 --zero 3 --ignore-memory"
 holds "weights that stay are whole" "$(value weights $pipe) > $n * 0.9 and $(value weights $pipe --reshard-after-forward yes) < $n * 0.4"

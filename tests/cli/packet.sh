@@ -20,6 +20,9 @@ if [ -d "$oracle" ]; then
             e16arx_100g_hpcc f16_100g_dcqcn h_b2_100g_dcqcnw je2_100g_hpcc je4_400g_timely jinc_100g_dctcp k4_100g_dctcp \
             k16_400g_noccw q_b1_100g_dcqcn q_b1_400g_dctcp; do echo "$oracle/$run"; done
     ) || echo "not ok packet-oracle"
+    # random numbers of our own, on runs with ten throws of ns-3 that hardly spread
+    python3 -B tests/tools/check_rng.py "$STEPCAST" "$oracle" --seeds 3 \
+        --runs b64_400g_dctcp,i_400g_dctcp,b16_100g_dcqcnw,b64_400g_dcqcn || echo "not ok own-random-numbers"
 else echo "skip packet-oracle [needs shared]"; fi
 
 # one flow of 64 KiB over one switch: 65*84 + 84 + 47 + 2000, and 2*(4 + 1000) for the ACK

@@ -42,4 +42,8 @@ ok "--quiet shows no progress" "$(grep -c 'step time' "$t/progress") $(tr '\r' '
 ok "--color always" "$([ "$(grep -c "$escape" "$t/pipe")" -gt 4 ] && echo yes)" yes
 python3 tests/tools/terminal.py 72 "$STEPCAST" run "$t/w.txt" --gantt --color=never >"$t/plain"
 ok "--color never" "$(grep -c 'step time' "$t/plain") $(grep -c "$escape" "$t/plain")" "1 0"
+# words that are a value of another option say nothing about the terminal
+tool=$PWD/tests/tools/terminal.py
+(cd "$t" && python3 "$tool" 80 "$STEPCAST" run w.txt --json --quiet >tty)
+ok "a file called --quiet" "$(grep -c '^wrote --quiet' "$t/tty")" 1
 "$STEPCAST" run "$t/w.txt" --color red >/dev/null 2>&1; ok "--color red" $? 2

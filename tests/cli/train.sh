@@ -17,6 +17,12 @@ check state_of_8_bits "$(each --zero 1 --optimizer adam-8bit)" 8.0312
 check state_of_fsdp "$(each --use-torch-fsdp2)" 12.0
 check state_of_adapters "$(each --lora 16 && figure "$tmp/s.json" 'round(d["checkpoint"]["state_bytes"] / (14 * 2 * 2 * 4096 * 16 * 32), 6)')" "0.0174
 1.0"
+# each weight once, however it is cut: adapters of q and v hold one side on every rank of tp, those of 8 experts with ep (16 x (4096 + 14336), three matrices)
+check state_of_cut_adapters "$(each --lora 16 --tp 8 && figure "$tmp/s.json" 'd["checkpoint"]["state_bytes"] / (14 * 2 * 2 * 4096 * 16 * 32)')" "0.0174
+1.0"
+check state_of_staged_adapters "$(each --lora 16 --tp 2 --pp 4 && figure "$tmp/s.json" 'd["checkpoint"]["state_bytes"] / (14 * 2 * 2 * 4096 * 16 * 32)')" "0.0174
+1.0"
+check state_of_adapted_experts "$(each --model mixtral-8x7b --lora 16 --lora-targets gate_proj,up_proj,down_proj --tp 4 --ep 8 --etp 2 >/dev/null && figure "$tmp/s.json" 'd["checkpoint"]["state_bytes"] / (14 * 3 * 16 * (4096 + 14336) * 8 * 32)')" 1.0
 # a GPU's part of the state to its host: 14 B x 6.738 B parameters over 64 GPUs at 25 GB/s
 check blocking_of_the_host "$(each --zero 1 --checkpoint-kind memory --host-rate 25GB/s && figure "$tmp/s.json" 'abs(d["checkpoint"]["blocking_s"] / (14 * 6738415616 / 64 / 25e9) - 1) < 1e-9')" "14.0
 True"
@@ -130,6 +136,8 @@ sed 's/"step_time_us": [0-9.]*/"step_time_us": 0/' "$tmp/r.json" >"$tmp/zero.jso
 expect zero_step 3 "is not above 0" train "$tmp/zero.json" --train-steps 10 --state 1GB
 sed 's/50, *$/1e9,/' "$tmp/slow.json" | sed 's/"slow", "slowdown": 2/"crash"/; s/"requeue_s": \[\[1, 0\]\]/"requeue_s": [[1, 600]]/' >"$tmp/storm.json"
 expect no_progress 1 "does not get on" train $model --train-steps 10 --failures "$tmp/storm.json"
+expect half_a_step 2 "a whole number of steps" train $model --train-steps 0.5
+expect blocked_for_days 1 "less than 1 % of its time counts" train $model --train-tokens 100B --seeds 2 --blocking 100h
 # what-if: half the failures or twice the storage cannot make it longer; spares=0 can only gain from one more
 train $model --train-tokens 2T --failures rsc-1 --seeds 200 --recovery spares=0 --what-if --json "$tmp/w.json" >/dev/null
 check whatif_gains "$(figure "$tmp/w.json" '[w["key"] for w in d["what_if"] if not w["days_saved"] > 0 and w["key"] != "detection"]')" "[]"

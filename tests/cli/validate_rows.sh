@@ -17,6 +17,11 @@ has() { # name, text wanted in the command
     validate >/dev/null 2>"$tmp/err"
     if command_of | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(command_of)"; fi
 }
+# the row is simulated, not only read
+runs() {
+    validate >/dev/null 2>"$tmp/err"
+    check "$1_runs" "$(python3 -c 'import json,sys; r=json.load(open(sys.argv[1]))["rows"][0]; print(r["skipped"], r["predicted_s"] > 0)' "$tmp/row.json" 2>&1)" "None True"
+}
 lacks() {
     validate >/dev/null 2>"$tmp/err"
     # a command, and without it
@@ -25,20 +30,25 @@ lacks() {
 
 row "NeMo" "LLAMA3_70B" $none GB200 72 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
 has nvl72_all_of_it "node=72"
+runs nvl72_all_of_it
 row "NeMo" "LLAMA3_70B" $none GB200 64 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
 has nvl72_part_of_it "gb200-nvl72:64"
 row "x" "Grok-1" $none H100 64 1 1 8 bf16 full dist-opt "iteration seconds" "" 10 ""
 has grok "--model grok-1"
+runs grok
 row "Megatron-LM v2.5" "GPT 1.5B" 24,2048,16,16,8192,51200 V100 8 1 1 "" fp16 full no "iteration seconds" "" 10 ""
 has v100 "--gpu v100"
+runs v100
 row "HuggingFace transformers" "LLAMA2-7B" $none A100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
 has any_case "--model llama2-7b"
+runs any_case
 row "HuggingFace transformers" "LLAMA 7B" $llama7 A100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
 has family_in_any_case "--swiglu"
 row "x" "Mamba 2.8B" $llama7 A100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
 has family_unknown 'the family of the model "Mamba 2.8B" is not known'
 row "x" "Llama 7B" $llama7 A100 8 1 1 "" fp32 full "FSDP" "iteration seconds" "" 10 ""
 has fp32 "--dtype fp32"
+runs fp32
 row "x" "Llama 7B" $llama7 A100 8 1 1 "" tf32 full "FSDP" "iteration seconds" "" 10 ""
 has tf32 "--dtype tf32"
 row "x" "Llama 7B" $llama7 A100 8 1 1 "" "bf17" full "FSDP" "iteration seconds" "" 10 ""

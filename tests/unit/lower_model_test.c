@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -214,6 +215,36 @@ static void test_memory_of_zero_bubble(void **state) {
         }
         same_share(sc__plan_memory(&m, &p, 0).activations,
                    (4 * layer + sbh + (k == 2 ? 4 * sbh : 0)) * (k == 1 ? 16 : 8));
+    }
+}
+
+/* Micro-batches whose activations a stage holds: GPipe all of them, 1F1B as many as there
+ * are stages from it on, and never more than there are. A layer of one keeps
+ * sbh (34 + 5 as/h) (Korthikanti). */
+static void test_micro_batches_in_flight(void **state) {
+    static const struct {
+        const char *schedule;
+        double micro_batches;
+    } cases[] = {{"gpipe", 64}, {"gpipe", 3}, {"1f1b", 64}, {"1f1b", 3}, {"1f1b", 1}};
+    for (unsigned k = 0; k < sizeof cases / sizeof *cases; k++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[256];
+        double most = cases[k].micro_batches;
+        snprintf(text,
+                 sizeof text,
+                 "num-layers 32;hidden-size 4096;num-attention-heads 32;vocab-size 32000;"
+                 "seq 1024;pp 8;gpus 8;micro-batch 3;global-batch %g;dtype fp16;fusion "
+                 "2021;schedule %s",
+                 3 * most,
+                 cases[k].schedule);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        double sbh = 3 * 1024 * 4096.0;
+        double layer = sbh * (34 + 5 * 32 * 1024 / 4096.0);
+        for (uint32_t s = 1; s < 7; s++) {
+            double held = strcmp(cases[k].schedule, "gpipe") ? fmin(most, 8 - s) : most;
+            same_share(sc__plan_memory(&m, &p, s).activations, 4 * held * layer);
+        }
     }
 }
 
@@ -703,6 +734,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refused_plans, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_korthikanti, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_zero_bubble, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_micro_batches_in_flight, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_figure_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_traffic_of_random_dense_plans,

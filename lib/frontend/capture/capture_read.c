@@ -313,6 +313,8 @@ static sc_status read_peer(const struct sc__node *with,
     out->peer_dim = dim_named(c, name);
     if (out->peer_dim == SC__NONE)
         return sc__node_fail(&dim, NULL, "is no dimension of the mesh");
+    struct sc__node by;
+    SC__TRY(sc__node_need(&peer, "by", &by));
     return sc__node_u32(&peer, "by", 0, c->mesh[out->peer_dim].size - 1, &out->peer_by);
 }
 
@@ -419,7 +421,8 @@ read_call(const struct sc__node *n, struct sc__capture *c, struct sc__capture_ca
     SC__TRY(read_list(c, &in, c->tensor_count, &call->in));
     SC__TRY(sc__node_need(n, "out", &out));
     SC__TRY(read_list(c, &out, c->tensor_count, &call->out));
-    return read_with(n, c, &call->with);
+    SC__TRY(read_with(n, c, &call->with));
+    return sc__capture_check_call(n, c, call);
 }
 
 static sc_status read_calls(const struct sc__node *root, struct sc__capture *c) {
@@ -557,7 +560,10 @@ static sc_status read_classes(const struct sc__node *root, struct sc__capture *c
         struct sc__node item = sc__node_item(&classes, i);
         struct sc__capture_class *k = &c->classes[i];
         k->ranks = 1;
+        struct sc__node part;
         SC__TRY(sc__node_keys(&item, KEYS("rank", "ranks", "program")));
+        SC__TRY(sc__node_need(&item, "rank", &part));
+        SC__TRY(sc__node_need(&item, "program", &part));
         SC__TRY(sc__node_u32(&item, "rank", 0, c->world - 1, &k->rank));
         SC__TRY(sc__node_u32(&item, "ranks", 1, c->world, &k->ranks));
         SC__TRY(sc__node_u32(&item, "program", 0, c->program_count - 1, &k->program));
@@ -592,7 +598,7 @@ static sc_status read_root(const struct sc__node *root, struct sc__capture *c) {
     SC__TRY(sc__node_slice(root, "schema", &schema));
     if (!sc__str_is(schema, SCHEMA))
         return sc__node_fail(&word, "this program reads " SCHEMA, "is another schema");
-    c->world = 1;
+    SC__TRY(sc__node_need(root, "world", &word));
     SC__TRY(sc__node_string(root, "made_by", &c->made_by));
     SC__TRY(sc__node_u32(root, "world", 1, (uint32_t)SC__MOST_RANKS, &c->world));
     SC__TRY(sc__node_bool(root, "compiled", &c->compiled));
@@ -628,6 +634,8 @@ sc__capture_read(struct sc_context *ctx, const char *path, struct sc__capture *c
     if (status == SC_OK) {
         struct sc__node root = sc__json_root(&file);
         status = read_root(&root, c);
+        if (status == SC_OK)
+            status = sc__capture_check(ctx, c);
         if (status == SC_OK)
             status = repeat_notes(ctx, &root);
     }

@@ -42,8 +42,16 @@ void sc__packet_effort_add(struct sc__packet_effort *e,
 static void
 phase_ends(const struct sc__packet_traffic *t, const int64_t *at, int64_t *end) {
     for (uint32_t i = 0; i < t->count; i++)
-        if (at[i] > end[t->messages[i].phase])
+        if (!t->messages[i].aside && at[i] > end[t->messages[i].phase])
             end[t->messages[i].phase] = at[i];
+}
+
+static int64_t last_delivery(const struct sc__packet_traffic *t, const int64_t *at) {
+    int64_t end = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (!t->messages[i].aside && at[i] > end)
+            end = at[i];
+    return end;
 }
 
 /* The phases left out take as long as the last ones: those are compared with each
@@ -81,9 +89,10 @@ static sc_status simulate_component(struct sc__packet_alone *a,
     sc_status status = sc__packet_shape_traffic(&b, s, c, bytes, &t);
     if (status == SC_OK && t.count) {
         bool cut = t.phases < t.all_phases;
-        sc__packet_live_add(l, &t, use, cut, 0, 0);
+        sc__packet_live_add(l, &t, use, true, 0, 0);
         status = sc__packet_live_run(l, INT64_MAX, &over);
-        r->time = l->sim->queue.now;
+        if (status == SC_OK)
+            r->time = last_delivery(&t, over->delivered);
         r->apart = sc__packet_buffers_untouched(l, c->copies);
         if (status == SC_OK && cut)
             go_on(&l->arena, &t, over->delivered, r);

@@ -309,6 +309,16 @@ static uint32_t phases_taken(const struct traffic_group *g) {
     return g->b->first_phases && ring && !paths_change(g) ? enough : s->phases;
 }
 
+/* SimAI ends with its first rank, which has got all that is for it; others may still be on
+ * their way. Where nothing is for it (the root of a chain) all count. */
+static void look_at_first_rank(struct sc__packet_traffic *t, uint32_t from, uint32_t rank) {
+    bool any = false;
+    for (uint32_t i = from; i < t->count; i++)
+        any = any || t->messages[i].to == rank;
+    for (uint32_t i = from; i < t->count && any; i++)
+        t->messages[i].aside = t->messages[i].to != rank;
+}
+
 sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
                                    struct sc__packet_traffic *t,
                                    int coll,
@@ -316,6 +326,7 @@ sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
                                    const struct sc__placed_group *group,
                                    uint64_t bytes) {
     struct traffic_group g = {.b = b, .traffic = t, .gpu = group->gpu};
+    uint32_t before = t->count;
     if (group->count < 2)
         return SC_OK;
     g.bytes = bytes ? bytes : 1;
@@ -332,6 +343,8 @@ sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
     g.legs = SC__NEW_ARRAY(b->arena, uint8_t, g.phase_first[g.phases]);
     for (uint32_t c = 0; c < g.schedule.channels; c++)
         SC__TRY(add_channel(&g, c));
+    if (b->steps->send > 0)
+        look_at_first_rank(t, before, group->gpu[0]);
     return SC_OK;
 }
 

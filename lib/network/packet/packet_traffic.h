@@ -20,6 +20,7 @@ struct sc__packet_message {
     uint32_t number; /* of its connection, for its path */
     uint32_t waits;  /* for so many others */
     uint32_t phase;
+    bool aside; /* its end is not looked at: SimAI tells the time of the first rank alone */
 };
 
 struct sc__packet_edge {

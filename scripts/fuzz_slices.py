@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""libFuzzer in slices: the time of each target adds up until it is enough.
+
+    fuzz_slices.py BUILD [--minutes M] [--slice S] [--hour S] [--only NAME,…] [--show]
+
+Fuzzes for M minutes (default 10), a slice of S seconds (60) at a time, always the target
+that has had the least time so far; with --only of those alone. What each has had is kept in
+build/fuzz-ledger.json: seconds of the processor (of the clock they say little on a machine
+that others use), cases, and the cases since the last finding. A target has had enough after
+--hour seconds (3600). --show prints the ledger and runs nothing.
+
+Every slice begins with the inputs of tests/fuzz/corpus and those in build/fuzz-corpus that
+reached new code in slices before; when these have doubled, they are minimised. A case that
+ends a target is left in build/fuzz-findings/NAME, and the target rests until it is gone:
+first of all what lies there is tried again, and what no longer fails is moved to
+build/fuzz-corpus.
+"""
+import argparse
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+LEDGER = "build/fuzz-ledger.json"
+SMALL = 64  # so many inputs need no minimising
+LIMITS = ["-timeout=60", "-rss_limit_mb=4096", "-max_len=65536"]
+
+
+class Target:
+    def __init__(self, build, name, record):
+        self.name = name
+        self.program = f"{build}/tests/fuzz/{name}_fuzz"
+        self.given = f"tests/fuzz/corpus/{name}"
+        self.grown = f"build/fuzz-corpus/{name}"
+        self.findings = f"build/fuzz-findings/{name}"
+        self.record = {"seconds": 0, "cases": 0, "slices": 0, "since_finding": 0, "minimised": 0, **record}
+
+    def run(self, *words):
+        """What it printed, how it ended, and the seconds of the processor."""
+        environment = {**os.environ, "ASAN_OPTIONS": "abort_on_error=1:handle_abort=0",
+                       "UBSAN_OPTIONS": "abort_on_error=1:print_stacktrace=1"}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run([self.program, *LIMITS, *words], capture_output=True, text=True, errors="replace", env=environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return done.stdout + done.stderr, done.returncode, spent
+
+    def replay(self):
+        """Whether all that it found before is mended."""
+        found = os.listdir(self.findings) if os.path.isdir(self.findings) else []
+        left = 0
+        for name in found:
+            path = os.path.join(self.findings, name)
+            text, status, _ = self.run(path)
+            if status:
+                left += 1
+                print(f"FAIL {self.name}: {path} still fails: {reason(text)}", flush=True)
+            else:
+                os.makedirs(self.grown, exist_ok=True)
+                shutil.move(path, os.path.join(self.grown, name))
+        return left == 0
+
+    def slice(self, seconds):
+        for folder in (self.grown, self.findings):
+            os.makedirs(folder, exist_ok=True)
+        dictionary = f"tests/fuzz/dictionary/{self.name}.dict"
+        words = [f"-dict={dictionary}"] if os.path.exists(dictionary) else []
+        text, status, spent = self.run(*words, f"-max_total_time={seconds}", "-print_final_stats=1",
+                                       f"-artifact_prefix={self.findings}/", self.grown, self.given)
+        cases = re.findall(r"stat::number_of_executed_units: *(\d+)", text) or re.findall(r"^#(\d+)", text, re.M) or ["0"]
+        r = self.record
+        r["seconds"] += spent
+        r["cases"] += int(cases[-1])
+        r["slices"] += 1
+        r["since_finding"] = 0 if status else r["since_finding"] + int(cases[-1])
+        if status:
+            print(f"{text[-4000:]}\nFAIL {self.name}: see {self.findings}", flush=True)
+        elif not os.listdir(self.findings):
+            os.rmdir(self.findings)
+        return status == 0
+
+    def minimise(self):
+        if len(os.listdir(self.grown)) <= max(SMALL, 2 * self.record["minimised"]):
+            return
+        fewer = self.grown + ".fewer"
+        shutil.rmtree(fewer, ignore_errors=True)
+        os.makedirs(fewer)
+        _, status, _ = self.run("-merge=1", fewer, self.grown)
+        if status == 0:
+            shutil.rmtree(self.grown)
+            os.rename(fewer, self.grown)
+            self.record["minimised"] = len(os.listdir(self.grown))
+
+
+def reason(text):
+    found = re.search(r".*(runtime error: .*|ERROR: .*)", text)
+    return found.group(1)[:200] if found else text[-200:]
+
+
+def keep(targets):
+    with open(LEDGER + ".tmp", "w") as out:
+        json.dump({t.name: t.record for t in targets}, out, indent=1)
+    os.replace(LEDGER + ".tmp", LEDGER)
+
+
+def show(targets):
+    print(f"{'target':20s} {'minutes':>8s} {'slices':>7s} {'cases':>10s} {'since a finding':>16s}")
+    for t in sorted(targets, key=lambda t: -t.record["seconds"]):
+        r = t.record
+        print(f"{t.name:20s} {r['seconds'] / 60:8.1f} {r['slices']:7d} {r['cases']:10d} {r['since_finding']:16d}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--slice", type=int, default=60)
+    parser.add_argument("--hour", type=float, default=3600)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--show", action="store_true")
+    given = parser.parse_args()
+    ledger = json.load(open(LEDGER)) if os.path.exists(LEDGER) else {}
+    names = sorted(f[:-len("_fuzz.c")] for f in os.listdir("tests/fuzz") if f.endswith("_fuzz.c"))
+    targets = [Target(given.build, name, ledger.get(name, {})) for name in names]
+    if given.show:
+        show(targets)
+        return
+    chosen = [t for t in targets if not given.only or t.name in given.only.split(",")]
+    open_targets = [t for t in chosen if t.replay()]
+    failed = len(open_targets) < len(chosen)
+    end = time.monotonic() + 60 * given.minutes
+    while time.monotonic() < end:
+        waiting = [t for t in open_targets if t.record["seconds"] < given.hour]
+        if not waiting:
+            print("every target has had its time")
+            break
+        t = min(waiting, key=lambda t: t.record["seconds"])
+        if t.slice(given.slice):
+            t.minimise()
+        else:
+            open_targets.remove(t)
+            failed = True
+        keep(targets)
+    show(targets)
+    sys.exit(failed)
+
+
+main()
