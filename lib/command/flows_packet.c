@@ -317,7 +317,7 @@ static sc_status take_flows(struct sc_request *req,
     return SC_OK;
 }
 
-/* A row of the flow engine, with the times alone of the packets. */
+/* A row of the flow engine: flows without headers, delays and ACKs. */
 static sc_status run_shares(struct sc_request *req,
                             struct packet_question *q,
                             struct sc__flow *flows,
@@ -333,6 +333,7 @@ static sc_status run_shares(struct sc_request *req,
         struct sc__packet_flow *f = &r->flows.items[i];
         f->completion = (int64_t)llround((flows[i].finish - flows[i].start) * 1e9);
         f->received = f->completion;
+        f->ideal = f->fluid;
     }
     sc__packet_run_sum_up(r, arena);
     return SC_OK;

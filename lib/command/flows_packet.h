@@ -22,6 +22,8 @@ struct sc__packet_run {
     int64_t last_end; /* ns */
 };
 
+/* Completion over the least there can be. */
+double sc__packet_slowdown(const struct sc__packet_flow *f);
 /* Slowdowns and last_end, from the flows. */
 void sc__packet_run_sum_up(struct sc__packet_run *r, struct sc__arena *arena);
 void sc__packet_run_put_text(struct sc_request *req, const struct sc__packet_run *r);
