@@ -171,7 +171,8 @@ static void page_put_run(struct sc__json *j,
 
 sc_status sc__packet_runs_write_page(struct sc_request *req,
                                      const struct sc__packet_run *runs,
-                                     uint32_t count) {
+                                     uint32_t count,
+                                     const char *what) {
     struct sc__arena *arena = &req->ctx->arena;
     struct sc__buffer data;
     struct sc__buffer page;
@@ -180,6 +181,7 @@ sc_status sc__packet_runs_write_page(struct sc_request *req,
     sc__buffer_init(&data, arena);
     sc__buffer_init(&page, arena);
     sc__page_begin(&j, &data, "stepcast/packet-page/1", req->argv, req->argc);
+    sc__json_string(&j, "what", what);
     sc__json_array(&j, "runs");
     for (uint32_t i = 0; i < count; i++)
         page_put_run(&j, arena, &runs[i], MOST_LINES / count);

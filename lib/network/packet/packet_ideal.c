@@ -66,18 +66,21 @@ static int64_t there_and_back(const struct sc__packet_sim *s,
                               const struct sc__packet_path *ack,
                               bool in_order) {
     struct ideal_way there = {p->host->ports[0], data};
-    const struct sc__packet_port *end = way_port(&there, data->count)->peer;
-    struct ideal_way back = {end, ack};
-    return arrival(s, &there, p->bytes, in_order) + ack_return(s, &back);
+    struct ideal_way back = {way_port(&there, data->count)->peer, ack};
+    int64_t time = arrival(s, &there, p->bytes, in_order);
+    return ack ? time + ack_return(s, &back) : time;
 }
 
-int64_t sc__packet_ideal(const struct sc__packet_sim *s, const struct sc__packet_pair *p) {
+int64_t sc__packet_ideal(const struct sc__packet_sim *s,
+                         const struct sc__packet_pair *p,
+                         bool acknowledged) {
     const struct sc__packet_path *back = p->uet ? p->uet->ack_paths : p->ack_spray;
     int64_t least = INT64_MAX;
     if (p->spray_count < 2)
-        return there_and_back(s, p, &p->data, &p->ack, true);
+        return there_and_back(s, p, &p->data, acknowledged ? &p->ack : NULL, true);
     for (uint32_t i = 0; i < p->spray_count; i++) {
-        int64_t time = there_and_back(s, p, &p->spray[i], &back[i], false);
+        int64_t time =
+            there_and_back(s, p, &p->spray[i], acknowledged ? &back[i] : NULL, false);
         least = time < least ? time : least;
     }
     return least;
