@@ -236,6 +236,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->adamw[1] /= dram;
     g->adamw[2] /= dram;
     g->moe.b /= clock;
+    g->moe.step /= clock;
     g->moe.te *= g->sms / base->sms / dram;
     g->moe.bw *= dram;
     g->moe.rp *= sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
