@@ -376,6 +376,13 @@ typedef struct sc_plan {
     sc_toggle qlora;       /* the frozen weights in 4 bits */
     uint32_t shard_group;  /* ranks that ZeRO shards over (hybrid sharding); 0: all */
     double moe_skew; /* exponent of the power law by which experts are wanted; 0: alike */
+    double offload_optimizer;     /* share of the optimizer's state that is on the host and
+                                     updated there; 0: none */
+    sc_toggle offload_params;     /* weights of ZeRO 3 wait on the host; usually off */
+    uint32_t offload_activations; /* layers of a stage whose activations wait there */
+    sc_toggle overlap_offload;    /* copies for the update run beside backward and beside
+                                     each other; usually off */
+    uint32_t host_threads; /* of a rank, for what runs on the host; 0: the cores it has */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \
@@ -540,6 +547,8 @@ typedef struct sc_memory {
     uint64_t capacity; /* of the card, as programs see it */
 } sc_memory;
 SC_API sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out);
+/* What a rank of the stage keeps in the memory of its host, bytes (sc_plan.offload_…). */
+SC_API uint64_t sc_result_host_bytes(const sc_result *r, uint32_t stage);
 
 /* What the step would take if one part of it took half its time, or none. Most to
  * gain first; none without options.what_if. SC_USAGE past the last. */

@@ -103,6 +103,11 @@ sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out) {
     return SC_OK;
 }
 
+uint64_t sc_result_host_bytes(const sc_result *r, uint32_t stage) {
+    const struct sc__workload *w = r->result.workload;
+    return w->memory && stage < w->class_count ? w->memory[stage].host : 0;
+}
+
 sc_status sc_result_what_if(const sc_result *r, uint32_t i, sc_what_if *out) {
     const struct sc__whatif *t = r->result.whatif;
     if (!t || i >= t->count)

@@ -9,6 +9,8 @@
 
 #include "report/write.h"
 
+#include "base/data.h"
+#include "base/file.h"
 #include "base/parallel.h"
 #include "base/platform.h"
 #include "model/read.h"
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_OF_A_FILE ((size_t)256 << 20)
 enum { MOST_AXES = 16, MOST_POINTS = 10000000, ROUND = SC__SWEEP_ROUND, SHOWN = 10 };
 
 struct sweep_axis {
@@ -486,17 +489,57 @@ static sc_status write_sweep(struct sweep *s) {
     return SC_OK;
 }
 
-/* What decides the rows: version, options, axes. */
+/* The file that an option's value names, or NULL: also with a number of GPUs behind it, and
+ * the configuration in a model's folder. */
+static const char *file_named(struct sc_context *ctx, const char *value) {
+    enum sc__path_kind kind = sc__path_look(value).kind;
+    const char *colon = strrchr(value, ':');
+    if (kind == SC__PATH_NONE && colon)
+        return file_named(ctx, sc__strndup(&ctx->arena, value, (size_t)(colon - value)));
+    if (kind == SC__PATH_FOLDER)
+        return sc__format(&ctx->arena, "%s/config.json", value);
+    return kind == SC__PATH_FILE ? value : NULL;
+}
+
+/* What the file holds decides the rows, not its name. */
+static void define_value(struct sc_context *ctx, struct sc__buffer *b, const char *value) {
+    const char *path = file_named(ctx, value);
+    struct sc__str content = {0};
+    sc__puts(b, value);
+    if (!path)
+        return;
+    if (sc__read_all(ctx, path, MOST_OF_A_FILE, &content) != SC_OK)
+        sc__clear_error(ctx); /* a point that needs it says so */
+    sc__printf(b, " (%016llx)", (unsigned long long)sc__hash(content.p, content.n, 0));
+}
+
+/* Constants of the build, which may change while the version stays. */
+static uint64_t digest_of_data(void) {
+    uint64_t digest = 0;
+    for (unsigned i = 0; i < sc__data_file_count; i++)
+        digest = sc__hash(sc__data_files[i].bytes, sc__data_files[i].size, digest);
+    return digest;
+}
+
+/* What decides the rows: version, data, options, axes. */
 static const char *definition_of(const struct sweep *s) {
+    struct sc_context *ctx = s->req->ctx;
     struct sc__buffer b;
-    sc__buffer_init(&b, &s->req->ctx->arena);
-    sc__printf(&b, "stepcast/sweep/1 %s", sc_version());
-    for (uint32_t i = 0; i < s->given_count; i++)
-        sc__printf(&b, " --%s %s", s->given[i].name, s->given[i].value);
+    sc__buffer_init(&b, &ctx->arena);
+    sc__printf(&b,
+               "stepcast/sweep/1 %s (%016llx)",
+               sc_version(),
+               (unsigned long long)digest_of_data());
+    for (uint32_t i = 0; i < s->given_count; i++) {
+        sc__printf(&b, " --%s ", s->given[i].name);
+        define_value(ctx, &b, s->given[i].value);
+    }
     for (uint32_t i = 0; i < s->axis_count; i++) {
         sc__printf(&b, " --axis %s=", s->axes[i].option->name);
-        for (uint32_t k = 0; k < s->axes[i].count; k++)
-            sc__printf(&b, "%s%s", k ? "," : "", s->axes[i].values[k]);
+        for (uint32_t k = 0; k < s->axes[i].count; k++) {
+            sc__puts(&b, k ? "," : "");
+            define_value(ctx, &b, s->axes[i].values[k]);
+        }
     }
     return b.text;
 }

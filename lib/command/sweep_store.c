@@ -130,7 +130,7 @@ static sc_status check_definition(const struct sc__store *s, const char *definit
     return sc__fail(s->ctx,
                     SC_INPUT,
                     &at,
-                    "another --db, or the options and the version it was made with",
+                    "another --db, or the options, files and version it was made with",
                     "it holds another sweep: %.300s",
                     text);
 }

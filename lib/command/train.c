@@ -196,6 +196,8 @@ static sc_status train_work(struct sc_request *req, struct sc__train *t) {
     else
         SC__TRY(train_count(req, "train-tokens", &t->tokens));
     SC__TRY(train_count(req, "train-steps", &steps));
+    if (steps != floor(steps))
+        return train_bad_value(req, "train-steps", "a whole number of steps, like 1000");
     if ((steps > 0) == (t->tokens > 0))
         return sc__usage(req,
                          "like --train-tokens 15T",

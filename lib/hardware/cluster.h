@@ -171,6 +171,14 @@ struct sc__cluster {
     int64_t nic_latency;
     /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus tells */
     double hbm;
+    /* of a GPU's host, where the description says: bytes/s of the link, one way, and of the
+     * CPU's memory, bytes of it, the GPUs that share it and its cores; 0 = data/hosts.json
+     * tells */
+    double host_link;
+    double host_memory;
+    uint64_t host_size;
+    uint32_t host_gpus;
+    uint32_t host_cores;
     struct sc__fabric fabric;
     struct sc__tuning tuning;
     struct sc__constants constants; /* of the generation and fabric class, as calibrated */

@@ -21,6 +21,11 @@ const struct sc__field sc__cluster_fields[] = {
     IN("node", "nics", "nics", COUNT, node_nics),
     IN("node", "tray", "tray", COUNT, tray),
     IN("node", "nic", "nic", RATE, nic),
+    IN("node", "host_link", "host-link", RATE, host_link),
+    IN("node", "host_memory", "host-memory", RATE, host_memory),
+    IN("node", "host_size", "host-size", SIZE, host_size),
+    IN("node", "host_gpus", "host-gpus", COUNT, host_gpus),
+    IN("node", "host_cores", "host-cores", COUNT, host_cores),
     IN("fabric", "kind", "fabric", KIND, fabric.kind),
     IN("fabric", "class", "class", TEXT, fabric.class),
     IN("fabric", "latency", "hop", TIME, nic_latency),
@@ -137,6 +142,9 @@ const char *sc__field_set(struct sc_context *ctx,
         return sc__parse_rate(value, at) && *(double *)at > 0
                    ? NULL
                    : "a rate above 0 with its unit, like 400Gbps or 450GB/s";
+    case SC__FIELD_SIZE:
+        return sc__parse_bytes(value, at) && *(uint64_t *)at > 0 ? NULL
+                                                                 : "a size, like 256GiB";
     case SC__FIELD_TIME:
         return sc__parse_time(value, at) && *(int64_t *)at >= 0 ? NULL
                                                                 : "a time, like 500ns";

@@ -11,6 +11,7 @@ enum sc__field_type {
     SC__FIELD_COUNT, /* ≥ 1 */
     SC__FIELD_WHOLE, /* ≥ 0 */
     SC__FIELD_RATE,
+    SC__FIELD_SIZE, /* bytes */
     SC__FIELD_TIME,
     SC__FIELD_RATIO, /* ≥ 1 */
     SC__FIELD_FLAG,

@@ -306,6 +306,12 @@ static void put_field(struct sc__json *j,
     case SC__FIELD_RATE:
         put_rate(j, b, f->key, *(const double *)at);
         break;
+    case SC__FIELD_SIZE:
+        b->size = 0;
+        sc__printf(b, "%lluB", (unsigned long long)*(const uint64_t *)at);
+        if (*(const uint64_t *)at)
+            sc__json_string(j, f->key, b->text);
+        break;
     case SC__FIELD_TIME:
         cluster_json_put_time(j, b, f->key, *(const int64_t *)at);
         break;

@@ -80,10 +80,13 @@ static double step_watts(const struct sc__lowering *l) {
 }
 
 /* Whatever transfer runs beside compute takes SMs and bandwidth from it: not reducing
- * gradients there does not make tensor and context parallelism take less. */
+ * gradients there does not make tensor and context parallelism take less. Chunks of
+ * tensor-parallel collectives go through user buffers, which copy engines carry. */
 static void set_tax(struct sc__lowering *l) {
     if (l->plan.gpus > 1)
         l->workload->comm_tax = l->constants.software.comm_tax;
+    if (l->plan.tp_overlap == SC__TP_CHUNKS)
+        l->workload->untaxed = 1u << SC__STREAM_COMM;
 }
 
 static void fill_totals(struct sc__lowering *l) {
@@ -98,6 +101,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->model_flops = plan_model_flops(l->model, p);
     w->hardware_flops = sc__plan_hardware_flops(l->model, p);
     w->memory_capacity = (uint64_t)l->gpu->memory;
+    w->host_capacity = (uint64_t)l->host.size;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
     w->gpu_watts = step_watts(l);
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
@@ -112,7 +116,8 @@ static void fill_totals(struct sc__lowering *l) {
                                            .workspace = (uint64_t)x.workspace,
                                            .communication = (uint64_t)x.communication,
                                            .context = (uint64_t)x.context,
-                                           .fragmentation = (uint64_t)x.fragmentation};
+                                           .fragmentation = (uint64_t)x.fragmentation,
+                                           .host = (uint64_t)x.host};
     }
 }
 
@@ -234,6 +239,13 @@ static sc_status prepare_kernels(struct sc_context *ctx,
                                &plan->software_constants,
                                &l->constants));
     SC__TRY(find_kernel_model(l));
+    if (sc__plan_offloads(plan))
+        SC__TRY(sc__host_link(ctx,
+                              l->gpu->name,
+                              cluster,
+                              plan->gpus,
+                              plan->host_threads,
+                              &l->host));
     l->workload = sc__workload_new(l->arena, "model");
     sc__step_kernels(l);
     return SC_OK;
@@ -258,6 +270,44 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     return prepare_lowering(ctx, m, plan, cluster, false, l);
 }
 
+/* Said with what it rests on, and refused where the host has no room for it. */
+static sc_status check_host(struct sc__lowering *l) {
+    const struct sc__workload *w = l->workload;
+    double gib = 1u << 30;
+    uint64_t most = 0;
+    if (!sc__plan_offloads(&l->plan))
+        return SC_OK;
+    for (uint32_t s = 0; s < l->plan.mesh.pp; s++)
+        most = w->memory[s].host > most ? w->memory[s].host : most;
+    sc__note(l->ctx,
+             "offload",
+             "the host keeps %.1f GiB of a rank; copies run at %.1f GB/s each way, an "
+             "optimizer there on %g thread%s a rank (--host-threads; torchrun's default is "
+             "1), with %.1f GB/s of its memory: the usual machine of the GPU, unless the "
+             "cluster says otherwise (host-link, host-cores, host-memory)",
+             (double)most / gib,
+             l->host.link / 1e9,
+             floor(l->host.threads),
+             l->host.threads >= 2 ? "s" : "",
+             l->host.stream / 1e9);
+    if (!w->host_capacity || most <= w->host_capacity)
+        return SC_OK;
+    const char *sizes = sc__format(l->arena,
+                                   "%.1f GiB of a rank on a host that has %.1f for each",
+                                   (double)most / gib,
+                                   (double)w->host_capacity / gib);
+    if (!l->plan.ignore_memory)
+        return sc__fail(
+            l->ctx,
+            SC_NO_FIT,
+            NULL,
+            "offload less, or describe the host: --cluster \"… host-size=2TiB\"",
+            "does not fit into memory: %s",
+            sizes);
+    sc__note(l->ctx, "host-memory-exceeded", "%s", sizes);
+    return SC_OK;
+}
+
 sc_status sc__lower_plan(struct sc_context *ctx,
                          const struct sc__model *m,
                          const struct sc__plan *plan,
@@ -266,6 +316,7 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     struct sc__lowering l;
     SC__TRY(sc__step_prepare(ctx, m, plan, cluster, &l));
     fill_totals(&l);
+    SC__TRY(check_host(&l));
     SC__TRY(sc__step_blocks(&l));
     note_assumptions(&l);
     *out = l.workload;
@@ -283,10 +334,10 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
     SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
     if (!other_tax)
         set_tax(&l);
-    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, placed),
-                                     .watts = step_watts(&l),
+    *out = (struct sc__plan_outlook){.watts = step_watts(&l),
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
+    out->bound = sc__step_bound(&l, placed, &out->replay);
     return SC_OK;
 }
 

@@ -342,6 +342,8 @@ static const char *not_in_rows(const struct sc__model *m, const struct sc__plan 
         return "layers of several kinds";
     if (p->mesh.cp > 1)
         return "context parallelism";
+    if (sc__plan_offloads(p))
+        return "copies to and from the host (offloading)";
     if (p->zero >= 2)
         return "sharded weights (ZeRO 2, 3)";
     if (sc__schedule_splits(p->schedule))

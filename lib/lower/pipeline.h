@@ -104,10 +104,12 @@ enum {
     SC__STREAM_P2P_BACK, /* sends to the previous stage */
     SC__STREAM_RECV,     /* receives posted ahead, where they overlap */
     SC__STREAM_RECV_BACK,
-    SC__STREAM_REDUCE, /* gradients of sharded weights */
-    SC__STREAM_V,      /* sends of chunk 1 of the V: forward to the previous stage … */
-    SC__STREAM_V_BACK, /* … backward to the next */
-    SC__STREAM_TIED    /* gradients of tied embeddings */
+    SC__STREAM_REDUCE,   /* gradients of sharded weights */
+    SC__STREAM_V,        /* sends of chunk 1 of the V: forward to the previous stage … */
+    SC__STREAM_V_BACK,   /* … backward to the next */
+    SC__STREAM_TIED,     /* gradients of tied embeddings */
+    SC__STREAM_HOST_OUT, /* copies to the host, and what the host computes */
+    SC__STREAM_HOST_IN   /* copies from it */
 };
 
 const char *sc__schedule_name(enum sc__schedule s);

@@ -8,6 +8,7 @@
 #ifndef SC_LOWER_STEP_H
 #define SC_LOWER_STEP_H
 
+#include "hardware/host_link.h"
 #include "hardware/power_throttling.h"
 #include "lower/model.h"
 
@@ -83,6 +84,7 @@ struct sc__lowering {
     const struct sc__gpu *gpu;
     struct sc__kernel_model *kernel_model;
     struct sc__throttling throttling;
+    struct sc__host_link host; /* where the plan keeps something there */
     bool has_kind[SC__LAYER_KINDS];
     struct sc__layer_kernels kernels[SC__LAYER_KINDS][2]; /* forward, backward */
     struct sc__kernels embedding[2];
@@ -126,8 +128,10 @@ sc_status sc__step_blocks(struct sc__lowering *l);
 /* A time, ps, that the step is not shorter than; after sc__step_prepare, and the
  * workload is of no other use then. placed: how ranks are numbered on the cluster,
  * where transfers take at least the time alone, as on the analytic engine; NULL: they
- * are not counted. */
-int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed);
+ * are not counted. replay: how the schedule was replayed for it; may be NULL. */
+int64_t sc__step_bound(struct sc__lowering *l,
+                       const struct sc__mesh *placed,
+                       struct sc__step_replay *replay);
 
 /* What the parts take on any stage; placed as above. */
 void sc__step_units(struct sc__lowering *l,

@@ -34,6 +34,7 @@ layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
                               .trained = sc__plan_layer_trained(p, l->model, layer)};
     u.layer_kind = (uint8_t)sc__layer_kind(l, layer);
     u.repeat = !p->recompute_block || at < p->recompute_layers;
+    u.offload = at < p->offload_activations;
     return u;
 }
 
@@ -77,7 +78,7 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
     return c;
 }
 
-static void step_blocks_begin(struct sc__step_emitter *e, struct sc__lowering *l) {
+void sc__step_block_begin(struct sc__step_emitter *e, struct sc__lowering *l) {
     *e = (struct sc__step_emitter){.l = l,
                                    .w = l->workload,
                                    .first_op = l->workload->op_count};
@@ -86,7 +87,7 @@ static void step_blocks_begin(struct sc__step_emitter *e, struct sc__lowering *l
 
 /* The compute stream waits now, not with its next operation: else it would
  * wait for what is issued in between as well. */
-static void wait_pending(struct sc__step_emitter *e) {
+void sc__step_wait_pending(struct sc__step_emitter *e) {
     if (!e->pending)
         return;
     sc__block_add(e->w, SC__OP_WAIT, SC__FORWARD, SC__STREAM_COMPUTE, "wait")->after =
@@ -94,8 +95,8 @@ static void wait_pending(struct sc__step_emitter *e) {
     e->pending = 0;
 }
 
-static uint32_t end(struct sc__step_emitter *e) {
-    wait_pending(e);
+uint32_t sc__step_block_end(struct sc__step_emitter *e) {
+    sc__step_wait_pending(e);
     return sc__block_end(e->w);
 }
 
@@ -105,8 +106,9 @@ static void take_deps(struct sc__step_emitter *e) {
     e->deps = 0;
 }
 
-static void
-compute(struct sc__step_emitter *e, const struct sc__step_item *x, uint32_t layer) {
+void sc__step_emit_compute(struct sc__step_emitter *e,
+                           const struct sc__step_item *x,
+                           uint32_t layer) {
     struct sc__op *op =
         sc__block_add(e->w, SC__OP_COMPUTE, x->phase, SC__STREAM_COMPUTE, x->name);
     op->work = x->work;
@@ -136,13 +138,13 @@ uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
 }
 
 /* One that is waited for at once holds the compute stream itself. */
-static void block_on(struct sc__step_emitter *e,
-                     enum sc__phase phase,
-                     enum sc__coll coll,
-                     enum sc__group_kind group,
-                     double bytes,
-                     const char *name,
-                     uint32_t layer) {
+void sc__step_block_on(struct sc__step_emitter *e,
+                       enum sc__phase phase,
+                       enum sc__coll coll,
+                       enum sc__group_kind group,
+                       double bytes,
+                       const char *name,
+                       uint32_t layer) {
     sc__step_emit_collective(e, phase, coll, group, SC__STREAM_COMPUTE, bytes, name, layer);
     e->w->ops[e->w->op_count - 1].after = e->pending;
     e->pending = 0;
@@ -153,11 +155,11 @@ step_blocks_run(struct sc__step_emitter *e, const struct sc__script *s, uint32_t
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__step_item *x = &s->items[i];
         if (x->kind == SC__ITEM_COMPUTE)
-            compute(e, x, layer);
+            sc__step_emit_compute(e, x, layer);
         else if (x->kind == SC__ITEM_JOIN)
             e->pending |= (uint16_t)(1u << x->stream);
         else if (x->async) {
-            wait_pending(e);
+            sc__step_wait_pending(e);
             sc__step_emit_collective(e,
                                      x->phase,
                                      x->coll,
@@ -167,7 +169,7 @@ step_blocks_run(struct sc__step_emitter *e, const struct sc__script *s, uint32_t
                                      x->name,
                                      layer);
         } else
-            block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
+            sc__step_block_on(e, x->phase, x->coll, x->group, x->bytes, x->name, layer);
     }
 }
 
@@ -186,16 +188,16 @@ static void take_message(struct sc__step_emitter *e, enum sc__phase phase) {
                               .us = l->constants.software.host_message_us,
                               .name = "host"};
     if (host && x.us > 0)
-        compute(e, &x, SC__NONE);
+        sc__step_emit_compute(e, &x, SC__NONE);
     if (!scattered(&e->l->plan))
         return;
-    block_on(e,
-             phase,
-             SC__ALLGATHER,
-             SC__GROUP_TP,
-             sc__plan_message(&e->l->plan, e->l->model) * e->l->plan.mesh.tp,
-             "tp gather of message",
-             SC__NONE);
+    sc__step_block_on(e,
+                      phase,
+                      SC__ALLGATHER,
+                      SC__GROUP_TP,
+                      sc__plan_message(&e->l->plan, e->l->model) * e->l->plan.mesh.tp,
+                      "tp gather of message",
+                      SC__NONE);
 }
 
 /* In a pipeline weights stay gathered from the first micro-batch to the last,
@@ -237,7 +239,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     bool updated = first && p->zero == 1 && p->overlap_param && !sc__step_owns_tensors(l);
     uint32_t next[2] = {0};
     uint32_t nexts = 0;
-    step_blocks_begin(&e, l);
+    sc__step_block_begin(&e, l);
     if (!c->first)
         take_message(&e, SC__FORWARD);
     bool ahead = sharded && !p->shard_blocking;
@@ -264,11 +266,12 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
         e.dep[0] = keep[0];
         e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
+        sc__offload_store(&e, &c->items[i]);
         e.deps = ahead ? nexts : 0;
         e.dep[0] = next[0];
         e.dep[1] = next[1];
     }
-    return end(&e);
+    return sc__step_block_end(&e);
 }
 
 static uint32_t
@@ -280,14 +283,19 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     bool buckets =
         last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
-    step_blocks_begin(&e, l);
+    sc__step_block_begin(&e, l);
     if (!c->last)
         take_message(&e, SC__BACKWARD);
     bool ahead = regather && !p->shard_blocking;
     if (ahead && c->count)
         sc__step_gather_weights(&e, &c->items[c->count - 1], true);
+    if (c->count)
+        sc__offload_fetch(&e, &c->items[c->count - 1]);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
+        sc__offload_await(&e, u);
+        if (i)
+            sc__offload_fetch(&e, u - 1);
         if (regather && !ahead)
             sc__step_gather_weights(&e, u, true);
         uint32_t mine = e.deps;
@@ -316,7 +324,7 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     }
     if (buckets)
         sc__step_flush_bucket(&e, &sum, 0);
-    return end(&e);
+    return sc__step_block_end(&e);
 }
 
 /* head: with the head's, which otherwise stand apart (head_block). */
@@ -325,7 +333,7 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
     struct sc__step_emitter e;
     struct sc__shard sum = {0};
     bool buckets = last && l->plan.zero < 2 && l->plan.overlap_grad;
-    step_blocks_begin(&e, l);
+    sc__step_block_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
         if (u->kind == SC__UNIT_HEAD && head)
@@ -339,211 +347,25 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
     }
     if (buckets)
         sc__step_flush_bucket(&e, &sum, 0);
-    return end(&e);
+    return sc__step_block_end(&e);
 }
 
 static uint32_t head_block(struct sc__lowering *l, const struct chunk *c) {
     struct sc__step_emitter e;
-    step_blocks_begin(&e, l);
+    sc__step_block_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;)
         if (c->items[i].kind == SC__UNIT_HEAD)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
-    return end(&e);
-}
-
-static void
-update_compute(struct sc__step_emitter *e, struct sc__kernel k, const char *name) {
-    struct sc__step_item x = {.phase = SC__UPDATE,
-                              .work = SC__WORK_OPTIMIZER,
-                              .us = sc__step_kernel_us(e->l, &k),
-                              .name = name};
-    compute(e, &x, SC__NONE);
-}
-
-static void update_collective(struct sc__step_emitter *e,
-                              enum sc__coll coll,
-                              enum sc__group_kind group,
-                              double bytes,
-                              const char *name) {
-    if (bytes < 1 || sc__mesh_group_size(&e->l->plan.mesh, group) == 1)
-        return;
-    block_on(e, SC__UPDATE, coll, group, bytes, name, SC__NONE);
-}
-
-/* Parameters this rank updates. */
-static double updated(const struct sc__plan *p, const struct sc__shard *s) {
-    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
-    double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
-    return p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
-}
-
-static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
-    return sc__memory_op(l->kernel_model,
-                         SC__MEM_SUM_SQUARES_FP32,
-                         SC__FP32,
-                         1024,
-                         (uint64_t)(params / 1024) + 1);
-}
-
-/* State that is not there is not read and written: of Adam's two moments, in the type
- * of the update. Muon has one of them, but for the embeddings. */
-static double saved_traffic(const struct sc__plan *p, double moment) {
-    if (p->optimizer_kind == SC__OPTIMIZER_SGD)
-        return 4 * moment;
-    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT)
-        return 4 * (moment - 1);
-    return p->optimizer_kind == SC__OPTIMIZER_MUON ? 2 * moment : 0;
-}
-
-static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
-    const struct sc__plan *p = &l->plan;
-    bool wide = sc__plan_weight_bytes(p) > 2;
-    bool plain = p->plain_update || p->amp;
-    double moment = plain && !wide ? 2 : 4;
-    double saved = saved_traffic(p, moment);
-    if (plain && saved <= 0)
-        return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
-    if (plain) /* weight read and written, gradient, two moments likewise */
-        return sc__adamw(l->kernel_model, SC__FP32, params, 7 * moment - saved);
-    /* fp32 weights are their own master copy: no bf16 ones to write */
-    return sc__adamw(l->kernel_model,
-                     SC__FP32,
-                     params,
-                     l->constants.software.adam_bytes - (wide ? 2 : 0) - saved);
-}
-
-/* Muon makes the update of a matrix of a by b nearly orthogonal: five steps of
- * Newton-Schulz, each XXᵀ, its square and their product with X (Jordan et al. 2024,
- * kellerjordan.github.io/posts/muon), in bf16. */
-static double newton_schulz_us(const struct sc__lowering *l, double a, double b) {
-    uint64_t rows = (uint64_t)(a < b ? a : b);
-    uint64_t cols = (uint64_t)(a < b ? b : a);
-    struct sc__kernel_model *q = l->kernel_model;
-    struct sc__kernel square = sc__gemm(q, "muon", SC__BF16, rows, rows, cols);
-    struct sc__kernel cube = sc__gemm(q, "muon", SC__BF16, rows, rows, rows);
-    struct sc__kernel product = sc__gemm(q, "muon", SC__BF16, rows, cols, rows);
-    return 5 * (sc__step_kernel_us(l, &square) + sc__step_kernel_us(l, &cube) +
-                sc__step_kernel_us(l, &product));
-}
-
-static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
-    const struct sc__model *m = l->model;
-    enum sc__mixer mixer = sc__model_mixer(m, layer);
-    double h = m->hidden;
-    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
-    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * x.qk_dim;
-    double kv = (double)x.kv_projections * x.kv_heads * x.qk_dim;
-    double out = (double)m->heads * x.v_dim;
-    if (mixer == SC__MIXER_NONE)
-        return 0;
-    if (mixer != SC__MIXER_ATTENTION)
-        return newton_schulz_us(l, h, sc__model_scan_input(m, mixer)) +
-               newton_schulz_us(l, h, sc__model_scan_width(m));
-    return newton_schulz_us(l, h, q) + newton_schulz_us(l, h, kv) +
-           newton_schulz_us(l, h, out);
-}
-
-static double muon_mlp_us(const struct sc__lowering *l, double h, double ffn) {
-    double wide = l->model->gated ? 2 : 1;
-    return ffn > 0 ? newton_schulz_us(l, h, wide * ffn) + newton_schulz_us(l, h, ffn) : 0;
-}
-
-/* Ranks that share the state share the matrices; tensor parallelism has gathered them. */
-static double muon_us(const struct sc__lowering *l, uint32_t stage) {
-    const struct sc__plan *p = &l->plan;
-    const struct sc__model *m = l->model;
-    double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD) : 1;
-    double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) : 1;
-    double each = (double)m->experts / p->mesh.ep;
-    double us = 0;
-    if (p->optimizer_kind != SC__OPTIMIZER_MUON)
-        return 0;
-    for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first;
-        uint32_t n = sc__plan_layers(p, m, stage, c, &first);
-        for (uint32_t i = first; i < first + n; i++) {
-            us += muon_mixer_us(l, i) / ranks;
-            if (sc__model_has_experts(m, i))
-                us += each * muon_mlp_us(l, sc__model_routed_width(m), m->expert_ffn) /
-                          expert_ranks +
-                      muon_mlp_us(l, m->hidden, m->shared_ffn) / ranks;
-            else if (sc__model_has_feed_forward(m, i))
-                us += muon_mlp_us(l, m->hidden, m->ffn) / ranks;
-        }
-    }
-    return us;
-}
-
-/* Not the tag of any micro-batch. */
-#define NORM_TAG 0x7fffffffu
-
-static void norm_message(struct sc__step_emitter *e, bool send) {
-    struct sc__op *op = sc__block_add(e->w,
-                                      send ? SC__OP_SEND : SC__OP_RECV,
-                                      SC__UPDATE,
-                                      send ? SC__STREAM_P2P : SC__STREAM_COMPUTE,
-                                      "gradient norm");
-    op->bytes = 4;
-    op->tag = NORM_TAG;
-    op->flags = send ? SC__OP_PEER_NEXT : SC__OP_PEER_PREV;
-    op->after = send ? 1u << SC__STREAM_COMPUTE : e->pending;
-    if (!send)
-        e->pending = 0;
-}
-
-/* The norm of all gradients. Where steps overlap nobody waits for it: a stage
- * adds its part to the sum of those before it, hands it on and updates; the
- * whole sum is checked in the next step, and the rare update that should have
- * been clipped is taken back (post-validation of Qi et al.). */
-static void sum_norm(struct sc__step_emitter *e, uint32_t stage) {
-    const struct sc__plan *p = &e->l->plan;
-    if (!sc__schedule_overlaps_steps(p->schedule) || p->mesh.pp == 1) {
-        update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
-        return;
-    }
-    update_collective(e, SC__ALLREDUCE, SC__GROUP_TP, 4, "gradient norm");
-    if (p->zero)
-        update_collective(e, SC__ALLREDUCE, SC__GROUP_DP_CP, 4, "gradient norm");
-    if (stage > 0)
-        norm_message(e, false);
-    if (stage + 1 < p->mesh.pp)
-        norm_message(e, true);
-}
-
-/* Norm of all gradients, clipping, Adam on this rank's share. */
-static void
-optimizer(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
-    double mine = updated(&e->l->plan, s);
-    if (!e->l->plan.plain_update && !e->l->plan.amp) {
-        update_compute(e, norm_kernel(e->l, mine), "gradient norm");
-        sum_norm(e, stage);
-    }
-    update_compute(e, adam_kernel(e->l, mine), "optimizer");
-    struct sc__step_item x = {.phase = SC__UPDATE,
-                              .work = SC__WORK_OPTIMIZER,
-                              .us = muon_us(e->l, stage),
-                              .name = "Newton-Schulz"};
-    if (x.us > 0)
-        compute(e, &x, SC__NONE);
-}
-
-double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
-    struct sc__shard s = sc__plan_stage_trained(&l->plan, l->model, stage);
-    double mine = updated(&l->plan, &s);
-    struct sc__kernel norm = norm_kernel(l, mine);
-    struct sc__kernel adam = adam_kernel(l, mine);
-    bool clips = !l->plan.plain_update && !l->plan.amp;
-    return (clips ? sc__step_kernel_us(l, &norm) : 0) + sc__step_kernel_us(l, &adam) +
-           muon_us(l, stage);
+    return sc__step_block_end(&e);
 }
 
 /* First and last stage hold a copy each of tied embeddings; the V has one. */
-static bool shares_embedding(const struct sc__lowering *l, uint32_t stage) {
+bool sc__step_shares_embedding(const struct sc__lowering *l, uint32_t stage) {
     uint32_t last = sc__plan_last_stage(&l->plan);
     return l->model->tied && last > 0 && !l->plan.lora && (stage == 0 || stage == last);
 }
 
-static double tied_bytes(const struct sc__lowering *l) {
+double sc__step_tied_bytes(const struct sc__lowering *l) {
     return (double)l->plan.grad_bytes * l->plan.vocab / l->plan.mesh.tp * l->model->hidden;
 }
 
@@ -551,79 +373,19 @@ static double tied_bytes(const struct sc__lowering *l) {
  * gradients of the layers. */
 static uint32_t tied_block(struct sc__lowering *l, uint32_t stage) {
     struct sc__step_emitter e;
-    if (!sc__schedule_overlaps_steps(l->plan.schedule) || !shares_embedding(l, stage))
+    if (!sc__schedule_overlaps_steps(l->plan.schedule) ||
+        !sc__step_shares_embedding(l, stage))
         return SC__NONE;
-    step_blocks_begin(&e, l);
+    sc__step_block_begin(&e, l);
     sc__step_emit_collective(&e,
                              SC__UPDATE,
                              SC__ALLREDUCE,
                              SC__GROUP_EMBEDDING,
                              SC__STREAM_TIED,
-                             tied_bytes(l),
+                             sc__step_tied_bytes(l),
                              "tied embedding",
                              SC__NONE);
-    return end(&e);
-}
-
-static void reduce_at_the_end(struct sc__step_emitter *e, const struct sc__shard *s) {
-    const struct sc__plan *p = &e->l->plan;
-    bool whole = !p->zero || sc__step_owns_tensors(e->l);
-    enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(&p->mesh);
-    enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
-    double dense = p->grad_bytes * s->dense;
-    double left = whole ? 0 : dense / sc__mesh_group_size(&p->mesh, shard);
-    update_collective(e, coll, shard, dense, "gradients");
-    update_collective(e, SC__ALLREDUCE, SC__GROUP_REPLICA, left, "gradients");
-    update_collective(e, coll, SC__GROUP_DP_EP, p->grad_bytes * s->experts, "gradients");
-}
-
-/* Every tensor from the rank that updated it to the others of its group: those of the
- * layers, embedding, head and last norm, as if of one size. */
-static void
-broadcast_weights(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
-    const struct sc__plan *p = &e->l->plan;
-    double tensors = 3;
-    for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first;
-        tensors += sc__plan_layers(p, e->l->model, stage, c, &first) *
-                   e->l->constants.software.owned_tensors;
-    }
-    double bytes = sc__plan_gathered_bytes(p) * (s->dense + s->experts) / tensors;
-    for (double i = 0; i < tensors; i++)
-        update_collective(e,
-                          SC__BROADCAST,
-                          sc__mesh_shard_kind(&p->mesh),
-                          bytes,
-                          "weights");
-}
-
-uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
-    const struct sc__plan *p = &l->plan;
-    struct sc__shard s = sc__plan_stage_trained(p, l->model, stage);
-    enum sc__group_kind shard = sc__mesh_shard_kind(&p->mesh);
-    struct sc__step_emitter e;
-    step_blocks_begin(&e, l);
-    e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
-    if (l->tied[stage] != SC__NONE)
-        e.pending |= 1u << SC__STREAM_TIED;
-    if (p->zero < 2 && !p->overlap_grad)
-        reduce_at_the_end(&e, &s);
-    if (shares_embedding(l, stage) && l->tied[stage] == SC__NONE)
-        update_collective(&e,
-                          SC__ALLREDUCE,
-                          SC__GROUP_EMBEDDING,
-                          tied_bytes(l),
-                          "tied embedding");
-    if (p->optimizer)
-        optimizer(&e, stage, &s);
-    if (sc__step_owns_tensors(l)) {
-        broadcast_weights(&e, stage, &s);
-    } else if (p->zero == 1 && !p->overlap_param) {
-        double width = sc__plan_gathered_bytes(p);
-        update_collective(&e, SC__ALLGATHER, shard, width * s.dense, "weights");
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
-    }
-    return end(&e);
+    return sc__step_block_end(&e);
 }
 
 static uint32_t *
@@ -745,7 +507,7 @@ uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t ind
     uint64_t key = (uint64_t)c.first << 1 | c.last;
     for (uint32_t i = 0; i < c.count; i++) {
         const struct sc__step_unit *u = &c.items[i];
-        const uint8_t says[] = {u->kind, u->layer_kind, u->repeat};
+        const uint8_t says[] = {u->kind, u->layer_kind, u->repeat, u->offload};
         key = sc__hash(says, sizeof says, key);
     }
     return key;

@@ -11,7 +11,8 @@ enum { SC__UNIT_EMBEDDING, SC__UNIT_LAYER, SC__UNIT_HEAD };
 struct sc__step_unit {
     uint8_t kind;
     uint8_t layer_kind;
-    bool repeat; /* recomputed before its backward */
+    bool repeat;  /* recomputed before its backward */
+    bool offload; /* its activations wait on the host */
     uint32_t layer;
     struct sc__shard params;
     struct sc__shard trained; /* of them */
@@ -67,6 +68,26 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage);
 /* Chunks of one key have blocks that take the same time. */
 uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t chunk);
 
+/* A block is open from begin to end, which gives its number. */
+void sc__step_block_begin(struct sc__step_emitter *e, struct sc__lowering *l);
+uint32_t sc__step_block_end(struct sc__step_emitter *e);
+/* The compute stream waits for what is pending now, not with its next operation. */
+void sc__step_wait_pending(struct sc__step_emitter *e);
+void sc__step_emit_compute(struct sc__step_emitter *e,
+                           const struct sc__step_item *x,
+                           uint32_t layer);
+/* A collective that holds the compute stream. */
+void sc__step_block_on(struct sc__step_emitter *e,
+                       enum sc__phase phase,
+                       enum sc__coll coll,
+                       enum sc__group_kind group,
+                       double bytes,
+                       const char *name,
+                       uint32_t layer);
+/* Tied embeddings: the stage holds a copy; bytes of its gradient. */
+bool sc__step_shares_embedding(const struct sc__lowering *l, uint32_t stage);
+double sc__step_tied_bytes(const struct sc__lowering *l);
+
 /* Issues it after what is pending; returns its index in the block. */
 uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
                                   enum sc__phase phase,
@@ -85,10 +106,46 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
                              bool wait_compute);
 /* ZeRO 1 by whole tensors: see struct sc__software_constants. */
 bool sc__step_owns_tensors(const struct sc__lowering *l);
+/* The collectives that reduce gradients of these parameters, in order; those of groups of
+ * one and of nothing are none. */
+enum { SC__GRADIENT_PARTS = 4 };
+struct sc__gradient_part {
+    enum sc__coll coll;
+    enum sc__group_kind group;
+    double bytes;
+};
+void sc__step_gradient_parts(const struct sc__lowering *l,
+                             const struct sc__shard *s,
+                             struct sc__gradient_part out[SC__GRADIENT_PARTS]);
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,
                                uint32_t layer);
 void sc__step_flush_bucket(struct sc__step_emitter *e, struct sc__shard *sum, double least);
+
+/* step_update.c */
+/* Parameters this rank updates. */
+double sc__step_updated(const struct sc__plan *p, const struct sc__shard *s);
+
+/* host_offload.c */
+/* Gradients go to the host as they are reduced, not when all are. */
+bool sc__offload_beside(const struct sc__plan *p);
+/* Those of which the host updates its share, once `stream` has reduced them. */
+void sc__offload_gradients(struct sc__step_emitter *e,
+                           const struct sc__shard *s,
+                           uint8_t stream,
+                           uint32_t layer);
+/* The shards of a unit come from the host; the number of the copy in its block. */
+uint32_t sc__offload_fetch_weights(struct sc__step_emitter *e,
+                                   const struct sc__step_unit *u,
+                                   bool wait_compute);
+/* Activations of a unit leave after its forward, and come back: asked for while the unit
+ * before is computed, and waited for. */
+void sc__offload_store(struct sc__step_emitter *e, const struct sc__step_unit *u);
+void sc__offload_fetch(struct sc__step_emitter *e, const struct sc__step_unit *u);
+void sc__offload_await(struct sc__step_emitter *e, const struct sc__step_unit *u);
+/* The host's share of the update of so many parameters, beside the GPU's; the compute
+ * stream waits for it with its next operation. */
+void sc__offload_update(struct sc__step_emitter *e, double params);
 
 #endif

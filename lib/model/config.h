@@ -67,6 +67,14 @@ void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
+/* The arguments of a command as keys; one without a value is true. */
+void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);
+/* What it keeps on the host, as flags. */
+void sc__config_offload(struct sc__launch *l,
+                        const struct sc__config *c,
+                        enum sc__config_kind kind,
+                        struct sc__flag_list *out);
+
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind);

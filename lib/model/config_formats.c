@@ -205,14 +205,7 @@ static sc_status refuse_shape(const struct config_taking *t,
 /* Keys that change the time of a step, and not what we say. */
 static void note_not_modelled(const struct config_taking *t,
                               const struct sc__config_item *item) {
-    static const char *const keys[] = {"offload_optimizer.device",
-                                       "offload_param.device",
-                                       "fsdp_offload_params",
-                                       "cpu_offload",
-                                       "enable_cpu_offload",
-                                       "load_in_8bit",
-                                       "lora_modules_to_save",
-                                       NULL};
+    static const char *const keys[] = {"load_in_8bit", "lora_modules_to_save", NULL};
     for (const char *const *key = keys; *key; key++)
         if ((key_is(item, *key) || strstr(item->key, *key) == item->key) &&
             !means_nothing(item->value) &&
@@ -245,6 +238,13 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
 }
 
 /* ---- what several keys say together ---- */
+
+static void take_offload(struct config_taking *t) {
+    struct sc__flag_list flags = {0};
+    sc__config_offload(t->l, t->c, t->kind, &flags);
+    for (uint32_t i = 0; i < flags.count; i++)
+        add_flag(t, flags.items[i].name, flags.items[i].value);
+}
 
 static uint32_t config_number(const struct sc__config *c, const char *key, uint32_t usual) {
     const char *value = sc__config_value(c, key);
@@ -698,6 +698,7 @@ static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
         SC__TRY(refuse_expression(&t, &c->items[i]));
         SC__TRY(take_item(&t, &c->items[i]));
     }
+    take_offload(&t);
     SC__TRY(take_python_model(&t));
     take_nodes(&t);
     return SC_OK;
@@ -737,6 +738,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         add_flag(&t, "software", programs[t.kind].software);
     for (uint32_t i = 0; i < c->count; i++)
         SC__TRY(take_item(&t, &c->items[i]));
+    take_offload(&t);
     if (t.kind == SC__CONFIG_TORCHTITAN)
         SC__TRY(take_torchtitan(&t));
     if (t.kind == SC__CONFIG_NEOX)
@@ -759,31 +761,9 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     return SC_OK;
 }
 
-/* The arguments of a command as keys; one without a value is true. */
-static void words_as_keys(const struct sc__launch *l, struct sc__config *c) {
-    struct sc__arena *arena = &l->ctx->arena;
-    for (uint32_t i = 0; i < l->count; i++) {
-        const char *word = l->words[i];
-        const char *equals = strchr(word, '=');
-        if (!sc__is_flag(word))
-            continue;
-        const char *name =
-            sc__strndup(arena,
-                        word + 2,
-                        equals ? (size_t)(equals - word) - 2 : strlen(word) - 2);
-        bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]);
-        const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
-        *SC__PUSH(arena, c->items, c->count, c->capacity) =
-            (struct sc__config_item){.key = name,
-                                     .last = name,
-                                     .value = value,
-                                     .line = l->line};
-    }
-}
-
 sc_status sc__config_trainer_script(struct sc__launch *l) {
     struct sc__config c = {0};
-    words_as_keys(l, &c);
+    sc__config_read_words(l, &c);
     if (!has_key(&c, "model_name_or_path") && !has_key(&c, "per_device_train_batch_size"))
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
@@ -796,5 +776,6 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
+    take_offload(&t);
     return take_trainer(&t);
 }

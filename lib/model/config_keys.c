@@ -259,3 +259,26 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
     }
     return SC_OK;
 }
+
+/* ---- arguments ---- */
+
+void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
+    struct sc__arena *arena = &l->ctx->arena;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *word = l->words[i];
+        const char *equals = strchr(word, '=');
+        if (!sc__is_flag(word))
+            continue;
+        const char *name =
+            sc__strndup(arena,
+                        word + 2,
+                        equals ? (size_t)(equals - word) - 2 : strlen(word) - 2);
+        bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]);
+        const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
+        *SC__PUSH(arena, c->items, c->count, c->capacity) =
+            (struct sc__config_item){.key = name,
+                                     .last = name,
+                                     .value = value,
+                                     .line = l->line};
+    }
+}

@@ -73,6 +73,8 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 void sc__launch_deepspeed(struct sc__launch *l);
+/* --optimizer-cpu-offload and what stands beside it. */
+void sc__launch_offload(struct sc__launch *l);
 /* --schedules-method (MindSpeed); --multiple-of and --hidden-dim-multiplier (FlagScale). */
 void sc__launch_schedule(struct sc__launch *l);
 sc_status sc__launch_feed_forward(struct sc__launch *l);
@@ -80,6 +82,10 @@ sc_status sc__launch_vocabulary(struct sc__launch *l);
 /* --spec and the like: code of the user's own that makes the layers. */
 sc_status sc__launch_spec(struct sc__launch *l);
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
+
+/* launch_pins.c: --set NAME=value; those that the script does not use are noted. */
+sc_status sc__launch_read_pins(const struct sc__settings *s, struct sc__setting_list *out);
+void sc__launch_note_pins(const struct sc__launch *l);
 
 /* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the
  * names of other launchers; 0: they do not say. */

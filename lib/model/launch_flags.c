@@ -49,10 +49,6 @@ static const struct {
 /* They change the time of a step, and not what we say. */
 static const char *const not_modelled[] = {"swap-optimizer",
                                            "mlp-type",
-                                           "optimizer-cpu-offload",
-                                           "optimizer-offload-fraction",
-                                           "cpu-optimizer",
-                                           "cpu-offloading-num-layers",
                                            "remote-device",
                                            "checkpoint-in-cpu",
                                            "partition-activations",
@@ -317,7 +313,12 @@ static const char *const no_effect[] = {"save*",
                                         "schedules-method", /* of sc__launch_schedule */
                                         "multiple-of",      /* sc__launch_feed_forward */
                                         "hidden-dim-multiplier",
-                                        "topk", /* sc__launch_deepspeed */
+                                        "topk",                  /* sc__launch_deepspeed */
+                                        "optimizer-cpu-offload", /* sc__launch_offload */
+                                        "optimizer-offload-fraction",
+                                        "overlap-cpu-optimizer-d2h-h2d",
+                                        "cpu-optimizer",
+                                        "cpu-offloading-num-layers",
                                         "expert-interval",
                                         "custom-model-provider-path",
                                         "experimental-attention-variant",

@@ -250,6 +250,57 @@ void sc__launch_deepspeed(struct sc__launch *l) {
                  l->file);
 }
 
+/* A section of DeepSpeed's file that the script writes puts something on the CPU. */
+static bool section_on_cpu(struct sc__str text, const char *section) {
+    const char *at = sc__find_word(text.p, text.n, section);
+    const char *end = at ? memchr(at, '}', text.n - (size_t)(at - text.p)) : NULL;
+    return end && sc__find_word(at, (size_t)(end - at), "\"cpu\"");
+}
+
+static const char *variable(const struct sc__launch *l, const char *name) {
+    for (uint32_t i = 0; i < l->shell.variable_count; i++) {
+        const struct sc__shell_variable *v = &l->shell.variables[i];
+        if (v->set && v->count && !strcmp(v->name, name))
+            return v->items[0];
+    }
+    return NULL;
+}
+
+static void add_unless_given(struct sc__launch *l, const char *name, const char *value) {
+    if (!sc__launch_overridden(l, name))
+        sc__launch_add(l, name, value);
+}
+
+/* torchrun gives each of several ranks one thread unless the script says otherwise. */
+static void take_host_threads(struct sc__launch *l) {
+    const char *threads = variable(l, "OMP_NUM_THREADS");
+    uint32_t count = 0;
+    if (threads && sc__parse_u32(sc__str(threads), &count) && count)
+        add_unless_given(l, "host-threads", threads);
+    else if (has_word(l, "torchrun"))
+        add_unless_given(l, "host-threads", "1");
+}
+
+void sc__launch_offload(struct sc__launch *l) {
+    const char *share = word_behind(l, "optimizer-offload-fraction");
+    const char *layers = word_behind(l, "cpu-offloading-num-layers");
+    bool written = word_behind(l, "deepspeed_config") != NULL;
+    bool by_deepspeed = has_word(l, "--cpu-optimizer") ||
+                        (written && section_on_cpu(l->text, "\"offload_optimizer\""));
+    bool by_megatron = has_word(l, "--optimizer-cpu-offload");
+    uint32_t count = 0;
+    if (by_deepspeed || by_megatron)
+        add_unless_given(l, "offload-optimizer", by_megatron && share ? share : "1");
+    if (by_deepspeed || has_word(l, "--overlap-cpu-optimizer-d2h-h2d"))
+        add_unless_given(l, "overlap-offload", "yes");
+    if (written && section_on_cpu(l->text, "\"offload_param\""))
+        add_unless_given(l, "offload-params", "");
+    if (layers && (!sc__parse_u32(sc__str(layers), &count) || count))
+        add_unless_given(l, "offload-activations", layers);
+    if (by_deepspeed || by_megatron)
+        take_host_threads(l);
+}
+
 /* ---- the vocabulary ---- */
 
 /* Tokens of a tokenizer that a type alone names; 0: not known. Pai-Megatron-Patch's

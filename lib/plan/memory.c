@@ -47,6 +47,8 @@ struct stage_keeps {
     double fragment;
     double again;            /* of one layer: what is computed again before its backward */
     double workspace;        /* of one layer: gradients on their way */
+    double away;             /* activations that wait on the host */
+    double away_layer;       /* of them: the most of one layer */
     uint32_t layers;         /* counted so far */
     struct layer_keeps like; /* the last of them */
     uint32_t last;
@@ -73,7 +75,12 @@ static void add_layer(const struct sc__model *m,
         k->like = layer_keeps(m, p, layer);
     k->last = layer;
     double kept = repeated ? k->like.kept : k->like.whole;
-    k->activations += kept;
+    if (k->layers > p->offload_activations) {
+        k->activations += kept;
+    } else {
+        k->away += kept;
+        k->away_layer = fmax(k->away_layer, kept);
+    }
     k->fragment += k->like.fragment;
     k->again = fmax(k->again, k->like.whole - kept);
     k->workspace = fmax(k->workspace, k->like.workspace);
@@ -187,6 +194,7 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     double head = plain ? sc__plan_weight_bytes(p) * p->vocab / p->mesh.tp * m->hidden : 0;
     double flying = in_flight(p, stage);
     double kept = k.activations * flying + waiting_fragments(p, stage, &k, flying);
+    kept += fmin(2 * k.away_layer, k.away * flying); /* one on its way, one in use */
     double loss = logits(m, p, stage, p->lora ? 0 : head);
     double layer = k.again + k.workspace + (added ? state.accumulated : 0);
     double begin = kept + fmax(loss, layer) + state.casts;
@@ -196,7 +204,8 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     struct sc__stage_memory out = {.weights = state.weights,
                                    .gradients = state.gradients,
                                    .optimizer = state.optimizer,
-                                   .workspace = p->figures.workspace};
+                                   .workspace = p->figures.workspace,
+                                   .host = state.host + k.away * flying};
     bool of_backward = begin >= end && begin >= update;
     if (of_backward && loss > layer)
         out.logits = loss;

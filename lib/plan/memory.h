@@ -18,6 +18,7 @@ struct sc__stage_memory {
     double communication; /* buffers of NCCL */
     double context;       /* CUDA's, with the code of the kernels */
     double fragmentation; /* what the allocator holds and cannot give */
+    double host;          /* in the host's memory: no part of the sum */
 };
 
 struct sc__stage_memory
@@ -68,6 +69,7 @@ struct sc__training_state {
     double accumulated; /* the largest gradient that is added to one already there */
     double update;      /* what the update needs beside them */
     double casts;       /* copies of the weights in the type of the products (amp) */
+    double host;        /* what of all this the host has */
 };
 struct sc__training_state
 sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);

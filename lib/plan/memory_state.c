@@ -30,7 +30,7 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
     struct sc__shard whole = sc__plan_stage_shard(p, m, stage);
     struct sc__shard trained = sc__plan_stage_trained(p, m, stage);
     double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
-    double edp = fmax(1, sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP));
+    double edp = fmax(1, sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP));
     double ends = stage == 0 ? sc__plan_embedding_shard(p, m) : 0;
     if (stage == sc__plan_last_stage(p))
         ends += sc__plan_head_shard(p, m, stage);
@@ -156,6 +156,28 @@ static double optimizer_state(const struct sc__plan *p, const struct parameter_c
     return p->optimizer ? own * kept_by_optimizer(p, n) : 0;
 }
 
+/* Moves to the host what the plan keeps there. Gradients that leave as they are reduced
+ * have two buckets on the GPU; the host adds them up in fp32. */
+static void move_to_host(const struct sc__plan *p,
+                         const struct parameter_counts *n,
+                         struct sc__training_state *out) {
+    double share = p->offload_optimizer;
+    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
+    bool leave = p->overlap_offload && p->zero >= 2;
+    out->host = share * (out->optimizer + 4 * own);
+    out->optimizer *= 1 - share;
+    out->update *= 1 - share;
+    if (share > 0 && leave) {
+        double kept = (1 - share) * out->gradients + 2.0 * (double)p->bucket;
+        out->gradients = fmin(out->gradients, kept);
+    }
+    if (!p->offload_params)
+        return;
+    double shards = sc__plan_shard_bytes(p) * n->sharded;
+    out->host += shards;
+    out->weights -= fmin(out->weights, shards);
+}
+
 /* Of a weight that is trained, as a checkpoint has it beside its main copy. */
 static double saved_weight_bytes(const struct sc__plan *p) {
     if (p->lora_fp32 || (p->torch_copies && p->zero >= 3 && !p->plain_update))
@@ -213,5 +235,7 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
     /* gradients of 2 bytes are widened for the update */
     if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 && p->zero < 3)
         out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
+    if (p->offload_optimizer > 0 || p->offload_params)
+        move_to_host(p, &n, &out);
     return out;
 }

@@ -148,6 +148,11 @@ struct sc__plan {
     unsigned lora_targets;
     bool lora_fp32;
     bool qlora;
+    double offload_optimizer; /* share of the state that the host keeps and updates */
+    bool offload_params;
+    uint32_t offload_activations; /* layers of a stage, the first ones */
+    bool overlap_offload;
+    uint32_t host_threads;
     struct sc__memory_figures figures;
     bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
@@ -228,8 +233,19 @@ double sc__plan_gathered_bytes(const struct sc__plan *p);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
 
+/* Bytes of keys and values of a whole sequence, of one rank of tensor parallelism: what
+ * context parallelism brings together. */
+double sc__plan_kv_bytes(const struct sc__plan *p,
+                         const struct sc__model *m,
+                         const struct sc__attention_heads *heads);
+
 /* Ranks of experts a token is sent to. */
 double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m);
+
+/* Something of it is on the host. */
+bool sc__plan_offloads(const struct sc__plan *p);
+/* Bytes of a shard's weight as it comes from the host to be gathered. */
+double sc__plan_shard_bytes(const struct sc__plan *p);
 
 /* Parameters of one rank, by who shares them. */
 struct sc__shard {

@@ -261,19 +261,30 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
                         "--shard-group %u does not divide the %u ranks of dp × cp",
                         g->shard_group,
                         ranks);
-    if (p->mesh.ep > 1)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "leave --shard-group out",
-                        "groups of shards with expert parallelism are not modelled");
+    uint64_t group = (uint64_t)g->shard_group * p->mesh.tp;
+    uint64_t experts = (uint64_t)p->mesh.ep * p->mesh.etp;
+    if (p->mesh.ep > 1 && group % experts)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            "experts are spread over the ranks of a shard group: give a multiple",
+            "ep %u · etp %u does not divide the %llu ranks of --shard-group %u "
+            "· tp %u",
+            p->mesh.ep,
+            p->mesh.etp,
+            (unsigned long long)group,
+            g->shard_group,
+            p->mesh.tp);
     p->mesh.shard = g->shard_group;
     return SC_OK;
 }
 
-/* PyTorch keeps shards and gathered copies of them even where the shard is the whole. */
+/* PyTorch keeps shards and gathered copies of them even where the shard is the whole, and
+ * so does who keeps them on the host. */
 static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
-    if (sc__plan_shares_nothing(p) && !p->torch_copies)
+    bool on_host = on(g->offload_params) || g->offload_optimizer > 0;
+    if (sc__plan_shares_nothing(p) && !p->torch_copies && !on_host)
         return 0;
     return g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
 }
@@ -304,6 +315,48 @@ resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
                         "--bucket contradicts --ddp-bucket-size %u of %u bytes each",
                         g->bucket_parameters,
                         p->grad_bytes);
+    return SC_OK;
+}
+
+/* What waits on the host. */
+static sc_status resolve_offload(struct sc_context *ctx,
+                                 const sc_plan *g,
+                                 const struct sc__model *m,
+                                 struct sc__plan *p) {
+    if (!(g->offload_optimizer >= 0 && g->offload_optimizer <= 1))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "1 is all of it, 0.5 half",
+                        "--offload-optimizer %g is not a share between 0 and 1",
+                        g->offload_optimizer);
+    p->offload_optimizer = p->optimizer ? g->offload_optimizer : 0;
+    p->offload_params = on(g->offload_params);
+    p->offload_activations = g->offload_activations;
+    p->overlap_offload = on(g->overlap_offload);
+    p->host_threads = g->host_threads;
+    if (p->offload_params && (p->zero < 3 || !p->reshard))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        p->zero < 3 ? "add --zero 3" : "add --reshard-after-forward yes",
+                        "--offload-params brings a layer's weights when it needs them, but "
+                        "they %s",
+                        p->zero < 3 ? "are not sharded" : "stay gathered");
+    if (p->offload_activations > m->layers)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "--offload-activations %u is more than the %u layers",
+                        p->offload_activations,
+                        m->layers);
+    if (p->offload_optimizer > 0 && p->optimizer_kind == SC__OPTIMIZER_MUON)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--optimizer adam, adam-8bit or sgd",
+                        "no stack runs Muon on the host: it is not modelled");
     return SC_OK;
 }
 
@@ -581,6 +634,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_experts(ctx, &g, m, p));
     resolve_update(ctx, &g, p);
     SC__TRY(resolve_adapters(ctx, &g, p));
+    SC__TRY(resolve_offload(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));
     p->sequence_parallel = on(g.sequence_parallel) && p->mesh.tp > 1;
     if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
@@ -664,6 +718,11 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .lora_fp32 = toggle(p->lora_fp32),
         .qlora = toggle(p->qlora),
         .shard_group = p->mesh.shard,
+        .offload_optimizer = p->offload_optimizer,
+        .offload_params = toggle(p->offload_params),
+        .offload_activations = p->offload_activations,
+        .overlap_offload = toggle(p->overlap_offload),
+        .host_threads = p->host_threads,
         .optimizer = toggle(p->optimizer),
         .ignore_memory = toggle(p->ignore_memory),
         .vocab_multiple = p->vocab_multiple,

@@ -40,25 +40,10 @@ struct filled {
     char *target;
 };
 
-static const struct sc__option *find_option(const char *name) {
+const struct sc__option *sc__software_option(const char *name) {
     const struct sc__option *o = sc__option_find(sc__model_options, name);
     o = o && o->in == SC__IN_PLAN ? o : sc__option_find(sc__cluster_options, name);
     return o && o->in != SC__IN_NOTHING ? o : NULL;
-}
-
-static sc_status take_entry(struct sc_context *ctx,
-                            const struct sc__software_entry *e,
-                            const struct sc__option *o,
-                            void *said) {
-    if (o->arg && !*e->text)
-        return sc__fail(ctx,
-                        SC_INPUT,
-                        NULL,
-                        NULL,
-                        "%s: --%s needs a value",
-                        e->profile,
-                        e->name);
-    return sc__option_take(ctx, o, e->text, said);
 }
 
 /* Where nobody said anything the profile's word holds. */
@@ -81,8 +66,8 @@ static bool is_overruled(const struct sc__software *s,
         const struct sc__software_entry *later = &s->entries[k];
         if (k == without || later->is_constant || !sc__software_entry_holds(later, facts))
             continue;
-        const struct sc__option *other = find_option(later->name);
-        if (other && other->in == o->in && other->offset == o->offset)
+        const struct sc__option *other = sc__software_option(later->name);
+        if (other->in == o->in && other->offset == o->offset)
             return true;
     }
     return false;
@@ -103,22 +88,14 @@ sc_status sc__software_apply(struct sc_context *ctx,
         sc_options said_options = SC_OPTIONS_INIT;
         if (e->is_constant || i == without || !sc__software_entry_holds(e, facts))
             continue;
-        const struct sc__option *o = find_option(e->name);
-        if (!o)
-            return sc__fail(ctx,
-                            SC_INPUT,
-                            NULL,
-                            "stepcast run --help lists the options",
-                            "software %s: there is no option --%.60s it could set",
-                            e->profile,
-                            e->name);
+        const struct sc__option *o = sc__software_option(e->name);
         bool in_plan = o->in == SC__IN_PLAN;
         struct filled f = {.in = o->in,
                            .said = in_plan ? (char *)&said_plan : (char *)&said_options,
                            .usual = in_plan ? (const char *)&usual_plan
                                             : (const char *)&usual_options,
                            .target = in_plan ? (char *)plan : (char *)options};
-        SC__TRY(take_entry(ctx, e, o, f.said));
+        SC__TRY(sc__option_take(ctx, o, e->text, f.said));
         if (is_overruled(s, facts, without, i, o))
             continue;
         bool decided = fill_field(&f, o);

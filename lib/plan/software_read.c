@@ -2,6 +2,7 @@
  * error names line and column. */
 #include "base/data.h"
 #include "base/file.h"
+#include "hardware/gpu.h"
 #include "plan/software.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@
     DO(owned_tensors)                                                                      \
     DO(accumulate_bytes)                                                                   \
     DO(adam_bytes)                                                                         \
+    DO(host_update)                                                                        \
     DO(attention_64)                                                                       \
     DO(unaligned_heads)
 
@@ -51,10 +53,66 @@ double *sc__software_constant(struct sc__software_constants *c, const char *name
 
 /* ---- entries ---- */
 
+/* The types of GEMMs and the recipes of their scales. */
+static bool names_precision(const char *prefix) {
+    const struct sc__option *recipe = sc__software_option("fp8-recipe");
+    for (unsigned t = 0; t < SC__DTYPES; t++)
+        if (sc__str_starts_any_case(sc__str(sc__dtype_name(t)), prefix))
+            return true;
+    for (const struct sc__choice *c = recipe->choices; c->name; c++)
+        if (sc__str_starts_any_case(sc__str(c->name), prefix))
+            return true;
+    return false;
+}
+
+/* A condition that nothing meets would leave its entry out without a word. */
+static sc_status check_precision(const struct sc__node *n, const char *words) {
+    struct sc__str rest = sc__str(words ? words : "");
+    struct sc__str word;
+    while (words && sc__split(&rest, ',', &word)) {
+        struct sc__node at = sc__node_at(n, "precision");
+        const char *prefix = sc__strndup(&sc__node_context(n)->arena, word.p, word.n);
+        if (!*prefix || !names_precision(prefix))
+            return sc__node_fail(&at,
+                                 "bf16, fp8, mxfp8, nvfp4 …",
+                                 "\"%.60s\" begins no type and no recipe",
+                                 prefix);
+    }
+    return SC_OK;
+}
+
 static sc_status read_conditions(const struct sc__node *n, struct sc__software_entry *e) {
     SC__TRY(sc__node_string(n, "model", &e->model));
     SC__TRY(sc__node_string(n, "gpu", &e->gpu));
-    return sc__node_string(n, "precision", &e->precision);
+    SC__TRY(sc__node_string(n, "precision", &e->precision));
+    return check_precision(n, e->precision);
+}
+
+/* Also where its conditions do not hold today. */
+static sc_status check_switch(const struct sc__node *n,
+                              const struct sc__software_entry *e) {
+    const struct sc__option *o = sc__software_option(e->name);
+    struct sc__node at = sc__node_at(n, "option");
+    sc_plan plan = SC_PLAN_INIT;
+    sc_options options = SC_OPTIONS_INIT;
+    void *said = &plan;
+    if (!o)
+        return sc__node_fail(&at,
+                             "stepcast run --help lists the options",
+                             "there is no option --%.60s it could set",
+                             e->name);
+    if (o->arg && !*e->text)
+        return sc__node_fail(&at, NULL, "--%s needs a value", e->name);
+    if (o->in != SC__IN_PLAN)
+        said = &options;
+    if (sc__option_take(sc__node_context(n), o, e->text, said) == SC_OK)
+        return SC_OK;
+    at = sc__node_at(n, *e->text ? "value" : "option");
+    return sc__node_fail(&at,
+                         "stepcast run --help lists what it takes",
+                         "--%s: unknown '%.60s'",
+                         e->name,
+                         e->text);
 }
 
 /* An option of `run` that sets a field of the plan or of the evaluation. */
@@ -70,6 +128,7 @@ static sc_status read_switch(const struct sc__node *n, struct sc__software_entry
     SC__TRY(sc__node_string(n, "why", &e->why));
     if (!e->text)
         e->text = "";
+    SC__TRY(check_switch(n, e));
     return read_conditions(n, e);
 }
 

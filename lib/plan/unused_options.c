@@ -53,8 +53,8 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
     const char *why = alone ? one : sharded ? always : later;
     bool no_buckets = alone || sharded || !p->overlap_grad;
     const struct idle list[] = {
-        {"zero", plain && given->zero > 0, one},
-        {"fsdp", plain, one},
+        {"zero", plain && given->zero > 0 && !p->zero, one},
+        {"fsdp", plain && !p->zero, one},
         {"use-distributed-optimizer", alone, one},
         {"use-megatron-fsdp", alone, one},
         {"overlap-grad", alone || sharded, alone ? one : always},
@@ -66,6 +66,11 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
         {"shard-group", alone, one},
+        {"offload-optimizer", !p->optimizer, "there is no optimizer"},
+        {"host-threads", !(p->offload_optimizer > 0), "no optimizer runs on the host"},
+        {"overlap-offload",
+         !(p->offload_optimizer > 0),
+         "only gradients and weights of --offload-optimizer are copied so"},
         {"reshard-after-forward",
          alone || p->zero != 3,
          alone ? one : "only ZeRO 3 gathers weights for each use"},

@@ -164,6 +164,10 @@ static void json_put_memory(struct sc__json *j, const struct sc__result *r) {
     sc__json_u64(j, "fragmentation", m[most].fragmentation);
     sc__json_u64(j, "total", total);
     sc__json_u64(j, "capacity", r->memory_capacity);
+    if (m[most].host) {
+        sc__json_u64(j, "host", m[most].host);
+        sc__json_u64(j, "host_capacity", r->workload->host_capacity);
+    }
     sc__json_end_object(j);
 }
 

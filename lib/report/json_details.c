@@ -224,6 +224,8 @@ static void details_put_class_memory(struct sc__json *j, const struct sc__worklo
         sc__json_u64(j, "communication", m->communication);
         sc__json_u64(j, "context", m->context);
         sc__json_u64(j, "fragmentation", m->fragmentation);
+        if (m->host)
+            sc__json_u64(j, "host", m->host);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);

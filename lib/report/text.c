@@ -273,6 +273,10 @@ static void text_put_memory(struct text_page *p, unsigned width) {
         sc__printf(p->out, " %s", text);
         column += (size_t)n + 1;
     }
+    if (m->host)
+        sc__printf(p->out,
+                   "\n             and %.1f GiB of each rank on its host",
+                   (double)m->host / gib);
     sc__putc(p->out, '\n');
 }
 

@@ -80,6 +80,7 @@ void sc__result_keep_workload(struct sc__result *r,
                                   .compute_stream = w->compute_stream,
                                   .comm_tax = w->comm_tax,
                                   .memory_capacity = w->memory_capacity,
+                                  .host_capacity = w->host_capacity,
                                   .peak_flops = w->peak_flops,
                                   .gpu_watts = w->gpu_watts,
                                   .gpu_usd_per_hour = w->gpu_usd_per_hour};

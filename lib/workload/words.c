@@ -37,10 +37,13 @@ const char *const sc__group_words[] = {"tp",
                                        "dp_ep",
                                        "shard",
                                        "replica",
+                                       "shard_ep",
+                                       "replica_ep",
                                        "etp",
                                        "pp",
                                        "embedding",
                                        "world",
+                                       "host",
                                        "list",
                                        NULL};
 const char *const sc__dim_words[] = {"tp", "cp", "dp", "pp", NULL};

@@ -155,6 +155,7 @@ struct sc__memory {
     uint64_t communication;
     uint64_t context;
     uint64_t fragmentation;
+    uint64_t host; /* in the memory of the host: no part of the total */
 };
 
 static inline uint64_t sc__memory_total(const struct sc__memory *m) {
@@ -178,6 +179,7 @@ struct sc__workload {
     uint8_t compute_stream; /* the stream whose idling counts; 0 by default */
     /* compute is slower by this share while transfers of its rank run; 0 = not at all */
     double comm_tax;
+    uint16_t untaxed; /* streams whose transfers take no SMs (copy engines) */
 
     struct sc__op *ops;
     uint32_t op_count;
@@ -203,6 +205,7 @@ struct sc__workload {
     uint32_t *match;          /* by operation, or NULL; see workload/match.h */
     uint32_t *rank_class;     /* by rank; NULL: class index = pipeline stage */
     uint64_t memory_capacity; /* of one GPU, bytes; 0 = unknown */
+    uint64_t host_capacity;   /* of the host's memory for one GPU; 0 = unknown */
     double peak_flops;        /* of one GPU in the type of the GEMMs, FLOP/s; 0 = unknown */
     double gpu_watts;         /* mean draw of one GPU over the step; 0 = unknown */
     double gpu_usd_per_hour;  /* 0 = unknown */

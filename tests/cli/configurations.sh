@@ -142,17 +142,21 @@ printf 'import os\nx = """tensor_model_parallel_size=' >"$dir/open.py"
 refuse recipe_with_an_open_string 3 'no recipe that we know' "$S" run "$dir/open.py" --gpus 8
 printf 'import os\nprint("hello")\n' >"$dir/plain.py"
 refuse no_recipe 3 'unknown format' "$S" run "$dir/plain.py" --gpus 8
-# Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading that is not modelled, 4 bits
+# how PyTorch's context parallelism brings keys and values
+sed 's/^tensor_parallel_degree.*/&\ncontext_parallel_degree = 2\ncontext_parallel_rotate_method = "alltoall"/' $data/torchtitan.toml >"$dir/rotate.toml"
+same torchtitan_rotates "$dir/rotate.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
+sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
+refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
+# Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
 same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
-same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software hf-transformers
+same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software hf-transformers --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
     name=$1 text=$2
     shift 2
     "$@" --json - 2>/dev/null | grep -qF -- "$text" && echo "ok $name" || echo "not ok $name"
 }
-noted offloading_is_noted "fsdp_config.fsdp_offload_params true changes the step and is not modelled" "$S" run "$dir/version.yaml" --gpus 8 --ignore-memory
 script='deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 512 --deepspeed --deepspeed_config ds.json --bf16'
 printf 'cat > ds.json <<EOF\n{"zero_optimization": {"stage": 2}}\nEOF\n%s\n' "$script" >"$dir/stage.sh"
 noted stage_of_a_file_in_the_script 'ZeRO 2, as it stands in the file of DeepSpeed' "$S" run "$dir/stage.sh" --ignore-memory

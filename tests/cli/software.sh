@@ -48,7 +48,14 @@ check file "$(step $run --software "$tmp/ours.json")" "$(step $run --software ne
 sed 's/grad-dtype/grad-dtpye/' "$tmp/ours.json" >"$tmp/typo.json"
 expect file_option 3 "there is no option --grad-dtpye" $run --software "$tmp/typo.json"
 sed 's/"value": "fp32"/"value": "fp31"/' "$tmp/ours.json" >"$tmp/value.json"
-expect file_value 2 "unknown 'fp31'" $run --software "$tmp/value.json"
+expect file_value 3 "value.json:2:71: error: switches[0].value: --grad-dtype: unknown 'fp31'" $run --software "$tmp/value.json"
+# entries whose conditions do not hold are checked too, and conditions that nothing can meet
+sed 's/"why": "we say so"/"gpu": "gb", "why": "we say so"/' "$tmp/typo.json" >"$tmp/elsewhere.json"
+expect file_option_elsewhere 3 "there is no option --grad-dtpye" $run --software "$tmp/elsewhere.json"
+sed 's/"why": "we say so"/"gpu": "gb", "why": "we say so"/' "$tmp/value.json" >"$tmp/elsewhere.json"
+expect file_value_elsewhere 3 "unknown 'fp31'" $run --software "$tmp/elsewhere.json"
+sed 's/"why": "we say so"/"precision": "mxpf8", "why": "we say so"/' "$tmp/ours.json" >"$tmp/precision.json"
+expect file_precision 3 '"mxpf8" begins no type and no recipe' $run --software "$tmp/precision.json"
 sed "s|nemo-25.04|$tmp/circle.json|" "$tmp/ours.json" >"$tmp/circle.json"
 expect file_circle 3 "each like the next" $run --software "$tmp/circle.json"
 printf '{"zero_optimization": {"stage": 3}}' >"$tmp/ds.json"
@@ -79,6 +86,19 @@ check launches_block "$(python3 -c 'import sys
 a, b, c, d, e, f = map(float, sys.argv[1:])
 print(b > a and abs((c - a) / (b - a) - 4) < 1e-6, (f - d) / (e - d + 1e-9) > 8)' $(for profile in megatron-deepspeed-2022-blocking megatron-deepspeed-2022; do
     blocking 0 $profile; blocking 5 $profile; blocking 20 $profile; done))" "True True"
+
+# transfers slow compute down beside them (here those of the weight gradients), but not chunks
+# of tensor parallelism, which copy engines carry
+taxed() { # tax, overlap
+    cat >"$tmp/tax.json" <<J
+{"schema": "stepcast/software/1", "title": "tax", "stack": "ours", "source": "a test", "from": "2026-01", "to": "2026-12",
+ "switches": [], "constants": [{"name": "comm_tax", "value": $1, "why": "w"}]}
+J
+    step "$STEPCAST" run --model llama3-8b --num-layers 4 --gpus 8 --tp 8 --global-batch 4 --seq 4096 --sequence-parallel --host-launch 0 --overlap-tp "$2" --software "$tmp/tax.json"
+}
+check chunks_take_no_sms "$(python3 -c 'import sys
+a, b, c, d = map(float, sys.argv[1:])
+print(a == b, d > c)' $(taxed 0 chunks) $(taxed 0.5 chunks) $(taxed 0 wgrad) $(taxed 0.5 wgrad))" "True True"
 
 # the band of published steps like it
 python3 tests/tools/check_band.py "$STEPCAST"

@@ -63,6 +63,13 @@ check "who is ended says how to go on" "$? $(grep -c 'the same command computes 
 check "and there is something in it" "$(wc -l <"$tmp/whole.rows" | tr -d ' ')" 256
 
 few="--model gpt2 --gpus 2 --global-batch 4 --seq 512"
+# a file that an option names is what it holds
+sed 's/"name": "dgx-h100"/"name": "ours"/' data/clusters/dgx-h100.json >"$tmp/ours.json"
+"$S" sweep $few --cluster "$tmp/ours.json" --axis tp=1,2 --db "$tmp/ours.db" >/dev/null
+expect "the same file goes on" 0 "2 points" "$S" sweep $few --cluster "$tmp/ours.json" --axis tp=1,2 --db "$tmp/ours.db"
+sed -i 's/450GB/45GB/' "$tmp/ours.json"
+expect "another file of that name" 3 "holds another sweep" "$S" sweep $few --cluster "$tmp/ours.json" --axis tp=1,2 --db "$tmp/ours.db"
+expect "another file, counted" 3 "holds another sweep" "$S" sweep $few --axis cluster="$tmp/ours.json:2" --db "$tmp/ours.db"
 expect "another sweep in it" 3 "holds another sweep" "$S" sweep $few --axis tp=1,2 --db "$tmp/a.db"
 echo "this is no database, but a text of some length, which is longer than a header" >"$tmp/text.db"
 expect "no database" 3 "not a database of a sweep" "$S" sweep $few --axis tp=1,2 --db "$tmp/text.db"

@@ -136,6 +136,7 @@ sed 's/"step_time_us": [0-9.]*/"step_time_us": 0/' "$tmp/r.json" >"$tmp/zero.jso
 expect zero_step 3 "is not above 0" train "$tmp/zero.json" --train-steps 10 --state 1GB
 sed 's/50, *$/1e9,/' "$tmp/slow.json" | sed 's/"slow", "slowdown": 2/"crash"/; s/"requeue_s": \[\[1, 0\]\]/"requeue_s": [[1, 600]]/' >"$tmp/storm.json"
 expect no_progress 1 "does not get on" train $model --train-steps 10 --failures "$tmp/storm.json"
+expect half_a_step 2 "a whole number of steps" train $model --train-steps 0.5
 expect blocked_for_days 1 "less than 1 % of its time counts" train $model --train-tokens 100B --seeds 2 --blocking 100h
 # what-if: half the failures or twice the storage cannot make it longer; spares=0 can only gain from one more
 train $model --train-tokens 2T --failures rsc-1 --seeds 200 --recovery spares=0 --what-if --json "$tmp/w.json" >/dev/null

@@ -198,7 +198,7 @@ class Plans(unittest.TestCase):
             "vocab_multiple": "make-vocab-size-divisible-by",
             **_fields.OPTION_OF_FIELD,
         }
-        words = {"overlap_grad": "no", "overlap_param": "yes", "overlap_p2p": "yes", "overlap_moe": "yes",
+        words = {"overlap_grad": "no", "overlap_param": "yes", "overlap_p2p": "yes", "overlap_moe": "yes", "overlap_offload": "yes",
                  "recompute_modules": "mlp", "reshard": "yes", "lora_targets": "q_proj", "cuda_graphs": "attn", "cp_comm": "a2a", "moe_dispatcher": "flex"}
         for name, field in _header.PLAN_FIELDS.items():
             with self.subTest(field=name):

@@ -213,6 +213,10 @@ class Result(Handle):
         library.sc_result_memory(self._pointer, self._stage(stage), ctypes.byref(raw))
         return Memory(*(getattr(raw, name) for name in Memory._fields))
 
+    def host_bytes(self, stage: Optional[int] = None) -> int:
+        """What a rank of a stage keeps in the memory of its host (plan.offload_…)."""
+        return int(library.sc_result_host_bytes(self._pointer, self._stage(stage)))
+
     def what_if(self) -> List[WhatIf]:
         """Parts of the step and what is to gain from each, most first; empty without
         evaluate(…, what_if=True)."""

@@ -386,7 +386,8 @@ static sc_status read_memory(const struct sc__node *class,
                                            "workspace",
                                            "communication",
                                            "context",
-                                           "fragmentation")));
+                                           "fragmentation",
+                                           "host")));
     SC__TRY(sc__node_u64(&n, "weights", &m->weights));
     SC__TRY(sc__node_u64(&n, "gradients", &m->gradients));
     SC__TRY(sc__node_u64(&n, "optimizer", &m->optimizer));
@@ -396,6 +397,7 @@ static sc_status read_memory(const struct sc__node *class,
     SC__TRY(sc__node_u64(&n, "communication", &m->communication));
     SC__TRY(sc__node_u64(&n, "context", &m->context));
     SC__TRY(sc__node_u64(&n, "fragmentation", &m->fragmentation));
+    SC__TRY(sc__node_u64(&n, "host", &m->host));
     /* documents of before have one figure for all but the first four */
     uint64_t other = 0;
     SC__TRY(sc__node_u64(&n, "other", &other));

@@ -246,6 +246,8 @@ static void put_classes(struct ir_json_write_writing *w, const struct sc__worklo
             sc__json_u64(&w->j, "communication", m->communication);
             sc__json_u64(&w->j, "context", m->context);
             sc__json_u64(&w->j, "fragmentation", m->fragmentation);
+            if (m->host)
+                sc__json_u64(&w->j, "host", m->host);
             sc__json_end_object(&w->j);
         }
         sc__json_end_object(&w->j);

@@ -1,0 +1,256 @@
+/* step_update: what a stage does at the end of the step: reductions that did not run
+ * beside backward, the norm of the gradients, the optimizer, and the gathering of the
+ * weights it made. */
+#include "lower/step_blocks.h"
+
+static void
+update_compute(struct sc__step_emitter *e, struct sc__kernel k, const char *name) {
+    struct sc__step_item x = {.phase = SC__UPDATE,
+                              .work = SC__WORK_OPTIMIZER,
+                              .us = sc__step_kernel_us(e->l, &k),
+                              .name = name};
+    sc__step_emit_compute(e, &x, SC__NONE);
+}
+
+static void update_collective(struct sc__step_emitter *e,
+                              enum sc__coll coll,
+                              enum sc__group_kind group,
+                              double bytes,
+                              const char *name) {
+    if (bytes < 1 || sc__mesh_group_size(&e->l->plan.mesh, group) == 1)
+        return;
+    sc__step_block_on(e, SC__UPDATE, coll, group, bytes, name, SC__NONE);
+}
+
+double sc__step_updated(const struct sc__plan *p, const struct sc__shard *s) {
+    double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
+    double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP);
+    return p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
+}
+
+static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params) {
+    return sc__memory_op(l->kernel_model,
+                         SC__MEM_SUM_SQUARES_FP32,
+                         SC__FP32,
+                         1024,
+                         (uint64_t)(params / 1024) + 1);
+}
+
+/* State that is not there is not read and written: of Adam's two moments, in the type
+ * of the update. Muon has one of them, but for the embeddings. */
+static double saved_traffic(const struct sc__plan *p, double moment) {
+    if (p->optimizer_kind == SC__OPTIMIZER_SGD)
+        return 4 * moment;
+    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT)
+        return 4 * (moment - 1);
+    return p->optimizer_kind == SC__OPTIMIZER_MUON ? 2 * moment : 0;
+}
+
+static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
+    const struct sc__plan *p = &l->plan;
+    bool wide = sc__plan_weight_bytes(p) > 2;
+    bool plain = p->plain_update || p->amp;
+    double moment = plain && !wide ? 2 : 4;
+    double saved = saved_traffic(p, moment);
+    if (plain && saved <= 0)
+        return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
+    if (plain) /* weight read and written, gradient, two moments likewise */
+        return sc__adamw(l->kernel_model, SC__FP32, params, 7 * moment - saved);
+    /* fp32 weights are their own master copy: no bf16 ones to write */
+    return sc__adamw(l->kernel_model,
+                     SC__FP32,
+                     params,
+                     l->constants.software.adam_bytes - (wide ? 2 : 0) - saved);
+}
+
+/* Muon makes the update of a matrix of a by b nearly orthogonal: five steps of
+ * Newton-Schulz, each XXᵀ, its square and their product with X (Jordan et al. 2024,
+ * kellerjordan.github.io/posts/muon), in bf16. */
+static double newton_schulz_us(const struct sc__lowering *l, double a, double b) {
+    uint64_t rows = (uint64_t)(a < b ? a : b);
+    uint64_t cols = (uint64_t)(a < b ? b : a);
+    struct sc__kernel_model *q = l->kernel_model;
+    struct sc__kernel square = sc__gemm(q, "muon", SC__BF16, rows, rows, cols);
+    struct sc__kernel cube = sc__gemm(q, "muon", SC__BF16, rows, rows, rows);
+    struct sc__kernel product = sc__gemm(q, "muon", SC__BF16, rows, cols, rows);
+    return 5 * (sc__step_kernel_us(l, &square) + sc__step_kernel_us(l, &cube) +
+                sc__step_kernel_us(l, &product));
+}
+
+static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
+    const struct sc__model *m = l->model;
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    double h = m->hidden;
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * x.qk_dim;
+    double kv = (double)x.kv_projections * x.kv_heads * x.qk_dim;
+    double out = (double)m->heads * x.v_dim;
+    if (mixer == SC__MIXER_NONE)
+        return 0;
+    if (mixer != SC__MIXER_ATTENTION)
+        return newton_schulz_us(l, h, sc__model_scan_input(m, mixer)) +
+               newton_schulz_us(l, h, sc__model_scan_width(m));
+    return newton_schulz_us(l, h, q) + newton_schulz_us(l, h, kv) +
+           newton_schulz_us(l, h, out);
+}
+
+static double muon_mlp_us(const struct sc__lowering *l, double h, double ffn) {
+    double wide = l->model->gated ? 2 : 1;
+    return ffn > 0 ? newton_schulz_us(l, h, wide * ffn) + newton_schulz_us(l, h, ffn) : 0;
+}
+
+/* Ranks that share the state share the matrices; tensor parallelism has gathered them. */
+static double muon_us(const struct sc__lowering *l, uint32_t stage) {
+    const struct sc__plan *p = &l->plan;
+    const struct sc__model *m = l->model;
+    double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD) : 1;
+    double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP) : 1;
+    double each = (double)m->experts / p->mesh.ep;
+    double us = 0;
+    if (p->optimizer_kind != SC__OPTIMIZER_MUON)
+        return 0;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        uint32_t n = sc__plan_layers(p, m, stage, c, &first);
+        for (uint32_t i = first; i < first + n; i++) {
+            us += muon_mixer_us(l, i) / ranks;
+            if (sc__model_has_experts(m, i))
+                us += each * muon_mlp_us(l, sc__model_routed_width(m), m->expert_ffn) /
+                          expert_ranks +
+                      muon_mlp_us(l, m->hidden, m->shared_ffn) / ranks;
+            else if (sc__model_has_feed_forward(m, i))
+                us += muon_mlp_us(l, m->hidden, m->ffn) / ranks;
+        }
+    }
+    return us;
+}
+
+/* Not the tag of any micro-batch. */
+#define NORM_TAG 0x7fffffffu
+
+static void norm_message(struct sc__step_emitter *e, bool send) {
+    struct sc__op *op = sc__block_add(e->w,
+                                      send ? SC__OP_SEND : SC__OP_RECV,
+                                      SC__UPDATE,
+                                      send ? SC__STREAM_P2P : SC__STREAM_COMPUTE,
+                                      "gradient norm");
+    op->bytes = 4;
+    op->tag = NORM_TAG;
+    op->flags = send ? SC__OP_PEER_NEXT : SC__OP_PEER_PREV;
+    op->after = send ? 1u << SC__STREAM_COMPUTE : e->pending;
+    if (!send)
+        e->pending = 0;
+}
+
+/* The norm of all gradients. Where steps overlap nobody waits for it: a stage
+ * adds its part to the sum of those before it, hands it on and updates; the
+ * whole sum is checked in the next step, and the rare update that should have
+ * been clipped is taken back (post-validation of Qi et al.). */
+static void sum_norm(struct sc__step_emitter *e, uint32_t stage) {
+    const struct sc__plan *p = &e->l->plan;
+    if (!sc__schedule_overlaps_steps(p->schedule) || p->mesh.pp == 1) {
+        update_collective(e, SC__ALLREDUCE, SC__GROUP_WORLD, 4, "gradient norm");
+        return;
+    }
+    update_collective(e, SC__ALLREDUCE, SC__GROUP_TP, 4, "gradient norm");
+    if (p->zero)
+        update_collective(e, SC__ALLREDUCE, SC__GROUP_DP_CP, 4, "gradient norm");
+    if (stage > 0)
+        norm_message(e, false);
+    if (stage + 1 < p->mesh.pp)
+        norm_message(e, true);
+}
+
+/* Norm of all gradients, clipping, Adam on this rank's share. */
+static void
+optimizer(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
+    double mine = sc__step_updated(&e->l->plan, s);
+    if (!e->l->plan.plain_update && !e->l->plan.amp) {
+        update_compute(e, norm_kernel(e->l, mine), "gradient norm");
+        sum_norm(e, stage);
+    }
+    double on_gpu = (1 - e->l->plan.offload_optimizer) * mine;
+    sc__offload_update(e, mine);
+    uint16_t host = e->pending; /* the GPU's own share runs beside the host's */
+    e->pending = 0;
+    if (on_gpu >= 1)
+        update_compute(e, adam_kernel(e->l, on_gpu), "optimizer");
+    struct sc__step_item x = {.phase = SC__UPDATE,
+                              .work = SC__WORK_OPTIMIZER,
+                              .us = muon_us(e->l, stage),
+                              .name = "Newton-Schulz"};
+    if (x.us > 0)
+        sc__step_emit_compute(e, &x, SC__NONE);
+    e->pending |= host;
+}
+
+double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
+    struct sc__shard s = sc__plan_stage_trained(&l->plan, l->model, stage);
+    double mine = sc__step_updated(&l->plan, &s);
+    struct sc__kernel norm = norm_kernel(l, mine);
+    double on_gpu = (1 - l->plan.offload_optimizer) * mine;
+    struct sc__kernel adam = adam_kernel(l, on_gpu);
+    bool clips = !l->plan.plain_update && !l->plan.amp;
+    return (clips ? sc__step_kernel_us(l, &norm) : 0) +
+           (on_gpu >= 1 ? sc__step_kernel_us(l, &adam) : 0) + muon_us(l, stage);
+}
+
+static void reduce_at_the_end(struct sc__step_emitter *e, const struct sc__shard *s) {
+    struct sc__gradient_part parts[SC__GRADIENT_PARTS];
+    sc__step_gradient_parts(e->l, s, parts);
+    for (unsigned i = 0; i < SC__GRADIENT_PARTS; i++)
+        update_collective(e, parts[i].coll, parts[i].group, parts[i].bytes, "gradients");
+}
+
+/* Every tensor from the rank that updated it to the others of its group: those of the
+ * layers, embedding, head and last norm, as if of one size. */
+static void
+broadcast_weights(struct sc__step_emitter *e, uint32_t stage, const struct sc__shard *s) {
+    const struct sc__plan *p = &e->l->plan;
+    double tensors = 3;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        tensors += sc__plan_layers(p, e->l->model, stage, c, &first) *
+                   e->l->constants.software.owned_tensors;
+    }
+    double bytes = sc__plan_gathered_bytes(p) * (s->dense + s->experts) / tensors;
+    for (double i = 0; i < tensors; i++)
+        update_collective(e,
+                          SC__BROADCAST,
+                          sc__mesh_shard_kind(&p->mesh),
+                          bytes,
+                          "weights");
+}
+
+uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__shard s = sc__plan_stage_trained(p, l->model, stage);
+    enum sc__group_kind shard = sc__mesh_shard_kind(&p->mesh);
+    struct sc__step_emitter e;
+    sc__step_block_begin(&e, l);
+    e.pending = 1u << SC__STREAM_DP | 1u << SC__STREAM_REDUCE;
+    if (l->tied[stage] != SC__NONE)
+        e.pending |= 1u << SC__STREAM_TIED;
+    if (p->zero < 2 && !p->overlap_grad)
+        reduce_at_the_end(&e, &s);
+    if (sc__step_shares_embedding(l, stage) && l->tied[stage] == SC__NONE)
+        update_collective(&e,
+                          SC__ALLREDUCE,
+                          SC__GROUP_EMBEDDING,
+                          sc__step_tied_bytes(l),
+                          "tied embedding");
+    if (p->optimizer)
+        optimizer(&e, stage, &s);
+    if (sc__step_owns_tensors(l)) {
+        broadcast_weights(&e, stage, &s);
+    } else if (p->zero == 1 && !p->overlap_param) {
+        double width = sc__plan_gathered_bytes(p);
+        update_collective(&e, SC__ALLGATHER, shard, width * s.dense, "weights");
+        update_collective(&e,
+                          SC__ALLGATHER,
+                          sc__mesh_expert_shard_kind(&p->mesh),
+                          width * s.experts,
+                          "weights");
+    }
+    return sc__step_block_end(&e);
+}

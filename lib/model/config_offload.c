@@ -1,0 +1,113 @@
+/* config_offload: what a configuration keeps on the host, as flags of ours. DeepSpeed says
+ * it by sections, torchtitan and trainers of Hugging Face by a switch of FSDP or by the
+ * name of DeepSpeed's file, Megatron by several keys together. */
+#include "model/config.h"
+
+#include <string.h>
+
+static bool says_yes(const char *value) {
+    return value && sc__str_is_any_case(sc__str(value), "true");
+}
+
+static bool on_cpu(const struct sc__config *c, const char *key) {
+    const char *device = sc__config_value(c, key);
+    return device && sc__str_is_any_case(sc__str(device), "cpu");
+}
+
+static void
+offload(struct sc__launch *l, struct sc__flag_list *out, const char *name, const char *as) {
+    *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
+        (struct sc__flag){name, as};
+}
+
+/* The number under a key where it is one, else what is usual. */
+static const char *share_of(const struct sc__config *c, const char *key) {
+    const char *given = sc__config_value(c, key);
+    double number;
+    return given && sc__parse_double(sc__str(given), &number) ? given : "1";
+}
+
+static void offload_by_deepspeed(struct sc__launch *l,
+                                 const struct sc__config *c,
+                                 struct sc__flag_list *out) {
+    const char *file = sc__config_value(c, "deepspeed");
+    bool named = file && strstr(file, "offload");
+    bool third = file && (strstr(file, "z3") || strstr(file, "zero3"));
+    bool params_alone = named && strstr(file, "offload_params");
+    bool optimizer = on_cpu(c, "offload_optimizer.device") ||
+                     says_yes(sc__config_value(c, "zero_optimization.cpu_offload"));
+    bool params = on_cpu(c, "offload_param.device") ||
+                  says_yes(sc__config_value(c, "zero_optimization.cpu_offload_params"));
+    if (optimizer || (named && !params_alone)) {
+        offload(l, out, "offload-optimizer", share_of(c, "offload_optimizer.ratio"));
+        offload(l, out, "overlap-offload", "yes");
+    }
+    if (params || (named && third))
+        offload(l, out, "offload-params", NULL);
+}
+
+/* FSDP keeps weights, gradients and optimizer there together. */
+static void offload_by_fsdp(struct sc__launch *l,
+                            const struct sc__config *c,
+                            struct sc__flag_list *out) {
+    static const char *const keys[] = {"fsdp_offload_params",
+                                       "fsdp_config.offload_params",
+                                       "fsdp_config.cpu_offload",
+                                       "enable_cpu_offload",
+                                       NULL};
+    bool yes = false;
+    for (const char *const *key = keys; *key; key++)
+        yes = yes || says_yes(sc__config_value(c, *key));
+    if (!yes)
+        return;
+    offload(l, out, "offload-optimizer", "1");
+    offload(l, out, "overlap-offload", "yes");
+    offload(l, out, "offload-params", NULL);
+}
+
+static void offload_by_megatron(struct sc__launch *l,
+                                const struct sc__config *c,
+                                struct sc__flag_list *out) {
+    const char *layers = sc__config_value(c, "cpu_offloading_num_layers");
+    uint32_t count = 0;
+    if (says_yes(sc__config_value(c, "optimizer_cpu_offload")))
+        offload(l, out, "offload-optimizer", share_of(c, "optimizer_offload_fraction"));
+    if (says_yes(sc__config_value(c, "overlap_cpu_optimizer_d2h_h2d")))
+        offload(l, out, "overlap-offload", "yes");
+    if (layers && sc__parse_u32(sc__str(layers), &count) && count)
+        offload(l, out, "offload-activations", layers);
+}
+
+/* Disks are not modelled. */
+static void note_other_devices(struct sc__launch *l, const struct sc__config *c) {
+    static const char *const keys[] = {"offload_optimizer.device",
+                                       "offload_param.device",
+                                       NULL};
+    for (const char *const *key = keys; *key; key++) {
+        const char *device = sc__config_value(c, *key);
+        bool none = !device || sc__str_is_any_case(sc__str(device), "none") ||
+                    sc__str_is_any_case(sc__str(device), "null") || !*device;
+        if (!none && !on_cpu(c, *key))
+            sc__note(l->ctx,
+                     "config-not-modelled",
+                     "%s: %s %.40s changes the step and is not modelled",
+                     l->file,
+                     *key,
+                     device);
+    }
+}
+
+void sc__config_offload(struct sc__launch *l,
+                        const struct sc__config *c,
+                        enum sc__config_kind kind,
+                        struct sc__flag_list *out) {
+    if (kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX ||
+        kind == SC__CONFIG_TRAINER) {
+        offload_by_deepspeed(l, c, out);
+        note_other_devices(l, c);
+    }
+    if (kind == SC__CONFIG_TRAINER || kind == SC__CONFIG_TORCHTITAN)
+        offload_by_fsdp(l, c, out);
+    if (kind == SC__CONFIG_NESTED)
+        offload_by_megatron(l, c, out);
+}
