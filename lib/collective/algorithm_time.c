@@ -33,9 +33,6 @@ static double ring_bandwidth(const struct sc__coll_model *m, unsigned proto) {
     return m->per_node < 2 ? m->wire : fmin(ring_inside(m, proto), m->wire);
 }
 
-static bool gathers(const struct sc__coll_model *m) {
-    return m->coll == SC__ALLGATHER || m->coll == SC__REDUCESCATTER;
-}
 static bool leaves_node(const struct sc__coll_model *m) {
     return m->nodes > 1;
 }
@@ -57,12 +54,9 @@ static double ring_step(const struct sc__coll_model *m, unsigned proto) {
     return m->k->ring_step[proto];
 }
 
+/* Of a ring that leaves the node. */
 static double ring_channels(const struct sc__coll_model *m) {
-    if (m->cluster->inside == SC__INSIDE_MESH && !leaves_node(m))
-        return 2 * m->k->mesh_rings[(int)fmin(m->per_node, SC__MESH_RINGS - 1)];
-    if (!leaves_node(m))
-        return m->k->channels[0];
-    return m->per_node >= 8 ? m->k->channels[1] : 2 * m->per_node;
+    return m->per_node >= 8 ? m->k->channels : 2 * m->per_node;
 }
 
 /* A ring as the parts that may overlap see it. */
@@ -70,11 +64,25 @@ struct ring_cost {
     double steps;   /* of every rank */
     double latency; /* us of all steps one after the other */
     double volume;  /* bytes through every connection, all channels */
-    double chunk;   /* bytes of a step on one channel; more take several rounds */
-    double share;   /* of a hop's bandwidth that its protocol and operation reach */
+    double chunk;   /* between nodes: bytes of a step on one channel */
+    double share;   /* of a hop's bandwidth that its protocol reaches */
     double rate;    /* GB/s of the slowest hop */
     double own;     /* us to handle the rank's own part besides */
 };
+
+/* The part of a cube mesh's links that the rings of so few ranks have; elsewhere all. */
+static double rings_share(const struct sc__coll_model *m) {
+    const double *rings = m->k->mesh_rings;
+    if (m->cluster->inside != SC__INSIDE_MESH)
+        return 1;
+    return rings[(int)fmin(m->per_node, SC__MESH_RINGS - 1)] / rings[SC__MESH_RINGS - 1];
+}
+
+/* In one node. */
+static double own_part_us(const struct sc__coll_model *m) {
+    unsigned op = m->coll == SC__ALLGATHER ? 1 : m->coll == SC__REDUCESCATTER ? 2 : 0;
+    return transfer_us(m->bytes / m->ranks, m->k->own_copy[op] * rings_share(m));
+}
 
 static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
@@ -85,10 +93,8 @@ static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto
     r.volume = m->bytes * c.sent / c.parts;
     r.chunk = m->bytes / (c.parts * ring_channels(m));
     r.share = share_of(m, proto);
-    if (gathers(m) && !leaves_node(m))
-        r.share *= k->ring_gather;
     r.rate = r.share * ring_bandwidth(m, proto);
-    r.own = leaves_node(m) ? 0 : transfer_us(m->bytes / m->ranks, k->own_copy);
+    r.own = leaves_node(m) ? 0 : own_part_us(m);
     return r;
 }
 
@@ -107,40 +113,54 @@ static double ring_overlapped(const struct sc__coll_model *m, const struct ring_
 }
 
 /* A slice of a chunk on every channel: the first one is not hidden by others. */
-static double
-ring_slice_alone(const struct sc__coll_model *m, const struct ring_cost *r, double share) {
+static double net_slice_alone(const struct sc__coll_model *m, const struct ring_cost *r) {
     double slice = fmin(sc__nccl_limits.ring_chunk, r->chunk) / 2;
-    return share * transfer_us(slice * ring_channels(m), r->rate);
+    return m->k->net_slice * transfer_us(slice * ring_channels(m), r->rate);
 }
 
 /* Of two things that go on at once the longer, and of the shorter what does not hide
  * behind it: all of it where overlap is 1, less the larger that is. */
 static double overlapped(double one, double other, double overlap) {
-    if (overlap <= 1)
+    if (overlap <= 1 || one + other <= 0)
         return one + other;
     double longer = fmax(one, other);
     double share = fmin(one, other) / longer;
     return longer * pow(1 + pow(share, overlap), 1 / overlap);
 }
 
-/* Simple in one node: the steps hide behind the bytes as far as ring_overlap says. */
+/* In one node: the steps hide behind the bytes as far as ring_overlap says. */
+static struct sc__coll_terms ring_inside_terms(const struct sc__coll_model *m,
+                                               unsigned proto,
+                                               double latency,
+                                               double bytes) {
+    double steps = overlapped(latency, bytes, m->k->ring_overlap[proto]) - bytes;
+    return terms(m->k->base[proto] + steps, bytes);
+}
+
+/* Simple in one node. The links carry the volume while the threads copy it, and the
+ * rank's own part besides; the longer decides. What one rank waits for another adds up
+ * like steps of chance, with the square root of the time. */
 static struct sc__coll_terms ring_simple_inside(const struct sc__coll_model *m,
                                                 const struct ring_cost *r) {
     const struct sc__constants *k = m->k;
-    double bytes = transfer_us(r->volume, r->rate) + r->own;
-    double steps = overlapped(r->latency, bytes, k->ring_overlap) - bytes;
-    return terms(k->base[2] + steps + ring_slice_alone(m, r, k->slice), bytes);
+    double links = transfer_us(r->volume, r->rate);
+    double copies = transfer_us(r->volume, k->ring_copy * rings_share(m)) + r->own;
+    double bytes = fmax(links, copies);
+    struct sc__coll_terms t = ring_inside_terms(m, 2, r->latency, bytes);
+    t.latency += k->ring_drift * sqrt(bytes);
+    return t;
 }
 
 static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     struct ring_cost r = make_ring(m, proto);
     if (proto == 2 && leaves_node(m))
-        return terms(k->net_base[2] + ring_slice_alone(m, &r, k->net_slice),
-                     ring_overlapped(m, &r));
+        return terms(k->net_base[2] + net_slice_alone(m, &r), ring_overlapped(m, &r));
     if (proto == 2)
         return ring_simple_inside(m, &r);
-    return terms(base_of(m, proto) + r.latency, transfer_us(r.volume, r.rate) + r.own);
+    double bytes = transfer_us(r.volume, r.rate) + r.own;
+    return leaves_node(m) ? terms(base_of(m, proto) + r.latency, bytes)
+                          : ring_inside_terms(m, proto, r.latency, bytes);
 }
 
 static struct sc__coll_terms tree_terms(const struct sc__coll_model *m, unsigned proto) {
@@ -355,9 +375,11 @@ static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigne
     const struct sc__constants *k = m->k;
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_CHAIN);
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
-    return terms(
-        base_of(m, proto) + c.inside * ring_step(m, proto) + c.outside * net,
-        transfer_us(c.sent * m->bytes, share_of(m, proto) * ring_bandwidth(m, proto)));
+    double latency = c.inside * ring_step(m, proto) + c.outside * net;
+    double rate = share_of(m, proto) * ring_bandwidth(m, proto);
+    double bytes = transfer_us(c.sent * m->bytes, rate);
+    return leaves_node(m) ? terms(base_of(m, proto) + latency, bytes)
+                          : ring_inside_terms(m, proto, latency, bytes);
 }
 
 /* One kernel of a serving stack. One shot: every rank reads the whole buffer of every other

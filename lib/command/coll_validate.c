@@ -121,10 +121,10 @@ static const char *by_source(struct sc_context *ctx,
 /* --- leave one source out ------------------------------------------------ */
 
 static const char *const free_constants[] = {
-    "base",      "ring_step", "tree_hop",  "net_ring",        "net_tree",
-    "proxy",     "tree_mix",  "net_base",  "nvlink",          "own_copy",
-    "share",     "slice",     "nvls_rate", "nvls_chunk_cost", "nvls_base",
-    "nvls_line", "wire",      "hop",       "launch",          NULL};
+    "base",      "ring_step",  "tree_hop",  "net_ring",        "net_tree",
+    "proxy",     "tree_mix",   "net_base",  "nvlink",          "own_copy",
+    "share",     "ring_drift", "nvls_rate", "nvls_chunk_cost", "nvls_base",
+    "nvls_line", "wire",       "hop",       "launch",          NULL};
 
 static void free_all(struct sc_context *ctx,
                      const struct sc__samples *samples,

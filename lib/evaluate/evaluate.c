@@ -189,8 +189,29 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                              placed,
                              ev->options.comm_sm_tax > 0,
                              out));
-    if (!bounds_are_known(&ev->options))
+    if (!bounds_are_known(&ev->options)) {
         out->bound = 0;
+        out->replay.total = 0;
+    }
+    return SC_OK;
+}
+
+sc_status sc__evaluation_limit(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               int64_t limit,
+                               struct sc__evaluation *ev) {
+    struct sc__plan_outlook outlook;
+    struct sc__evaluation *other = SC__NEW(&ctx->arena, struct sc__evaluation);
+    struct sc__pace *pace = SC__NEW(&ctx->arena, struct sc__pace);
+    if (ev->plan.mesh.pp == 1)
+        return SC_OK; /* there is nothing to replay */
+    SC__TRY(sc__evaluation_outlook(ctx, in, model, plan, other, &outlook));
+    if (!sc__step_pace(&ctx->arena, &outlook.replay, ev->workload, pace))
+        return SC_OK;
+    ev->sim_options.pace = pace;
+    ev->sim_options.limit = limit;
     return SC_OK;
 }
 
@@ -239,6 +260,8 @@ sc__evaluation_run(struct sc_context *ctx, struct sc__evaluation *ev, bool keep_
     SC__TRY(sc__evaluation_network(ctx, ev, ev->workload, &ev->net));
     ev->sim_options.keep_timeline = keep_timeline;
     SC__TRY(sc__simulate(ctx, ev->workload, &ev->net, &ev->sim_options, &ev->sim));
+    if (ev->sim.cut)
+        return SC_OK;
     SC__TRY(
         sc__result_make(ctx, ev->workload, &ev->cluster, &ev->net, &ev->sim, &ev->result));
     echo_settings(ctx, ev);

@@ -89,6 +89,14 @@ sc_status sc__evaluation_units(struct sc_context *ctx,
                                bool as_planned,
                                struct sc__evaluation *ev,
                                struct sc__step_units *out);
+/* After sc__evaluation_model, with the same: the simulation may end as soon as the step is
+ * known to be longer than `limit`, ps. Then sim.cut says so, and there is no result. */
+sc_status sc__evaluation_limit(struct sc_context *ctx,
+                               const struct sc__evaluation_input *in,
+                               const struct sc__model *model,
+                               const sc_plan *plan,
+                               int64_t limit,
+                               struct sc__evaluation *ev);
 /* w is changed where the options say so. */
 sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,

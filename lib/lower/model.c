@@ -334,10 +334,10 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
     SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
     if (!other_tax)
         set_tax(&l);
-    *out = (struct sc__plan_outlook){.bound = sc__step_bound(&l, placed),
-                                     .watts = step_watts(&l),
+    *out = (struct sc__plan_outlook){.watts = step_watts(&l),
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
+    out->bound = sc__step_bound(&l, placed, &out->replay);
     return SC_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SC_LOWER_MODEL_H
 #define SC_LOWER_MODEL_H
 
+#include "lower/step_pace.h"
 #include "plan/memory.h"
 #include "plan/plan.h"
 
@@ -21,6 +22,7 @@ struct sc__plan_outlook {
     double watts;  /* of one GPU; 0 = unknown */
     double usd_per_hour;
     double capacity; /* bytes of memory of one GPU */
+    struct sc__step_replay replay;
 };
 /* Of a plan that is known to fit into memory. placed: see sc__step_bound. other_tax:
  * compute is not taxed as the plan says. */

@@ -6,8 +6,18 @@
 
 enum { NOT_YET = -1 };
 
+/* What a pass of a chunk waits for and sends: by (stage, chunk, forward). */
+struct pass_route {
+    bool waits;      /* for a message of another stage */
+    uint32_t stage;  /* that sends it */
+    uint32_t chunk;  /* which it is of there */
+    int64_t message; /* what it takes; 0: none comes */
+    int64_t output;  /* what the message that it sends takes; 0: none */
+};
+
 struct pipeline_replay {
     const struct sc__pipeline_costs *p;
+    struct pass_route *routes;
     struct sc__slot **slots; /* by stage */
     uint32_t *count;
     /* by stage: slots that have run, until when, and until when it sends */
@@ -17,6 +27,7 @@ struct pipeline_replay {
     /* by (micro-batch, chunk, stage): when it ended */
     int64_t *forward;
     int64_t *backward;
+    int64_t **ends; /* by stage and slot, or NULL */
 };
 
 static size_t
@@ -64,31 +75,46 @@ static int64_t message_between(const struct sc__pipeline_costs *p,
     return p->message[wraps ? p->pp - 1 : lower];
 }
 
-/* When what a slot needs has been sent, and what the message takes; false: not yet. */
-static bool find_input(const struct pipeline_replay *r,
-                       uint32_t stage,
-                       const struct sc__slot *x,
-                       int64_t *sent,
-                       int64_t *message) {
-    const struct sc__pipeline_costs *p = r->p;
-    struct data_path path = data_path(p, stage, x->chunk);
-    bool forward = x->kind == 'F';
-    bool turns = forward ? path.turns_in : path.turns_out;
-    bool edge = stage == (forward ? 0 : p->pp - 1);
-    bool wraps = edge && !sc__schedule_is_v(p->schedule);
-    *sent = 0;
-    *message = 0;
-    /* of the stage itself: its slots are in order */
-    if (x->kind == 'W' || turns || (forward ? path.begins : path.ends))
-        return true;
-    uint32_t other = forward ? path.from : path.to;
-    struct sc__slot there = *x;
+static struct pass_route pass_route(const struct sc__pipeline_costs *p,
+                                    uint32_t stage,
+                                    uint32_t chunk,
+                                    bool forward) {
+    struct data_path path = data_path(p, stage, chunk);
+    bool v = sc__schedule_is_v(p->schedule);
+    uint32_t first = forward ? 0 : p->pp - 1;
+    uint32_t last = p->pp - 1 - first;
+    bool turns_in = forward ? path.turns_in : path.turns_out;
+    bool turns_out = forward ? path.turns_out : path.turns_in;
+    bool begins = forward ? path.begins : path.ends;
+    bool ends = forward ? path.ends : path.begins;
+    uint32_t from = forward ? path.from : path.to;
+    uint32_t to = forward ? path.to : path.from;
+    bool wraps = stage == first && !v;
+    struct pass_route r = {.waits = !turns_in && !begins, .stage = from, .chunk = chunk};
     if (wraps)
-        there.chunk += forward ? -1u : 1u;
-    size_t at = replay_place(p, &there, other);
-    *sent = forward ? r->forward[at] : r->backward[at];
-    *message = message_between(p, stage, other, wraps);
-    return *sent != NOT_YET;
+        r.chunk += forward ? -1u : 1u;
+    if (r.waits)
+        r.message = message_between(p, stage, from, wraps);
+    if (!turns_out && !ends)
+        r.output = message_between(p, stage, to, stage == last && !v);
+    return r;
+}
+
+static const struct pass_route *
+route_of(const struct pipeline_replay *r, uint32_t stage, const struct sc__slot *x) {
+    return &r->routes[2 * (stage * r->p->vpp + x->chunk) + (x->kind == 'F')];
+}
+
+/* When what a slot needs has been sent; NOT_YET: not yet. */
+static int64_t input_sent(const struct pipeline_replay *r,
+                          const struct sc__slot *x,
+                          const struct pass_route *route) {
+    if (!route->waits)
+        return 0; /* of the stage itself: its slots are in order */
+    struct sc__slot there = *x;
+    there.chunk = route->chunk;
+    size_t at = replay_place(r->p, &there, route->stage);
+    return x->kind == 'F' ? r->forward[at] : r->backward[at];
 }
 
 static const struct sc__block_cost *
@@ -104,7 +130,8 @@ slot_cost(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__s
 }
 
 /* What compute loses beside a message of the given length that begins with its block:
- * x for each ps of compute, until the message, or what is known of the block, is over. */
+ * x for each ps of compute, until the message, or what is known of the block, is over.
+ * Where the block then waits for something else, it only waits for less long. */
 static double lost_beside(const struct sc__block_cost *c, double message, double x) {
     double lost = 0;
     int64_t at = 0;
@@ -119,6 +146,8 @@ static double lost_beside(const struct sc__block_cost *c, double message, double
         if (i == c->pauses)
             break;
         message -= (double)c->pause[i].length;
+        if (c->pause[i].waits)
+            lost = fmax(0, lost - (double)c->pause[i].length);
         at = until + c->pause[i].length;
     }
     return lost;
@@ -141,44 +170,31 @@ static int64_t taxed_end(const struct pipeline_replay *r,
     return begin + cost->least + (more > 0 ? (int64_t)more : 0);
 }
 
-/* What a slot sends, ps: 0 where nothing follows it. */
-static int64_t
-output_of(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__slot *x) {
-    struct data_path path = data_path(p, stage, x->chunk);
-    bool forward = x->kind == 'F';
-    bool turns = forward ? path.turns_out : path.turns_in;
-    bool edge = stage == (forward ? p->pp - 1 : 0);
-    if (x->kind == 'W' || turns || (forward ? path.ends : path.begins))
-        return 0;
-    return message_between(p,
-                           stage,
-                           forward ? path.to : path.from,
-                           edge && !sc__schedule_is_v(p->schedule));
-}
-
 /* Runs what a stage can run now; false: nothing. */
 static bool replay_stage(struct pipeline_replay *r, uint32_t stage) {
+    static const struct pass_route alone; /* of weight gradients */
     const struct sc__pipeline_costs *p = r->p;
     uint32_t before = r->at[stage];
     int64_t now = r->clock[stage];
     while (r->at[stage] < r->count[stage]) {
         const struct sc__slot *x = &r->slots[stage][r->at[stage]];
-        int64_t sent;
-        int64_t message;
-        if (!find_input(r, stage, x, &sent, &message))
+        const struct pass_route *route = x->kind == 'W' ? &alone : route_of(r, stage, x);
+        int64_t sent = input_sent(r, x, route);
+        if (sent == NOT_YET)
             break;
         if (!p->overlap)
-            now = (sent > now ? sent : now) + message; /* a receive holds the stream */
-        else if (sent + message > now)
-            now = sent + message;
+            now = (sent > now ? sent : now) + route->message; /* it holds the stream */
+        else if (sent + route->message > now)
+            now = sent + route->message;
         now = taxed_end(r, stage, now, slot_cost(p, stage, x));
-        int64_t output = output_of(p, stage, x);
-        if (output && now + output > r->sending[stage])
-            r->sending[stage] = now + output;
+        if (route->output && now + route->output > r->sending[stage])
+            r->sending[stage] = now + route->output;
         if (x->kind == 'F')
             r->forward[replay_place(p, x, stage)] = now;
         else if (x->kind == 'B')
             r->backward[replay_place(p, x, stage)] = now;
+        if (r->ends)
+            r->ends[stage][r->at[stage]] = now;
         r->at[stage]++;
     }
     r->clock[stage] = now;
@@ -188,6 +204,9 @@ static bool replay_stage(struct pipeline_replay *r, uint32_t stage) {
 static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
     const struct sc__pipeline_costs *p = r->p;
     size_t passes = (size_t)p->micro_batches * p->vpp * p->pp;
+    r->routes = SC__NEW_ARRAY(arena, struct pass_route, (size_t)p->pp * p->vpp * 2);
+    for (uint32_t i = 0; i < p->pp * p->vpp * 2; i++)
+        r->routes[i] = pass_route(p, i / 2 / p->vpp, i / 2 % p->vpp, i % 2);
     r->slots = SC__NEW_ARRAY(arena, struct sc__slot *, p->pp);
     r->count = SC__NEW_ARRAY(arena, uint32_t, p->pp);
     r->at = SC__NEW_ARRAY(arena, uint32_t, p->pp);
@@ -220,7 +239,18 @@ bool sc__pipeline_replays(uint32_t pp, uint32_t vpp, uint32_t micro_batches) {
     return pp > 1 && (uint64_t)micro_batches * vpp * pp <= MOST_REPLAYED;
 }
 
-int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_costs *p) {
+static void keep_ends(struct pipeline_replay *r,
+                      struct sc__arena *arena,
+                      struct sc__replay_ends *ends) {
+    r->ends = SC__NEW_ARRAY(arena, int64_t *, r->p->pp);
+    for (uint32_t s = 0; s < r->p->pp; s++)
+        r->ends[s] = SC__NEW_ARRAY(arena, int64_t, r->count[s]);
+    *ends = (struct sc__replay_ends){r->slots, r->count, r->ends};
+}
+
+int64_t sc__pipeline_replay(struct sc__arena *arena,
+                            const struct sc__pipeline_costs *p,
+                            struct sc__replay_ends *ends) {
     struct pipeline_replay r = {.p = p};
     int64_t most = 0;
     bool moved = true;
@@ -228,6 +258,8 @@ int64_t sc__pipeline_replay(struct sc__arena *arena, const struct sc__pipeline_c
     if (!sc__pipeline_replays(p->pp, p->vpp, p->micro_batches) || (found && !p->slots))
         return 0;
     prepare_replay(&r, arena);
+    if (ends)
+        keep_ends(&r, arena, ends);
     while (moved) {
         moved = false;
         for (uint32_t s = 0; s < p->pp; s++)

@@ -23,8 +23,8 @@
  * two, and only busy(s) + after(s) counts.
  * Equal stages of 1F1B and interleaved pipelines reach the bound but for contention,
  * taxes and what is waited for across blocks. */
-#include "lower/pipeline_replay.h"
 #include "lower/step_blocks.h"
+#include "lower/step_pace.h"
 #include "lower/step_places.h"
 
 #include <string.h>
@@ -149,16 +149,26 @@ end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t strea
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
 }
 
+/* Compute stands still. */
+static void note_pause(struct sc__block_cost *c, struct sc__block_pause pause) {
+    if (c->alone < INT64_MAX || !pause.length)
+        return;
+    if (c->pauses < SC__BLOCK_PAUSES)
+        c->pause[c->pauses++] = pause;
+    else
+        c->alone = pause.at;
+}
+
 /* A collective of a block begins: one that holds the compute stream is a pause, any other
  * may run beside compute. */
-static void
-note_collective(struct sc__block_cost *c, bool on_compute, int64_t start, int64_t cost) {
-    bool pauses = on_compute && c->pauses < SC__BLOCK_PAUSES;
-    if (c->alone < INT64_MAX)
-        return;
-    if (pauses)
-        c->pause[c->pauses++] = (struct sc__block_pause){start, cost};
-    else
+static void note_collective(const struct bounding *b,
+                            struct sc__block_cost *c,
+                            const struct sc__op *op,
+                            int64_t start,
+                            int64_t cost) {
+    if (op->stream == SC__STREAM_COMPUTE)
+        note_pause(c, (struct sc__block_pause){start, cost, false});
+    else if (c->alone == INT64_MAX && !(b->l->workload->untaxed >> op->stream & 1))
         c->alone = start;
 }
 
@@ -197,12 +207,17 @@ static struct sc__block_cost replay_block(struct bounding *b,
             start = taxed > start ? taxed : start;
             begin_stretch(&stretch, start + (collective ? cost : 0));
         }
+        if (on_compute && start > clock[SC__STREAM_COMPUTE])
+            note_pause(&out,
+                       (struct sc__block_pause){clock[SC__STREAM_COMPUTE],
+                                                start - clock[SC__STREAM_COMPUTE],
+                                                true});
         if (on_compute && !collective)
             stretch.compute += cost;
         if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
             stretch.beside[op->stream] += cost;
         if (collective)
-            note_collective(&out, on_compute, start, cost);
+            note_collective(b, &out, op, start, cost);
         end[i] = start + cost;
         clock[op->stream] = end[i];
     }
@@ -310,7 +325,7 @@ static void take_larger(int64_t *most, int64_t x) {
         *most = x;
 }
 
-static int64_t replay_schedule(const struct bounding *b) {
+static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay *kept) {
     const struct sc__plan *p = &b->l->plan;
     struct sc__slot **slots = NULL;
     if (!sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
@@ -329,10 +344,21 @@ static int64_t replay_schedule(const struct bounding *b) {
                                              .message = b->message,
                                              .after = b->after,
                                              .slots = slots};
-    return sc__pipeline_replay(b->l->arena, &costs);
+    int64_t total = sc__pipeline_replay(b->l->arena, &costs, kept ? &kept->ends : NULL);
+    if (!kept)
+        return total;
+    kept->total = total;
+    kept->pp = p->mesh.pp;
+    kept->overlap = p->overlap_p2p;
+    kept->after = b->after;
+    for (uint32_t s = 0; s < p->mesh.pp; s++)
+        take_larger(&kept->message, b->message[s]);
+    return total;
 }
 
-int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
+int64_t sc__step_bound(struct sc__lowering *l,
+                       const struct sc__mesh *placed,
+                       struct sc__step_replay *replay) {
     double tax = l->workload->comm_tax;
     struct bounding b = {.l = l,
                          .mesh = placed ? *placed : l->plan.mesh,
@@ -365,7 +391,7 @@ int64_t sc__step_bound(struct sc__lowering *l, const struct sc__mesh *placed) {
         fill += x.first + b.message[s];
         drain += x.last + b.message[s];
     }
-    take_larger(&most, replay_schedule(&b));
+    take_larger(&most, replay_schedule(&b, replay));
     return most;
 }
 

@@ -35,6 +35,7 @@ struct sc__software_constants {
     double owned_tensors;
     double accumulate_bytes; /* memory traffic per parameter of adding up gradients */
     double adam_bytes;       /* memory traffic per parameter of the optimizer */
+    double host_update;      /* millions of parameters/s that a core updates on the host */
     double attention_64;     /* factor on attention with heads up to 64 wide */
     double unaligned_heads;  /* on batched products with heads of no multiple of 8 */
 };

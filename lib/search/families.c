@@ -127,6 +127,17 @@ bool sc__families_cut_plan(const struct sc__search *s, uint32_t plan) {
     return !s->pareto || is_off_front(s, p);
 }
 
+int64_t sc__families_limit(const struct sc__search *s, uint32_t plan) {
+    const struct sc__search_plan *p = &s->plans[plan];
+    uint32_t best = s->families[p->family].best;
+    double score = best != SC__NONE ? sc__search_score(&s->plans[best]) : INFINITY;
+    if (s->best_count >= s->top)
+        score = fmin(score, sc__search_score(&s->plans[s->best[s->top - 1]]));
+    if (s->exhaustive || s->pareto || !(p->factor > 0) || score / p->factor > 0x1p60)
+        return INT64_MAX;
+    return (int64_t)(score / p->factor) + 2; /* rounded: a tie is not left out */
+}
+
 static void add_to_front(struct sc__search *s, uint32_t i) {
     uint32_t kept = 0;
     for (uint32_t k = 0; k < s->front_count; k++)
@@ -168,7 +179,7 @@ void sc__families_take(struct sc__search *s, uint32_t plan) {
     const struct sc__search_plan *p = &s->plans[plan];
     struct sc__search_family *family = &s->families[p->family];
     uint32_t before = family->best;
-    if (p->outcome != SC__PLAN_FITS)
+    if (p->outcome != SC__PLAN_FITS || p->cut)
         return;
     if (s->pareto)
         add_to_front(s, plan);

@@ -208,10 +208,13 @@ static sc_status
 evaluate_plans(struct progress *x, const struct waiting *chosen, uint32_t n) {
     struct sc__search *s = x->s;
     uint32_t plans[ROUND];
-    for (uint32_t i = 0; i < n; i++)
+    int64_t limits[ROUND];
+    for (uint32_t i = 0; i < n; i++) {
         plans[i] = chosen[i].plan;
-    SC__TRY(
-        sc__trials_evaluate(x->trials, plans, n, (double)x->at / (s->seed_count + 1.0)));
+        limits[i] = sc__families_limit(s, plans[i]);
+    }
+    double done = (double)x->at / (s->seed_count + 1.0);
+    SC__TRY(sc__trials_evaluate(x->trials, plans, limits, n, done));
     for (uint32_t i = 0; i < n; i++)
         sc__families_take(s, plans[i]);
     return SC_OK;

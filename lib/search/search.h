@@ -128,6 +128,7 @@ struct sc__search_plan {
     uint8_t outcome;
     bool bounded; /* else `bound` is a floor, and power and prices are not known */
     bool evaluated;
+    bool cut;            /* evaluated as far as to know that it is not shown */
     uint16_t recomputes; /* set of values of the recompute axis that fit and are needed */
     int64_t bound;       /* ps */
     double factor;       /* score of a picosecond */
@@ -220,8 +221,10 @@ sc__trials_expand(struct sc__trials *t, const uint32_t *seeds, uint32_t count, d
 /* Finds the bounds of plans. */
 sc_status
 sc__trials_bound(struct sc__trials *t, const uint32_t *plans, uint32_t count, double done);
+/* limits: ps, by plan; one whose step is longer need not be simulated to its end. */
 sc_status sc__trials_evaluate(struct sc__trials *t,
                               const uint32_t *plans,
+                              const int64_t *limits,
                               uint32_t count,
                               double done);
 /* What the first plan is refused for. */
@@ -238,6 +241,8 @@ bool sc__families_full(const struct sc__search *s, double floor);
 double sc__families_factor(const struct sc__search *s, uint32_t seed);
 double sc__families_floor(const struct sc__search *s, uint32_t seed);
 double sc__families_bound(const struct sc__search *s, uint32_t plan);
+/* ps: a plan whose step is longer is not shown. */
+int64_t sc__families_limit(const struct sc__search *s, uint32_t plan);
 /* A plan was evaluated. */
 void sc__families_take(struct sc__search *s, uint32_t plan);
 /* The best first, as many as are wanted. */

@@ -116,13 +116,39 @@ static sc_status skip_periods(struct sc__executor *x, int64_t *event) {
     return SC_OK;
 }
 
+/* Asked once in so many turns of the clock, and where periods were skipped. */
+#define LIMIT_TURNS 64
+
+/* The run is so late that it cannot end within its limit. */
+static bool is_past_limit(const struct sc__executor *x) {
+    const struct sc__pace *p = x->options.pace;
+    int64_t reached = 0;
+    for (uint32_t c = 0; c < x->w->class_count; c++) {
+        const struct sc__runner *r = &x->runners[c];
+        int64_t at = p->reached[c][r->streams[x->w->compute_stream].call];
+        if (at > reached)
+            reached = at;
+    }
+    return x->now + p->total - reached > x->options.limit;
+}
+
+static bool ends_early(const struct sc__executor *x, uint64_t turn, uint64_t skipped) {
+    bool asked = turn % LIMIT_TURNS == 0 || x->out->skipped != skipped;
+    return x->options.pace && asked && is_past_limit(x);
+}
+
 static sc_status executor_run(struct sc__executor *jobs, uint32_t count) {
     const struct sc__net *net = jobs->net;
-    for (;;) {
+    for (uint64_t turn = 1;; turn++) {
         int64_t event;
+        uint64_t skipped = jobs->out->skipped;
         SC__TRY(start_work(jobs, count, &event));
         if (jobs->steady)
             SC__TRY(skip_periods(jobs, &event));
+        if (ends_early(jobs, turn, skipped)) {
+            jobs->out->cut = true;
+            return SC_OK;
+        }
         int64_t transfer = event; /* nothing starts before */
         SC__TRY(net->ops->next(net->self, &transfer));
         int64_t now = transfer <= event ? transfer : event;
@@ -228,7 +254,7 @@ sc_status sc__simulate_jobs(struct sc_context *ctx,
         status = executor_run(jobs, count);
     for (uint32_t i = 0; i < count; i++)
         sc__arena_free(&jobs[i].arena);
-    for (uint32_t i = 0; i < count && status == SC_OK; i++)
+    for (uint32_t i = 0; i < count && status == SC_OK && !out[i].cut; i++)
         status = sc__sim_check(ctx, w[i], &out[i]);
     return status;
 }

@@ -79,6 +79,7 @@ struct sc__stream {
     uint32_t version;                  /* of its end event */
     const struct sc__exec_item *doing; /* the item there; its first operation */
     const struct sc__op *op;
+    uint8_t blocked_by; /* where it is blocked: the stream, or SC__MAX_STREAMS: any */
     int64_t start;
     int64_t ready;
     /* Of a run: its operation `at` began at op_start and had `left` to do at

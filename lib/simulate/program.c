@@ -39,20 +39,39 @@ has_ended(const struct sc__stream *s, const struct sc__stream *other, uint32_t n
     return other->call > s->call || (other->call == s->call && other->item >= need);
 }
 
+/* Else blocked_by is the first stream that it waits for. */
 static bool
 may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
-    const struct sc__stream *s = &r->streams[stream];
+    struct sc__stream *s = &r->streams[stream];
     const struct sc__exec_item *item = s->doing;
     for (uint32_t t = 0; item->after >> t; t++)
         if (item->after >> t & 1 && t != stream &&
-            !has_ended(s, &r->streams[t], item->need[t]))
+            !has_ended(s, &r->streams[t], item->need[t])) {
+            s->blocked_by = (uint8_t)t;
             return false;
+        }
     if (!r->blocks[s->call]->deps)
         return true;
+    s->blocked_by = SC__MAX_STREAMS;
     for (uint32_t d = 0; d < s->op->deps; d++)
         if (!r->done[s->call][x->w->deps[s->op->first_dep + d]])
             return false;
     return true;
+}
+
+/* Streams that wait for what `stream` has just ended may look again. */
+static void
+wake_blocked(struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
+    uint32_t class = (uint32_t)(r - x->runners);
+    for (uint32_t t = 0; r->blocked >> t; t++) {
+        const struct sc__stream *s = &r->streams[t];
+        if (!(r->blocked >> t & 1))
+            continue;
+        if (s->blocked_by == SC__MAX_STREAMS ||
+            (s->blocked_by == stream &&
+             has_ended(s, &r->streams[stream], s->doing->need[stream])))
+            want_work(x, class, t);
+    }
 }
 
 static void set_end_event(struct sc__executor *x, uint32_t class, uint32_t stream) {
@@ -171,9 +190,7 @@ void sc__stream_end(struct sc__executor *x, uint32_t class, uint32_t stream) {
     s->version++;
     x->out->classes[class].end = x->now;
     want_work(x, class, stream);
-    for (uint32_t t = 0; r->blocked >> t; t++)
-        if (r->blocked >> t & 1)
-            want_work(x, class, t);
+    wake_blocked(x, r, stream);
 }
 
 /* Starts whatever can start now, until nothing more can. */

@@ -4,6 +4,7 @@
 #define SC_SIMULATE_SIMULATE_H
 
 #include "network/engine.h"
+#include "workload/pace.h"
 #include "workload/timeline.h"
 
 /* Where a class's time went; the parts add up to the step exactly.
@@ -36,6 +37,7 @@ struct sc__class_result {
 
 struct sc__sim {
     int64_t step;    /* the step's time, ps */
+    bool cut;        /* it is longer than the limit; nothing else is known */
     int64_t overlap; /* how much longer one step alone takes, where steps overlap */
     struct sc__class_result *classes;
     struct sc__timeline *timeline; /* NULL unless asked for */
@@ -49,6 +51,9 @@ struct sc__sim_options {
     double compute_scale; /* 0 = 1 */
     double comm_tax; /* compute is slower by this share while a transfer of its rank runs; 0
                         = off */
+    /* With a pace: a run that is known to take longer than `limit`, ps, is not ended. */
+    const struct sc__pace *pace;
+    int64_t limit;
 };
 
 /* A deadlock is SC_INPUT, with who waits for whom. Every simulation, of several

@@ -28,6 +28,16 @@ of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 
 # energy: every GPU draws at most its 700 W, and products keep it above half of them
 of energy '350 < r["energy_j"] / (16 * r["step_time_us"] * 1e-6) < 700.001' True --model llama2-7b --num-layers 4 --gpus 16 --global-batch 64 --seq 4096 --gpu h100-sxm
 
+# messages of 1024 x 4096 x 2 bytes, 8 micro-batches: a quarter from each of 4 tensor-parallel ranks, put together where they arrive
+pipe="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --tp 4 --pp 2 --fusion 2021"
+moved='[(v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "pp" or v["collective"] == "ALLGATHER"]'
+of scattered_messages "$moved" "[(8, 16777216), (8, 67108864)]" $pipe
+of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-in-pipeline
+
+# the update of the weights: of all of them on every rank, or of an eighth
+update() { "$STEPCAST" run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check sharded_update "$(python3 -c "print(abs($(update 0) / $(update 1) / 8 - 1) < 0.01)")" True
+
 # a run of 3e9 tokens: 16 x 128 a step
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
@@ -93,10 +103,11 @@ of unfused_graph 'r["breakdown_us"]["other"] < 0.75 * json.load(open("'"$tmp"'/u
 # a fabric that does not block: the engines agree where flows find free paths; a hash of them meets itself
 ways="--model bloom-7b1 --tp 2 --pp 3 --cp 4 --dp 16 --zero 3 --global-batch 96 --seq 2048 --cluster dgx-b200:384"
 of without_links 'r["step_time_us"] > 0' True $ways --net analytic
-# two GPUs of a node have no links to share but their own
+# two GPUs of a node have no links to share but their own; where two collectives run at once, flows have the whole port and
+# rings 0.82 of it
 pair="--model deepseek-moe-16b --dp 2 --zero 3 --global-batch 16 --seq 2048 --ignore-memory --cluster dgx-h100:2"
 of pair_alone 'r["step_time_us"] > 0' True $pair
-of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.json"))["step_time_us"] - 1) < 0.1' True $pair --net flow
+of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.json"))["step_time_us"] - 1) < 0.12' True $pair --net flow
 of free_paths 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/without_links.json"))["step_time_us"] - 1) < 0.1' True $ways --net flow --route adaptive
 of hashed_paths 'r["step_time_us"] > 1.1 * json.load(open("'"$tmp"'/free_paths.json"))["step_time_us"] and any("waited for links" in n["text"] for n in r["input"]["notes"])' True $ways --net flow --route ecmp
 # adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
@@ -143,12 +154,13 @@ done
 # a chain of a broadcast leaves a node N − 1 times
 later() { awk "BEGIN { printf \"%.0f\", $(us broadcast -c "$fabric gpus=$1 hop=11us" -b 8 -e 8) - $(us broadcast -c "$fabric gpus=$1 hop=1us" -b 8 -e 8) }"; }
 check "hops of a chain" "$(later 16) $(later 64)" "10 70"
-# rings of gathers reach ring_gather of what other rings do, in a node
-gather() {
-    echo '{"gpu": "h100-sxm", "gpus": 8, "node": {"gpus": 8, "nvlink": "450GB/s"}, "collectives": {"ring_gather": '$1'}}' >"$tmp/gather.json"
-    us all_gather -c "$tmp/gather.json" -b 4G -e 4G --algo ring --proto simple
+# a ring's threads copy what the links carry: at half the rate they take twice as long, and do not matter where they are faster
+copied() {
+    echo '{"gpu": "h100-sxm", "gpus": 8, "node": {"gpus": 8, "nvlink": "450GB/s"}, "collectives": {"ring_copy": '$1', "own_copy": [1e6, 1e6, 1e6]}}' >"$tmp/copied.json"
+    us all_gather -c "$tmp/copied.json" -b 4G -e 4G --algo ring --proto simple
 }
-check ring_gather "$(awk "BEGIN { r = $(gather 0.4) / $(gather 0.8); print (r > 1.8 && r < 2.1) }")" 1
+check ring_copy "$(awk "BEGIN { r = $(copied 50) / $(copied 100); print (r > 1.95 && r < 2.01) }")" 1
+check ring_links "$(awk "BEGIN { r = $(copied 500) / $(copied 1000); print (r == 1) }")" 1
 # PXN moves what leaves a node over NVLink first, which is twice the bytes there: where NVLink is no faster than the NICs, twice the time
 slow="gpu=h100 gpus=16 node=8 nvlink=40GB/s nics=8 nic=400Gbps class=ib"
 check pxn_passes_nvlink "$(awk "BEGIN { r = $(us alltoall -c "$slow" -b 1G -e 1G --algo pxn) / $(us alltoall -c "$slow" -b 1G -e 1G --algo direct); print (r > 1.8 && r < 2.3) }")" 1

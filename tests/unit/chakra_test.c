@@ -276,6 +276,37 @@ static void missing_ranks_are_named(void **state) {
     assert_non_null(strstr(sc_error_text(ctx), "the file of rank 1 is missing"));
 }
 
+/* A duration in ten bytes whose last has bits beyond the 64th, or in eleven; an int32 of
+ * more than 32 bits: what is left of them would be another number. */
+static void too_wide_numbers_are_refused(void **state) {
+    static const char *const says[] = {"a number of more than 64 bits",
+                                       "a number of more than 64 bits",
+                                       "an attribute that must be a number"};
+    static const unsigned char last[] = {2, 0, 1};
+    (void)state;
+    for (unsigned k = 0; k < 3; k++) {
+        struct bytes f = {.n = 0};
+        struct bytes node = {.n = 0};
+        struct sc__workload *w;
+        metadata(&f);
+        varint(&node, 1 << 3);
+        varint(&node, 1);
+        varint(&node, 3 << 3);
+        varint(&node, COMP);
+        if (k == 2)
+            number(&node, "num_ops", 7, 5 + ((uint64_t)1 << 40));
+        varint(&node, 7 << 3);
+        for (unsigned i = 0; i < 9 + (k == 1); i++)
+            node.data[node.n++] = 0x80;
+        node.data[node.n++] = last[k];
+        frame(&f, &node);
+        save("x.0.et", f.data, f.n);
+        save("x.1.et", f.data, f.n);
+        assert_int_equal(read_dir(&w), SC_INPUT);
+        assert_non_null(strstr(sc_error_text(ctx), says[k]));
+    }
+}
+
 /* A file cut at any byte is an error, or ends between two messages and then
  * lacks what the other rank waits for. */
 static void cut_files_are_refused(void **state) {
@@ -640,6 +671,7 @@ int main(void) {
                                        TEST(all_collectives_are_read),
                                        TEST(missing_ranks_are_named),
                                        TEST(cut_files_are_refused),
+                                       TEST(too_wide_numbers_are_refused),
                                        TEST(damaged_bytes_do_no_harm),
                                        TEST(workloads_come_back),
                                        TEST(seeds_come_back),

@@ -121,14 +121,14 @@ static void finds_hidden_constants(void **state) {
     struct sc__samples samples = {0};
     struct sc__coll_fit fit = {.prior = 1e-3};
     static const char *const names[] =
-        {"base", "ring_step", "nvlink", "share", "slice", NULL};
+        {"base", "ring_step", "nvlink", "share", "ring_drift", NULL};
     (void)state;
     assert_int_equal(sc__cluster_parse(ctx, "dgx-a100:8", 0, &model), SC_OK);
     machine = model;
     machine.constants.nvlink *= 0.9;
     machine.constants.ring_step[0] *= 1.3;
     machine.constants.base[0] *= 1.2;
-    machine.constants.slice *= 0.6;
+    machine.constants.ring_drift *= 0.6;
     struct sc__shape shape = sc__cluster_shape(&model, NULL, 8);
     for (uint64_t bytes = 8; bytes <= (uint64_t)8 << 30; bytes *= 2)
         *SC__PUSH(&ctx->arena, samples.items, samples.count, samples.capacity) =

@@ -200,8 +200,13 @@ static void alltoall_at_the_nic(void **state) {
 static void ring_between_nodes(void **state) {
     struct sc__cluster c = cluster("dgx-a100:128");
     double wire = 0.955 * 200e3;
-    double inside = 0.767 * 300e3 * 8 / 7;
+    double inside = 0.77 * 300e3 * 8 / 7;
     (void)state;
+    c.constants.nvlink = 0.77;
+    c.constants.net_base[2] = 35;
+    c.constants.net_ring[2] = 15.3;
+    c.constants.ring_sync = 7.8;
+    c.constants.net_slice = 0.7;
     c.tuning.algo = SC__ALGO_RING;
     c.tuning.proto = SC__PROTO_SIMPLE;
     double bytes = 0x1p34;
@@ -233,6 +238,80 @@ static void ring_between_nodes(void **state) {
                 35 + 4 * 15 * 1600 + volume / 2 / (wire / 8) + 0.7 * 0x1p21 / (wire / 8),
                 1e-9,
                 "four rounds of 2 MiB");
+}
+
+/* A ring in one node, by hand: eight GPUs of 450 GB/s, 0.8 of it on the links; threads
+ * that copy 500 GB/s and their own part at 400 (all-reduce), 200 (all-gather) or 100
+ * (reduce-scatter) besides. */
+static struct sc__cluster ring_in_a_node(void) {
+    struct sc__cluster c = cluster("gpu=h100 gpus=8 node=8 nvlink=450GB/s");
+    struct sc__constants *k = &c.constants;
+    c.tuning.algo = SC__ALGO_RING;
+    k->nvlink = 0.8;
+    k->ring_copy = 500;
+    for (unsigned i = 0; i < 3; i++) {
+        k->own_copy[i] = (double[]){400, 200, 100}[i];
+        k->base[i] = (double[]){5, 6, 20}[i];
+        k->ring_step[i] = (double[]){1, 2, 10}[i];
+        k->ring_overlap[i] = (double[]){1, 2, 1}[i];
+        k->share[i] = (double[]){0.05, 0.5, 1}[i];
+    }
+    k->ring_drift = 3;
+    return c;
+}
+
+static void ring_inside_simple(void **state) {
+    struct sc__cluster c = ring_in_a_node();
+    double size = 0x1p30;
+    double links = size * 7 / 8 / 360e3;
+    double copies = size * 7 / 8 / 500e3;
+    (void)state;
+    c.tuning.proto = SC__PROTO_SIMPLE;
+    /* 2982 us of copies and 336 of its own against 5219 on the links */
+    assert_near(us_of(&c, SC__ALLREDUCE, 8, 1 << 30),
+                20 + 14 * 10 + 2 * links + 3 * sqrt(2 * links),
+                1e-9,
+                "links");
+    double bytes = copies + size / 8 / 100e3;
+    assert_near(us_of(&c, SC__REDUCESCATTER, 8, 1 << 30),
+                20 + 7 * 10 + bytes + 3 * sqrt(bytes),
+                1e-9,
+                "copies of a reduce-scatter");
+    /* two GPUs: half of the buffer is the rank's own, on slower links of the same threads
+     */
+    bytes = size / 2 / 500e3 + size / 2 / 200e3;
+    assert_near(us_of(&c, SC__ALLGATHER, 2, 1 << 30),
+                20 + 10 + bytes + 3 * sqrt(bytes),
+                1e-9,
+                "copies of two GPUs");
+    c.constants.ring_overlap[2] = 3;
+    double steps = 7 * 10 * 200; /* as long as the bytes, or so */
+    c.constants.ring_step[2] *= 200;
+    bytes = copies + size / 8 / 100e3;
+    assert_near(us_of(&c, SC__REDUCESCATTER, 8, 1 << 30),
+                20 + cbrt(steps * steps * steps + bytes * bytes * bytes) + 3 * sqrt(bytes),
+                1e-9,
+                "steps behind bytes");
+}
+
+static void ring_inside_lines(void **state) {
+    struct sc__cluster c = ring_in_a_node();
+    double size = 0x1p20;
+    (void)state;
+    c.tuning.proto = SC__PROTO_LL128;
+    assert_near(us_of(&c, SC__ALLGATHER, 8, 1 << 20),
+                6 + hypot(14, size * 7 / 8 / 180e3 + size / 8 / 200e3),
+                1e-6,
+                "LL128");
+    assert_near(us_of(&c, SC__BROADCAST, 8, 1 << 20),
+                6 + hypot(14, size / 180e3),
+                1e-6,
+                "LL128 down a chain");
+    c.tuning.proto = SC__PROTO_LL;
+    assert_near(us_of(&c, SC__ALLGATHER, 8, 1 << 20),
+                5 + 7 + size * 7 / 8 / 18e3 + size / 8 / 200e3,
+                1e-6,
+                "LL");
 }
 
 /* ASTRA-sim's analytical backend, local reduction free. */
@@ -756,6 +835,8 @@ int main(void) {
         cmocka_unit_test(published_plateaus),
         cmocka_unit_test(alltoall_at_the_nic),
         cmocka_unit_test(ring_between_nodes),
+        cmocka_unit_test(ring_inside_simple),
+        cmocka_unit_test(ring_inside_lines),
         cmocka_unit_test(ring_closed_form),
         cmocka_unit_test(gather_closed_form),
         cmocka_unit_test(no_cut_is_beaten),

@@ -33,7 +33,7 @@ static int64_t replay_blocks(enum sc__schedule schedule,
                                              .chunks = chunks,
                                              .message = messages,
                                              .after = after};
-    int64_t least = sc__pipeline_replay(&ctx->arena, &costs);
+    int64_t least = sc__pipeline_replay(&ctx->arena, &costs, NULL);
     sc_close(ctx);
     return least;
 }
@@ -130,7 +130,7 @@ static void test_v(void **state) {
                                              .after = after,
                                              .slots = slots};
     /* steps overlap: the first stage's counts, whatever the second ends with */
-    assert_int_equal(sc__pipeline_replay(&ctx->arena, &costs),
+    assert_int_equal(sc__pipeline_replay(&ctx->arena, &costs, NULL),
                      4 * (F + B) + 4 * MESSAGE + 5);
     sc_close(ctx);
 }

@@ -38,6 +38,8 @@ static bool varint(struct chakra_wire_wire *w, uint64_t *out) {
         if (w->p == w->end)
             return chakra_wire_fail(w, "a number is cut");
         unsigned char c = *w->p++;
+        if (shift == 63 && c > 1)
+            break; /* bits beyond the 64th would be lost */
         v |= (uint64_t)(c & 0x7f) << shift;
         if (!(c & 0x80)) {
             *out = v;
@@ -132,7 +134,7 @@ static bool attr_number(const struct chakra_wire_field *f, int64_t *out) {
         return true;
     case 7:
         *out = (int32_t)v;
-        return true;
+        return *out == (int64_t)v;
     case 9:
     case 11:
     case 13:
