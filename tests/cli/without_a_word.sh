@@ -114,3 +114,10 @@ expect pin_twice 0 "--set LAYERS is given more than once: 2 counts" pins --set L
 expect pin_of_no_name 2 "--set takes NAME=value, not 'LAY-ERS=8'" pins --set LAY-ERS=8
 pins --set LAYERS=8 >"$tmp/pinned" 2>&1
 check pins_used "$? $(grep -c -e '--set' "$tmp/pinned")" "0 0"
+
+# a rate of a GPU's datasheet that its fitted constants leave without effect
+sed 's/"dram_tbs": 4.8/"dram_tbs": 8/' data/gpus/h200.json >"$tmp/sheet.json"
+expect sheet_unused 0 "its datasheet says 8: the constants count" "$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/sheet.json"
+cp data/gpus/h200.json "$tmp/sheet.json"
+"$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/sheet.json" >"$tmp/out" 2>&1
+check sheet_agrees "$? $(grep -c 'constants count' "$tmp/out")" "0 0"
