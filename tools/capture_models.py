@@ -18,6 +18,7 @@ import time
 
 import capture_training
 from capture_clean_models import CLEAN_MODELS
+from capture_fresh_models import FRESH_MODELS
 from capture_training import image_classifier, images, tokens, training_step
 from capture_unseen_models import UNSEEN_MODELS
 
@@ -485,6 +486,7 @@ MODELS = {
     "gpt": (gpt, 8, 1),
     **CLEAN_MODELS,
     **UNSEEN_MODELS,
+    **FRESH_MODELS,
 }
 
 
@@ -512,41 +514,51 @@ def busy_share(step):
     return kernels, count
 
 
-def measure_step(step, most_seconds):
-    """Times and memory of a step that is built."""
+def steps_in_a_row(step, count):
+    """Milliseconds from the end of one step to the end of the next, none waited for."""
     import torch
-    from measure_operators import reference_us
+
+    ends = [torch.cuda.Event(enable_timing=True) for _ in range(count)]
+    for end in ends:
+        step()
+        end.record()
+    torch.cuda.synchronize()
+    return [one.elapsed_time(two) for one, two in zip(ends, ends[1:])]
+
+
+def measure_step(step, most_seconds):
+    """Times and memory of a step that is built. The host's speed is that between the steps."""
+    import torch
+    from measure_operators import reference_run
 
     for _ in range(3):
         step()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
-    host = reference_us()
-    times = []
-    begin = time.perf_counter()
-    while len(times) < 5 or (len(times) < 30 and time.perf_counter() - begin < most_seconds):
+    waited = []
+    row = []
+    hosts = []
+    for _ in range(5):
+        hosts.append(reference_run())
         start = time.perf_counter()
         step()
         torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) * 1e3)
-    # in a row, without waiting for each
-    start = time.perf_counter()
-    for _ in range(8):
-        step()
-    torch.cuda.synchronize()
-    row = (time.perf_counter() - start) / 8 * 1e3
-    host = (host + reference_us()) / 2
+        waited.append((time.perf_counter() - start) * 1e3)
+    begin = time.perf_counter()
+    while not row or (len(row) < 40 and time.perf_counter() - begin < most_seconds):
+        row.extend(steps_in_a_row(step, 8))
+        hosts.append(reference_run())
     allocated = torch.cuda.max_memory_allocated()
     reserved = torch.cuda.max_memory_reserved()
     kernels, count = busy_share(step)
     return [
-        f"{statistics.median(times):.3f}",
-        f"{row:.3f}",
+        f"{statistics.median(waited):.3f}",
+        f"{statistics.median(row):.3f}",
         f"{kernels / 1e3:.3f}",
         count,
         allocated,
         reserved,
-        f"{host:.2f}",
+        f"{statistics.median(hosts):.2f}",
     ]
 
 
@@ -563,6 +575,8 @@ def measure_one(name, build, batch, most_seconds):
 
 
 def left_out(name):
+    if name in FRESH_MODELS:
+        return "fresh"
     if name in UNSEEN_MODELS:
         return "unseen"
     return "clean" if name in CLEAN_MODELS else "yes" if name in LEFT_OUT else "no"
@@ -586,7 +600,7 @@ def measure(names, path, seconds):
                 row = measure_one(name, build, batch, seconds)
                 out.write(",".join(str(cell) for cell in row) + "\n")
                 out.flush()
-                shown = [] if name in UNSEEN_MODELS else row[2:6]
+                shown = [] if name in FRESH_MODELS else row[2:6]
                 print(name, batch, *shown, f"{time.perf_counter() - begin:.1f}s", flush=True)
             except Exception as error:  # one model that fails leaves the others
                 print(f"{name} {batch}: {type(error).__name__}: {str(error)[:300]}", flush=True)

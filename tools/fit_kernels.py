@@ -8,8 +8,8 @@
 KIND is gemm (products in bf16 and linear layers in narrow types), moe (experts in one call), sequence (convolution and
 gated delta rule), serving (attention of serving stacks) or deepep (exchange of experts). TABLES is the folder with the
 tables of ai-dynamo/aiconfigurator (systems/data). Shapes are parted by a hash of their sizes, so that all frameworks of a
-shape fall in the same half. `fit gemm` starts from the datasheet and round numbers and needs nothing of what the file
-has but that; the others start from what the file has. It also writes the errors on the half left out into the file.
+shape fall in the same half. `fit gemm` and `fit moe` start from the datasheet and round numbers and need nothing of what
+the file has but that, and write the errors on the half left out into the file; the others start from what the file has.
 Needs Python's standard library and build/stepcast (STEPCAST names another).
 """
 import csv
@@ -39,7 +39,20 @@ TILES = [(256, 256), (256, 192), (256, 128), (192, 192), (192, 128), (160, 128),
 HOT = {"b200", "b300", "gb200", "gb300", "l40s"}
 
 
-def generic(gpu):
+def generic_moe(gpu):
+    """A file to begin with: experts from the datasheet and round numbers, no tile better than the other."""
+    gpu_file = json.load(open(f"data/gpus/{gpu}.json"))
+    sheet = gpu_file["datasheet"]
+    peak, memory = 1e6 * sheet["peak_tflops"]["bf16"], sheet["dram_tbs"]
+    moe = {"fixed": 15, "expert": 0.02, "permute": 3 / memory, "sort": 4 / memory, "b": 8e-4, "r": 1.2 * peak / sheet["sms"],
+           "te": 1e-4, "wave": 0.3, "bw": 0.85e6 * memory, "rp": 0.8 * peak, "q": 2, "cache": 0.75e6 * sheet["l2_mb"], "saved": 0.9,
+           "step": 0.02, **{f"rows_{m}": 1 for m in (8, 16, 32, 64, 128)}, **{f"columns_{n}": 1 for n in (64, 128, 256)}}
+    moe["pad"] = 128 if gpu_file["architecture"] == "blackwell" else 0  # flashinfer stores experts so
+    gpu_file["constants"]["moe"] = moe
+    return gpu_file
+
+
+def generic_gemm(gpu):
     """A file to begin with: GEMM constants from the datasheet and round numbers, no kernel better than the other."""
     gpu_file = json.load(open(f"data/gpus/{gpu}.json"))
     sheet, constants = gpu_file["datasheet"], gpu_file["constants"]
@@ -62,6 +75,8 @@ def generic(gpu):
         constants["dtype"][name].update(r=faster, rp=faster, b=1, te=1, t0=3, bw=1)
     return gpu_file
 
+
+GENERIC = {"gemm": generic_gemm, "moe": generic_moe}
 
 # ---- which rows, and the sizes that part them ----
 
@@ -256,13 +271,18 @@ def only_known(new, old):
     return {k: only_known(new[k], v) for k, v in old.items()} if isinstance(old, dict) else new
 
 
-def write_quality(gpu, classes):
-    """The part of the text that speaks of GEMMs; what comes after it stays."""
+def write_quality(kind, gpu, classes):
+    """The part of the text that speaks of GEMMs, or of experts; the rest stays."""
     path = f"data/gpus/{gpu}.json"
     text = open(path).read()
     old = json.loads(text)["fitted"]["quality"]
-    after = re.search(r"; (experts|convolution|our own|attention).*", old)
-    text = text.replace(json.dumps(old), json.dumps(quality(classes) + (after.group() if after else "")), 1)
+    if kind == "moe":
+        plain = ", without a gate %.1f %%" % middle(classes["moe_plain"]) if "moe_plain" in classes else ""
+        new = re.sub(r"experts in one call [^;]*", "experts in one call %.1f %%%s" % (middle(classes["moe"]), plain), old)
+    else:
+        after = re.search(r"; (experts|convolution|our own|attention).*", old)
+        new = quality(classes) + (after.group() if after else "")
+    text = text.replace(json.dumps(old), json.dumps(new), 1)
     open(path, "w").write(text)
 
 
@@ -307,17 +327,17 @@ def main():
             if command == "score":
                 print(f"{gpu}, shapes left out:{show(errors_of(kind, folder, gpu, file, work, 1))}", flush=True)
                 continue
-            if kind == "gemm":
+            if kind in GENERIC:
                 file = os.path.join(work, "generic.json")
                 with open(file, "w") as f:
-                    json.dump(generic(gpu), f)
+                    json.dump(GENERIC[kind](gpu), f)
             base = fit(kind, folder, gpu, 0, file, half, work)
             left_out = errors_of(kind, folder, gpu, base, work, 1)
             print(f"{gpu}, fitted to the other half, shapes left out:{show(left_out)}", flush=True)
             base = fit(kind, folder, gpu, None, base, whole, work)
             install(kind, gpu, base)
-            if kind == "gemm":
-                write_quality(gpu, left_out)
+            if kind in GENERIC:
+                write_quality(kind, gpu, left_out)
             print(f"{gpu}, all shapes:{show(errors_of(kind, folder, gpu, base, work, None))}", flush=True)
 
 

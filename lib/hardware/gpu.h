@@ -209,6 +209,8 @@ struct sc__grouped_constants {
     double t0;
 };
 
+enum { SC__MOE_ROWS = 5, SC__MOE_COLUMNS = 3 };
+
 /* The experts of a GPU in one call; hardware/kernel_moe.c has the formula. */
 struct sc__moe_constants {
     /* us; us for each expert; us per 1e6 elements of the tokens, and of the rows that
@@ -222,12 +224,17 @@ struct sc__moe_constants {
     double b;
     double r;
     double te;
+    double step; /* us of a step, whatever the tile */
+    /* What a tile takes more than that, by its rows (8 to 128) and columns (64 to 256);
+     * 0: nothing. */
+    double rows[SC__MOE_ROWS];
+    double columns[SC__MOE_COLUMNS];
     double wave; /* as of GEMMs */
     /* B/us and FLOP/us of the whole chip; 0: not known */
     double bw;
     double rp;
     double q;
-    /* bytes of which the cache holds half, and the part of the traffic it saves */
+    /* bytes of a whole call that the cache holds, and the part of the traffic it saves */
     double cache;
     double saved;
     double pad; /* an expert's width is rounded up to a multiple; 0: as it is */

@@ -5,6 +5,8 @@
  * A group with few rows moves fewer constants: one for two rows. */
 #include "hardware/gpu_fit.h"
 
+#include "hardware/kernel_moe.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,9 @@ struct group {
     struct sc__gpu *gpu;
     const struct sc__kernel_row **rows;
     uint32_t count;
+    /* Of experts: what each row of the table has to do, drawn once. */
+    const struct sc__kernel_table *table;
+    struct sc__moe_work *moe;
     struct parameter parameters[MOST];
     unsigned parameter_count;
     bool tiles;  /* the factors of the tiles are fitted, too */
@@ -239,6 +244,11 @@ static void offer_moe(struct group *g, struct sc__gpu *u) {
     offer_part(g, &c->saved);
     offer_part(g, &c->wave);
     offer_ratio(g, &c->q);
+    offer(g, &c->step, false);
+    for (unsigned i = 0; i < SC__MOE_ROWS; i++)
+        offer_ratio(g, &c->rows[i]);
+    for (unsigned i = 0; i < SC__MOE_COLUMNS; i++)
+        offer_ratio(g, &c->columns[i]);
 }
 
 static void offer_sequence(struct group *g, double *c) {
@@ -361,12 +371,18 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
 
 /* ---- the least error ---- */
 
+static double cost_of(const struct group *g, const struct sc__kernel_row *row) {
+    if (g->moe)
+        return sc__moe_work_us(g->gpu, &g->moe[row - g->table->rows]);
+    return sc__kernel_cost(g->gpu, &row->key);
+}
+
 /* Mean of e/(1 + e), e = |ln(model/measured)|: half too fast and twice too slow
  * count alike, and single outliers do not decide. */
 static double gpu_fit_error_of(const struct group *g) {
     double sum = 0;
     for (uint32_t i = 0; i < g->count; i++) {
-        double e = fabs(log(sc__kernel_cost(g->gpu, &g->rows[i]->key) / g->rows[i]->us));
+        double e = fabs(log(cost_of(g, g->rows[i]) / g->rows[i]->us));
         sum += e / (1 + e);
     }
     return g->count ? sum / g->count : 0;
@@ -375,7 +391,7 @@ static double gpu_fit_error_of(const struct group *g) {
 static double mean_percent(const struct group *g) {
     double sum = 0;
     for (uint32_t i = 0; i < g->count; i++)
-        sum += fabs(sc__kernel_cost(g->gpu, &g->rows[i]->key) / g->rows[i]->us - 1);
+        sum += fabs(cost_of(g, g->rows[i]) / g->rows[i]->us - 1);
     return g->count ? 100 * sum / g->count : 0;
 }
 
@@ -390,7 +406,7 @@ static int ascending(const void *a, const void *b) {
 static void scale_to_median(struct sc__arena *arena, struct group *g) {
     double *ratio = SC__NEW_ARRAY(arena, double, g->count);
     for (uint32_t i = 0; i < g->count; i++)
-        ratio[i] = g->rows[i]->us / sc__kernel_cost(g->gpu, &g->rows[i]->key);
+        ratio[i] = g->rows[i]->us / cost_of(g, g->rows[i]);
     qsort(ratio, g->count, sizeof *ratio, ascending);
     double median = ratio[g->count / 2];
     double before = gpu_fit_error_of(g);
@@ -569,12 +585,19 @@ static double held_out_error(struct sc__arena *arena, const struct group *g) {
 
 /* ---- all groups ---- */
 
+static void draw_experts(struct sc_context *ctx, struct group *g) {
+    g->moe = SC__NEW_ARRAY(&ctx->arena, struct sc__moe_work, g->table->count);
+    for (uint32_t i = 0; i < g->count; i++)
+        sc__moe_prepare(&g->rows[i]->key, &g->moe[g->rows[i] - g->table->rows]);
+}
+
 static struct group collect(struct sc_context *ctx,
                             struct sc__gpu_fit *fit,
                             const struct sc__kernel_table *table,
                             uint32_t number) {
     struct group g = {
         .gpu = fit->gpu,
+        .table = table,
         .tiles = fit->tiles,
         .rows = SC__NEW_ARRAY(&ctx->arena, const struct sc__kernel_row *, table->count)};
     for (uint32_t i = 0; i < table->count; i++) {
@@ -591,6 +614,8 @@ static struct group collect(struct sc_context *ctx,
         }
         g.rows[g.count++] = r;
     }
+    if (g.count && g.rows[0]->key.what == SC__KERNEL_OP_MOE)
+        draw_experts(ctx, &g);
     return g;
 }
 

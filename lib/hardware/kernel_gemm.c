@@ -48,6 +48,11 @@ static uint64_t ceil_div(uint64_t a, uint64_t b) {
     return (a + b - 1) / b;
 }
 
+/* Of a signed number it is one instruction. */
+static inline double to_double(uint64_t count) {
+    return (double)(int64_t)count;
+}
+
 /* One GEMM with the constants of its type. */
 struct gemm {
     const struct sc__gpu *gpu;
@@ -129,9 +134,9 @@ static struct gemm describe(const struct sc__gpu *g,
     t = available(g, t);
     const struct sc__gemm_constants *c = &g->gemm;
     const struct sc__gemm_dtype *f = &g->dtype[t];
-    double dm = (double)m;
-    double dn = (double)n;
-    double dk = (double)k;
+    double dm = to_double(m);
+    double dn = to_double(n);
+    double dk = to_double(k);
     double e = sc__dtype_bytes(t);
     struct gemm p = {.gpu = g,
                      .m = m,
@@ -156,14 +161,15 @@ static struct gemm describe(const struct sc__gpu *g,
     p.t0 = f->t0 > 0 ? f->t0 : c->t0;
     p.only = (struct tile){(uint16_t)f->tile, (uint16_t)f->tile};
     p.rows = (uint64_t)f->rows;
-    double operands = (double)batch * e * (dm * dk + dn * dk);
-    double output = (double)batch * p.out * dm * dn;
-    double input = (double)batch * e * dm * dk;
+    double count = to_double(batch);
+    double operands = count * e * (dm * dk + dn * dk);
+    double output = count * p.out * dm * dn;
+    double input = count * e * dm * dk;
     double saved = cached_us(c, input, operands - input, operands + output);
     double slower = ramp_factor(c, operands + output) / or_one(f->bw);
     double read = operands / c->bw - saved;
     p.memory = (read + output_us(c, output, c->w / c->bw)) * slower;
-    p.chip = 2 * (double)batch * dm * dn * dk / p.rp;
+    p.chip = 2 * count * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
     return p;
@@ -181,87 +187,117 @@ static double fmax_one(double x) {
 /* One shape of tile for one GEMM. */
 struct tiling {
     uint64_t count;
-    uint64_t resident; /* tiles that an SM works on at a time */
-    double each;       /* tiles of an SM, in the mean */
-    double step;       /* us of one step along k */
-    double epilogue;   /* us */
+    double area;     /* elements of a tile */
+    double each;     /* tiles of an SM, in the mean */
+    double step;     /* us of one step along k */
+    double epilogue; /* us */
 };
 
-static uint64_t resident_tiles(double resident, const struct sc__gemm_tile *t) {
-    double tiles = resident / (t->m * t->n);
+/* Tiles that an SM works on at a time. */
+static uint64_t resident_tiles(double resident, double area) {
+    double tiles = resident / area;
     return tiles < 2 ? 1 : tiles < 4 ? (uint64_t)tiles : 4;
 }
 
-static inline void cut(const struct gemm *p,
-                       const struct sc__gemm_tile *t,
-                       double resident,
-                       struct tiling *out) {
-    uint64_t rows = (uint64_t)(int64_t)t->m;
-    uint64_t columns = (uint64_t)(int64_t)t->n;
-    out->count = ceil_div(p->m, rows) * ceil_div(p->n, columns);
-    out->resident = resident > 0 ? resident_tiles(resident, t) : 1;
-    out->each = (double)out->count / (double)p->sms;
-    out->step = t->step * step_us(p, t->m, t->n);
-    out->epilogue = t->epilogue * p->te * t->m * t->n;
+/* Tiles of the busiest SM: whole waves, and to some part as many as there are tiles.
+ * Where an SM works on several tiles at a time, the last of them run beside each
+ * other, too. */
+static double
+count_waves(const struct gemm *p, const struct tiling *t, uint64_t s, double each) {
+    double part = p->gpu->gemm.wave;
+    double resident = p->gpu->gemm.resident;
+    uint64_t whole = ceil_div(t->count * s, p->sms);
+    uint64_t beside = resident > 0 ? resident_tiles(resident, t->area) : 1;
+    if (beside > 1 && whole > beside)
+        whole = ceil_div(whole, beside) * beside;
+    double waves = to_double(whole);
+    return part > 0 ? waves + part * (fmax_one(each) - waves) : waves;
 }
 
-/* All shapes the GEMM may be cut in; returns how many. */
-static unsigned list_tilings(const struct gemm *p, struct tiling out[SC__GEMM_TILES]) {
+/* Steps along k of a tile, k split into s parts. Kernels before Hopper's walk in halves
+ * of a step. */
+static double count_steps(const struct gemm *p, uint64_t s) {
+    uint64_t parts = p->gpu->gemm.resident > 0 ? 2 : 1;
+    return to_double(ceil_div(ceil_div(parts * p->k, p->k_step), s)) / to_double(parts);
+}
+
+/* A bound is only trusted where it is clear of rounding. */
+static const double BOUND = 1 - 1e-9;
+
+/* Shapes of which the fastest is looked for. */
+struct search {
+    double best;  /* us of the waves, without a split */
+    double steps; /* along k, without a split */
+    double share; /* of the output, in elements, that one SM has at least */
+    /* Those that leave SMs idle, so that k may be split. */
+    struct tiling idle[SC__GEMM_TILES + 1];
+    unsigned idle_count;
+};
+
+static inline void
+try_tile(const struct gemm *p, const struct sc__gemm_tile *t, struct search *f) {
+    struct tiling *out = &f->idle[f->idle_count];
+    double area = t->m * t->n;
+    double step = t->step * step_us(p, t->m, t->n);
+    double epilogue = t->epilogue * p->te * t->m * t->n;
+    double tile = f->steps * step + epilogue;
+    /* No SM has fewer tiles than its share of the output: most shapes end here. */
+    if (f->share >= area && f->share * tile >= f->best * area)
+        return;
+    out->count =
+        ceil_div(p->m, (uint64_t)(int64_t)t->m) * ceil_div(p->n, (uint64_t)(int64_t)t->n);
+    out->area = area;
+    out->each = to_double(out->count) / to_double(p->sms);
+    out->step = step;
+    out->epilogue = epilogue;
+    if (fmax_one(out->each) * tile < f->best) {
+        double us = count_waves(p, out, 1, out->each) * tile;
+        if (us < f->best)
+            f->best = us;
+    }
+    if (out->count < p->sms)
+        f->idle_count++;
+}
+
+/* All shapes the GEMM may be cut in, and one more where none of them has the rows. */
+static void search_tiles(const struct gemm *p, struct search *f) {
     const struct sc__gemm_constants *c = &p->gpu->gemm;
     const struct sc__gemm_tile only = {p->only.m, p->only.n, 1, 1};
     const struct sc__gemm_tile *tiles = c->tile_count ? c->tiles : usual_tiles;
     unsigned count = c->tile_count ? c->tile_count : USUAL_TILES;
-    unsigned taken = 0;
+    f->best = INFINITY;
+    f->idle_count = 0;
+    f->steps = count_steps(p, 1);
+    f->share = BOUND * to_double(p->m) * to_double(p->n) / to_double(p->sms);
     if (p->only.m) {
         tiles = &only;
         count = 1;
     }
     for (unsigned i = 0; i < count; i++)
         if (!p->rows || (uint64_t)tiles[i].m == p->rows)
-            cut(p, &tiles[i], c->resident, &out[taken++]);
-    if (!taken) /* a list without tiles of so many rows */
-        cut(p, &(struct sc__gemm_tile){128, 128, 1, 1}, c->resident, &out[taken++]);
-    return taken;
+            try_tile(p, &tiles[i], f);
+    if (isinf(f->best)) /* a list without tiles of so many rows */
+        try_tile(p, &(struct sc__gemm_tile){128, 128, 1, 1}, f);
 }
 
-/* Whether a tiling leaves SMs idle, so that k may be split. */
-static bool any_idle(const struct gemm *p, const struct tiling *tilings, unsigned count) {
-    for (unsigned i = 0; i < count; i++)
-        if (tilings[i].count < p->sms)
-            return true;
-    return false;
-}
-
-/* Least time of the waves over the tiles, k split into s parts. Tiles of the busiest
- * SM: whole waves, and to some part as many as there are tiles. Where an SM works on
- * several tiles at a time, the last of them run beside each other, too. */
+/* Least time of the waves over the tiles that leave SMs idle, k split into s parts, if
+ * it is below a limit. */
 static double
-waves_us(const struct gemm *p, const struct tiling *tilings, unsigned count, uint64_t s) {
-    /* Kernels before Hopper's walk in halves of a step. */
-    uint64_t parts = p->gpu->gemm.resident > 0 ? 2 : 1;
-    double steps = (double)ceil_div(ceil_div(parts * p->k, p->k_step), s) / (double)parts;
-    double part = p->gpu->gemm.wave;
-    double best = INFINITY;
-    for (const struct tiling *t = tilings; t < tilings + count; t++) {
-        /* Split-k is for outputs whose tiles leave SMs idle. */
-        if (s > 1 && t->count >= p->sms)
-            continue;
+split_waves_us(const struct gemm *p, const struct search *f, uint64_t s, double limit) {
+    double steps = count_steps(p, s);
+    double best = limit;
+    bool found = false;
+    for (const struct tiling *t = f->idle; t < f->idle + f->idle_count; t++) {
         double tile = steps * t->step + t->epilogue;
-        double each = t->each * (double)s;
+        double each = t->each * to_double(s);
         /* No fewer waves than this: most tiles are passed over here. */
         if (fmax_one(each) * tile >= best)
             continue;
-        uint64_t whole = ceil_div(t->count * s, p->sms);
-        if (t->resident > 1 && whole > t->resident)
-            whole = ceil_div(whole, t->resident) * t->resident;
-        double waves = (double)whole;
-        if (part > 0)
-            waves += part * (fmax_one(each) - waves);
-        double us = waves * tile;
-        if (us < best)
-            best = us;
+        double us = count_waves(p, t, s, each) * tile;
+        found |= us < best;
+        best = us < best ? us : best;
     }
-    return best;
+    return found ? best : INFINITY;
 }
 
 /* The smooth maximum over what limits a GEMM: the q-norm, because the limits
@@ -285,13 +321,13 @@ static double split_us(const struct sc__gpu *gpu, uint64_t s, double area) {
     const struct sc__gemm_constants *c = &gpu->gemm;
     if (s == 1)
         return 0;
-    return c->ts + or_one(c->split) * (4 * (double)s + 2) * area / c->bw;
+    return c->ts + or_one(c->split) * (4 * to_double(s) + 2) * area / c->bw;
 }
 
 /* Whether k is long enough for s parts. */
 static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
     double least = gpu->gemm.split_k > 0 ? gpu->gemm.split_k : 256;
-    return s == 1 || (double)k >= least * (double)s;
+    return s == 1 || to_double(k) >= least * to_double(s);
 }
 
 /* What a lower clock under load makes of a time: power rises within a long product. */
@@ -299,36 +335,53 @@ static double clock_factor(const struct sc__gemm_constants *c, double us) {
     return c->hot_us > 0 ? 1 + c->hot * us / (us + c->hot_us) : 1;
 }
 
+/* What a GEMM takes whatever its tiles. */
+struct limits {
+    double others; /* of the smooth maximum, to the power q */
+    double least;  /* us */
+    double clock;  /* factors on the waves */
+    double odd;
+};
+
+/* With k split into parts, where that beats the best without. */
+static double split_gemm_us(const struct gemm *p,
+                            const struct search *f,
+                            const struct limits *l,
+                            double best) {
+    const struct sc__gpu *gpu = p->gpu;
+    double area = to_double(p->m) * to_double(p->n);
+    double odd_us = p->m & 1 ? gpu->gemm.split_odd : 0;
+    for (unsigned i = 1; i < sizeof splits / sizeof *splits; i++) {
+        uint64_t s = splits[i];
+        if (!can_split(gpu, p->k, s))
+            break;
+        double fixed = p->t0 + split_us(gpu, s, area) + odd_us;
+        /* The smooth maximum is never below its largest term, so neither this
+         * test nor the ones below can drop the best: they only save time. */
+        if (l->least + fixed >= best)
+            continue;
+        double limit = (best - fixed) / (BOUND * l->clock * l->odd);
+        double waves = l->clock * split_waves_us(p, f, s, limit) * l->odd;
+        if (waves + fixed < best)
+            best = fmin(best, limited_by(p, waves, l->others) + fixed);
+    }
+    return best;
+}
+
 double sc__gemm_us(
     const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
     struct gemm p = describe(gpu, type, 1, m, n, k);
-    struct tiling tilings[SC__GEMM_TILES];
-    unsigned count = list_tilings(&p, tilings);
-    bool idle = any_idle(&p, tilings, count);
-    double best = INFINITY;
-    double clock = clock_factor(&gpu->gemm, p.chip);
-    p.chip *= clock;
-    double floor = fmax(fmax(p.memory, p.chip), p.floor);
-    double others = other_limits(&p, p.memory);
-    double area = (double)m * (double)n;
-    bool odd = m & 1;
-    bool whole = p.only.m || p.rows;
-    for (unsigned i = 0; i < (whole ? 1 : sizeof splits / sizeof *splits); i++) {
-        uint64_t s = splits[i];
-        if (!can_split(gpu, k, s) || (s > 1 && !idle))
-            break;
-        double fixed =
-            p.t0 + split_us(gpu, s, area) + (s > 1 && odd ? gpu->gemm.split_odd : 0);
-        /* The smooth maximum is never below its largest term, so neither this
-         * test nor the one below can drop the best: they only save pow(). */
-        if (floor + fixed >= best)
-            continue;
-        double waves =
-            clock * waves_us(&p, tilings, count, s) * (odd ? 1 + gpu->gemm.odd : 1);
-        if (waves + fixed < best)
-            best = fmin(best, limited_by(&p, waves, others) + fixed);
-    }
-    return best;
+    struct search f;
+    struct limits l = {.clock = clock_factor(&gpu->gemm, p.chip),
+                       .odd = m & 1 ? 1 + gpu->gemm.odd : 1};
+    search_tiles(&p, &f);
+    p.chip *= l.clock;
+    l.others = other_limits(&p, p.memory);
+    l.least = fmax(fmax(p.memory, p.chip), p.floor);
+    double us = limited_by(&p, l.clock * f.best * l.odd, l.others) + p.t0;
+    if (p.only.m || p.rows || !f.idle_count)
+        return us;
+    return split_gemm_us(&p, &f, &l, us);
 }
 
 static double grouped_waves(

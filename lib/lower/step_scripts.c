@@ -20,7 +20,10 @@ add_name(struct sc__script_maker *k, struct sc__step_item *item, const char *nam
         item->name = sc__format(k->l->arena, "%s + %s", item->name, name);
 }
 
-static void compute(struct sc__script_maker *k, uint8_t work, double us, const char *name) {
+void sc__script_compute(struct sc__script_maker *k,
+                        uint8_t work,
+                        double us,
+                        const char *name) {
     struct sc__script *s = k->script;
     s->us += us;
     for (uint32_t i = k->open; i < s->count; i++)
@@ -82,7 +85,7 @@ static void count_late(struct sc__script_maker *k) {
     k->beside_end = 0;
 }
 
-static void join(struct sc__script_maker *k, uint8_t stream) {
+void sc__script_join(struct sc__script_maker *k, uint8_t stream) {
     *SC__PUSH(k->l->arena, k->script->items, k->script->count, k->script->capacity) =
         (struct sc__step_item){.kind = SC__ITEM_JOIN, .stream = stream};
     if (stream == SC__STREAM_COMM)
@@ -94,7 +97,7 @@ static void join(struct sc__script_maker *k, uint8_t stream) {
  * layer of another: here, until the next layer's experts. */
 static void await_exchange(struct sc__script_maker *k) {
     if (k->l->plan.overlap_moe)
-        join(k, SC__STREAM_EP);
+        sc__script_join(k, SC__STREAM_EP);
 }
 
 static const char *part_name(enum sc__work work) {
@@ -124,16 +127,18 @@ static bool captured(const struct sc__plan *p, unsigned which, bool moe) {
     return p->graphs & SC__GRAPH_MLP && !(moe && of_experts(which));
 }
 
-static void step_scripts_part(struct sc__script_maker *k,
-                              const struct sc__layer_kernels *list,
-                              enum sc__layer_part which,
-                              unsigned phases) {
+void sc__script_part(struct sc__script_maker *k,
+                     const struct sc__layer_kernels *list,
+                     enum sc__layer_part which,
+                     unsigned phases) {
     for (uint32_t i = 0; i < list->count; i++) {
         const struct sc__layer_kernel *x = &list->items[i];
         if (x->part != which || !(phases >> x->kernel.phase & 1))
             continue;
         double share =
             k->phase == SC__RECOMPUTE ? sc__step_repeat_share(k->l, x, k->kind) : 1;
+        if (k->piece > 0)
+            share *= k->piece;
         if (share <= 0)
             continue;
         if (!captured(&k->l->plan, which, k->moe))
@@ -141,11 +146,11 @@ static void step_scripts_part(struct sc__script_maker *k,
         if (k->moe && of_experts(which) && x->kernel.kind == SC__KERNEL_MEMORY)
             share *= k->l->plan.moe_unfused ? k->l->constants.software.moe_unfused
                                             : k->l->constants.software.moe_fused;
-        compute(k,
-                x->kernel.work,
-                share * sc__step_kernel_us(k->l, &x->kernel),
-                x->kernel.work == SC__WORK_GEMM ? x->kernel.name
-                                                : part_name(x->kernel.work));
+        sc__script_compute(k,
+                           x->kernel.work,
+                           share * sc__step_kernel_us(k->l, &x->kernel),
+                           x->kernel.work == SC__WORK_GEMM ? x->kernel.name
+                                                           : part_name(x->kernel.work));
     }
 }
 
@@ -184,7 +189,7 @@ static void host(struct sc__script_maker *k) {
         return;
     if (k->l->constants.software.blocking > 0) {
         close_segment(k);
-        compute(k, SC__WORK_HOST, need, "host");
+        sc__script_compute(k, SC__WORK_HOST, need, "host");
         return;
     }
     double corner = host_corner(&k->l->plan);
@@ -195,7 +200,7 @@ static void host(struct sc__script_maker *k) {
     if (extra <= 0)
         return;
     close_segment(k);
-    compute(k, SC__WORK_HOST, extra, "host");
+    sc__script_compute(k, SC__WORK_HOST, extra, "host");
 }
 
 /* Bytes of one activation of a micro-batch: what tensor parallelism sends. */
@@ -221,7 +226,10 @@ static void reorder(struct sc__script_maker *k, double bytes) {
         return;
     struct sc__kernel x = sc__elementwise(k->l->kernel_model, "reorder", 2 * bytes);
     k->launches += x.launches;
-    compute(k, SC__WORK_COPY, sc__step_kernel_us(k->l, &x), part_name(SC__WORK_COPY));
+    sc__script_compute(k,
+                       SC__WORK_COPY,
+                       sc__step_kernel_us(k->l, &x),
+                       part_name(SC__WORK_COPY));
 }
 
 /* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
@@ -260,7 +268,7 @@ static void gather_tokens(struct sc__script_maker *k) {
 
 static void join_chunks(struct sc__script_maker *k) {
     if (chunked(k->l))
-        join(k, SC__STREAM_COMM);
+        sc__script_join(k, SC__STREAM_COMM);
 }
 
 /* Around a row-parallel GEMM. */
@@ -300,98 +308,28 @@ static void end_reduce(struct sc__script_maker *k) {
                           "tp reduce");
 }
 
-/* Keys and values of the whole sequence. PyTorch's context parallelism sees
- * them after they were repeated for every head of the queries. */
-static double kv_bytes(const struct sc__lowering *l, int kind) {
-    const struct sc__model *m = l->model;
-    struct sc__attention_heads x = sc__kind_heads(l, kind);
-    double heads = m->kv_lora || l->plan.torch_copies ? m->heads : x.kv_heads;
-    double tp = l->plan.mesh.tp;
-    double local = heads / tp < 1 ? 1 : heads / tp;
-    return (double)l->plan.micro_batch * l->plan.seq * local * (x.qk_dim + x.v_dim) *
-           sc__plan_width(&l->plan);
-}
-
-/* The core of attention under context parallelism. */
-static void core(struct sc__script_maker *k,
-                 const struct sc__layer_kernels *list,
-                 int layer_kind,
-                 bool backward) {
-    unsigned kind = k->l->plan.cp_kind;
-    bool ring = kind == SC__CP_RING;
-    uint32_t kv_heads = sc__kind_heads(k->l, layer_kind).kv_heads;
-    double kv = kv_bytes(k->l, layer_kind);
-    double wider = 4 / sc__plan_width(&k->l->plan);
-    double gradients = kv * (k->l->plan.torch_copies ? wider : 1); /* in fp32 there */
-    unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
-    if (kind == SC__CP_ALLTOALL) {
-        double q = kv / 2 * (1 + 1.0 * k->l->model->heads / kv_heads) / k->l->plan.mesh.cp;
-        sc__script_collective(k,
-                              SC__ALLTOALL,
-                              SC__GROUP_CP,
-                              SC__STREAM_CP,
-                              q,
-                              false,
-                              "cp exchange");
-    } else
-        sc__script_collective(k,
-                              SC__ALLGATHER,
-                              SC__GROUP_CP,
-                              SC__STREAM_CP,
-                              kv,
-                              ring,
-                              "cp keys and values");
-    if (backward && ring)
-        sc__script_collective(k,
-                              SC__REDUCESCATTER,
-                              SC__GROUP_CP,
-                              SC__STREAM_CP,
-                              gradients,
-                              true,
-                              "cp gradients");
-    step_scripts_part(k, list, SC__PART_ATTENTION_CORE, phases);
-    if (ring && k->l->plan.mesh.cp > 1)
-        join(k, SC__STREAM_CP);
-    if (backward && kind == SC__CP_GATHER)
-        sc__script_collective(k,
-                              SC__REDUCESCATTER,
-                              SC__GROUP_CP,
-                              SC__STREAM_CP,
-                              gradients,
-                              false,
-                              "cp gradients");
-    if (kind == SC__CP_ALLTOALL)
-        sc__script_collective(k,
-                              SC__ALLTOALL,
-                              SC__GROUP_CP,
-                              SC__STREAM_CP,
-                              kv / 2 * k->l->model->heads / kv_heads / k->l->plan.mesh.cp,
-                              false,
-                              "cp exchange");
-}
-
 static void
 forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool moe) {
     unsigned all = 1u << SC__FORWARD;
     if (!moe) {
         gather_tokens(k);
-        step_scripts_part(k, f, SC__PART_MLP_IN, all);
+        sc__script_part(k, f, SC__PART_MLP_IN, all);
         join_chunks(k);
         begin_reduce(k);
-        step_scripts_part(k, f, SC__PART_MLP_OUT, all);
+        sc__script_part(k, f, SC__PART_MLP_OUT, all);
         end_reduce(k);
         return;
     }
     await_exchange(k);
-    step_scripts_part(k, f, SC__PART_ROUTER, all);
-    step_scripts_part(k, f, SC__PART_SHARED, all);
+    sc__script_part(k, f, SC__PART_ROUTER, all);
+    sc__script_part(k, f, SC__PART_SHARED, all);
     sc__expert_all_to_all(k);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
-    step_scripts_part(k, f, SC__PART_MLP_IN, all);
-    step_scripts_part(k, f, SC__PART_MLP_OUT, all);
+    sc__script_part(k, f, SC__PART_MLP_IN, all);
+    sc__script_part(k, f, SC__PART_MLP_OUT, all);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
-    step_scripts_part(k, f, SC__PART_UNROUTE, all);
+    sc__script_part(k, f, SC__PART_UNROUTE, all);
 }
 
 /* A scan goes along the sequence: under context parallelism heads are exchanged for
@@ -415,7 +353,7 @@ static void scan(struct sc__script_maker *k,
                               false,
                               "cp exchange");
         if (i == 0)
-            step_scripts_part(k, list, SC__PART_ATTENTION_CORE, phases);
+            sc__script_part(k, list, SC__PART_ATTENTION_CORE, phases);
     }
 }
 
@@ -425,7 +363,7 @@ static void mix(struct sc__script_maker *k,
                 bool backward) {
     unsigned phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD : 1u << SC__FORWARD;
     if (sc__kind_mixer(kind) == SC__MIXER_ATTENTION)
-        core(k, list, kind, backward);
+        sc__context_core(k, list, kind, backward);
     else
         scan(k, list, kind, phases);
 }
@@ -433,15 +371,15 @@ static void mix(struct sc__script_maker *k,
 static void
 forward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *f, int kind) {
     unsigned all = 1u << SC__FORWARD;
-    step_scripts_part(k, f, SC__PART_ATTENTION_NORM, all);
+    sc__script_part(k, f, SC__PART_ATTENTION_NORM, all);
     gather_tokens(k);
-    step_scripts_part(k, f, SC__PART_ATTENTION_IN, all);
+    sc__script_part(k, f, SC__PART_ATTENTION_IN, all);
     join_chunks(k);
     mix(k, f, kind, false);
     begin_reduce(k);
-    step_scripts_part(k, f, SC__PART_ATTENTION_OUT, all);
+    sc__script_part(k, f, SC__PART_ATTENTION_OUT, all);
     end_reduce(k);
-    step_scripts_part(k, f, SC__PART_ATTENTION_ADD, all);
+    sc__script_part(k, f, SC__PART_ATTENTION_ADD, all);
 }
 
 static void
@@ -455,9 +393,9 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
     if (sc__kind_mixer(kind) != SC__MIXER_NONE)
         forward_mixer(&k, f, kind);
     if (!(kind & SC__LAYER_MIXER_ONLY)) {
-        step_scripts_part(&k, f, SC__PART_MLP_NORM, 1u << SC__FORWARD);
+        sc__script_part(&k, f, SC__PART_MLP_NORM, 1u << SC__FORWARD);
         forward_mlp(&k, f, k.moe);
-        step_scripts_part(&k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
+        sc__script_part(&k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
     }
     host(&k);
 }
@@ -483,7 +421,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         gather_tokens(&k);
     }
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
-        step_scripts_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
+        sc__script_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
     if (p->recompute == SC__RECOMPUTE_OPS)
         join_chunks(&k);
     if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
@@ -491,7 +429,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         sc__expert_all_to_all(&k);
         sc__expert_all_to_all(&k);
         if (p->overlap_moe)
-            join(&k, SC__STREAM_EP);
+            sc__script_join(&k, SC__STREAM_EP);
     }
 }
 
@@ -512,9 +450,9 @@ static void backward_column(struct sc__script_maker *k,
                               bytes,
                               p->tp_overlap != SC__TP_BLOCKING,
                               "tp gather again");
-    step_scripts_part(k, b, which, 1u << SC__BACKWARD);
+    sc__script_part(k, b, which, 1u << SC__BACKWARD);
     if (p->sequence_parallel && p->tp_overlap != SC__TP_BLOCKING)
-        join(k, SC__STREAM_COMM);
+        sc__script_join(k, SC__STREAM_COMM);
     sc__script_collective(k,
                           p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
@@ -523,15 +461,15 @@ static void backward_column(struct sc__script_maker *k,
                           beside,
                           "tp reduce");
     if (!(k->skip & 1u << SC__WGRAD))
-        step_scripts_part(k, b, which, 1u << SC__WGRAD);
+        sc__script_part(k, b, which, 1u << SC__WGRAD);
     if (beside && p->mesh.tp > 1)
-        join(k, SC__STREAM_COMM);
+        sc__script_join(k, SC__STREAM_COMM);
 }
 
 static void backward_part(struct sc__script_maker *k,
                           const struct sc__layer_kernels *b,
                           enum sc__layer_part which) {
-    step_scripts_part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
+    sc__script_part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
 }
 
 static void
@@ -570,10 +508,10 @@ static void accumulate(struct sc__script_maker *k, const struct sc__shard *param
         return;
     struct sc__kernel x = sc__elementwise(k->l->kernel_model, "accumulate", bytes);
     k->launches += x.launches;
-    compute(k,
-            SC__WORK_ELEMENTWISE,
-            sc__step_kernel_us(k->l, &x),
-            part_name(SC__WORK_ELEMENTWISE));
+    sc__script_compute(k,
+                       SC__WORK_ELEMENTWISE,
+                       sc__step_kernel_us(k->l, &x),
+                       part_name(SC__WORK_ELEMENTWISE));
 }
 
 static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
@@ -623,7 +561,7 @@ static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out
                                  .moe = sc__kind_has_experts(kind),
                                  .kind = kind};
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;)
-        step_scripts_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
+        sc__script_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
     accumulate(&k, &params);
     host(&k);
@@ -636,10 +574,10 @@ static void plain(struct sc__script_maker *k,
     for (uint32_t i = 0; i < list->count; i++)
         if (phases >> list->items[i].phase & 1) {
             k->launches += list->items[i].launches;
-            compute(k,
-                    list->items[i].work,
-                    sc__step_kernel_us(k->l, &list->items[i]),
-                    name);
+            sc__script_compute(k,
+                               list->items[i].work,
+                               sc__step_kernel_us(k->l, &list->items[i]),
+                               name);
         }
 }
 
@@ -706,7 +644,7 @@ static void head_scripts(struct sc__lowering *l) {
         accumulate(split ? &w : &b, &params);
     }
     if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1)
-        join(&b, SC__STREAM_COMM);
+        sc__script_join(&b, SC__STREAM_COMM);
 }
 
 void sc__step_scripts(struct sc__lowering *l) {

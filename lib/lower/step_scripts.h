@@ -15,7 +15,21 @@ struct sc__script_maker {
     uint8_t phase;     /* that the operations get */
     bool moe;          /* a layer with experts */
     int kind;          /* of the layer */
+    double piece;      /* of the kernels that are added: their part; 0: all of them */
 };
+
+/* Kernels of one part of a layer, of these phases; those of a segment are merged by kind.
+ */
+void sc__script_part(struct sc__script_maker *k,
+                     const struct sc__layer_kernels *list,
+                     enum sc__layer_part which,
+                     unsigned phases);
+void sc__script_compute(struct sc__script_maker *k,
+                        uint8_t work,
+                        double us,
+                        const char *name);
+/* What follows waits for the stream. */
+void sc__script_join(struct sc__script_maker *k, uint8_t stream);
 
 /* Nothing for groups of one rank. async: what follows waits only at the next
  * join of the stream. */
@@ -26,6 +40,12 @@ void sc__script_collective(struct sc__script_maker *k,
                            double bytes,
                            bool async,
                            const char *name);
+
+/* context_parallel.c: the core of attention, with what brings keys and values. */
+void sc__context_core(struct sc__script_maker *k,
+                      const struct sc__layer_kernels *list,
+                      int layer_kind,
+                      bool backward);
 
 /* expert_parallel.c */
 void sc__expert_all_to_all(struct sc__script_maker *k);

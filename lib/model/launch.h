@@ -83,6 +83,10 @@ sc_status sc__launch_vocabulary(struct sc__launch *l);
 sc_status sc__launch_spec(struct sc__launch *l);
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
 
+/* launch_pins.c: --set NAME=value; those that the script does not use are noted. */
+sc_status sc__launch_read_pins(const struct sc__settings *s, struct sc__setting_list *out);
+void sc__launch_note_pins(const struct sc__launch *l);
+
 /* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the
  * names of other launchers; 0: they do not say. */
 uint32_t sc__launch_world(const char *const *words, uint32_t count);

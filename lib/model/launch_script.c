@@ -619,30 +619,6 @@ static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc_
                     "NUL byte in a text file");
 }
 
-/* --set NAME=value, as often as it is given. */
-static sc_status read_pinned(const struct sc__settings *s, struct sc__setting_list *out) {
-    uint32_t n = 0;
-    while (s->nth(s->self, "set", n))
-        n++;
-    sc_setting *items = SC__NEW_ARRAY(&s->ctx->arena, sc_setting, n);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *text = s->nth(s->self, "set", i);
-        const char *equals = strchr(text, '=');
-        if (!equals || equals == text)
-            return sc__fail(s->ctx,
-                            SC_USAGE,
-                            NULL,
-                            "write it like --set NNODES=4; --set 1=… is the first argument",
-                            "--set takes NAME=value, not '%s'",
-                            text);
-        items[i] =
-            (sc_setting){.name = sc__strndup(&s->ctx->arena, text, (size_t)(equals - text)),
-                         .value = equals + 1};
-    }
-    *out = (struct sc__setting_list){items, n};
-    return SC_OK;
-}
-
 sc_status sc__megatron_parse(struct sc_context *ctx,
                              const char *file,
                              struct sc__str text,
@@ -660,7 +636,7 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     for (unsigned i = 0; i <= SC__FLAG_UNKNOWN; i++)
         sc__buffer_init(&l->by_kind[i], &ctx->arena);
     SC__TRY(refuse_nul(ctx, file, text));
-    SC__TRY(read_pinned(settings, &l->pinned));
+    SC__TRY(sc__launch_read_pins(settings, &l->pinned));
     SC__TRY(sc__config_words(l, &kind));
     sc__launch_slurm(&ctx->arena, text, &slurm);
     if (!kind) {
@@ -680,6 +656,7 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     sc__launch_gpus(l, &slurm);
     note_flags(l);
     note_unset(l);
+    sc__launch_note_pins(l);
     *out = (struct sc__settings){.nth = sc__launch_nth, .self = l, .ctx = ctx};
     return SC_OK;
 }

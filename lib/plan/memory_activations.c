@@ -306,8 +306,17 @@ sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint3
 /* Behind the feed-forward: the gradient of its output, and between its linear
  * layers those of the parts that are multiplied; of a layer without one, the gradient of
  * what its mixer was given. */
-double
-sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+/* Keys and values of the whole sequence, where context parallelism gathers them. */
+static double
+gathered_keys(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    struct sc__attention_heads heads = sc__model_attention_heads(m, layer);
+    bool gathers = p->mesh.cp > 1 && p->cp_kind == SC__CP_GATHER &&
+                   sc__model_mixer(m, layer) == SC__MIXER_ATTENTION;
+    return gathers ? sc__plan_kv_bytes(p, m, &heads) : 0;
+}
+
+static double
+passing_gradients(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);
     double wide = m->gated ? 2 : 1;
     double out = s.tokens * s.residual * s.hidden / s.sp;
@@ -317,6 +326,11 @@ sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_
         return out + s.tokens * s.width * wide * m->ffn / s.tp;
     return out + routed_tokens(m, p) * s.width *
                      (sc__model_routed_width(m) + wide * m->expert_ffn);
+}
+
+double
+sc__layer_workspace(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
+    return fmax(passing_gradients(m, p, layer), gathered_keys(m, p, layer));
 }
 
 /* The inputs of its GEMMs and the gradients of their outputs, 32·s·b·h bytes in a GPT

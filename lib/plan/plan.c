@@ -48,6 +48,17 @@ double sc__plan_shard_bytes(const struct sc__plan *p) {
     return p->torch_copies && !p->plain_update ? 4 : sc__plan_gathered_bytes(p);
 }
 
+/* PyTorch's context parallelism sees them after they were repeated for every head of the
+ * queries. */
+double sc__plan_kv_bytes(const struct sc__plan *p,
+                         const struct sc__model *m,
+                         const struct sc__attention_heads *heads) {
+    double all = m->kv_lora || p->torch_copies ? m->heads : heads->kv_heads;
+    double local = fmax(1, all / p->mesh.tp);
+    return (double)p->micro_batch * p->seq * local * (heads->qk_dim + heads->v_dim) *
+           sc__plan_width(p);
+}
+
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
     double whole = sc__plan_tokens(p) * m->hidden * sc__plan_width(p);
     bool cut =

@@ -233,6 +233,12 @@ double sc__plan_gathered_bytes(const struct sc__plan *p);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
 
+/* Bytes of keys and values of a whole sequence, of one rank of tensor parallelism: what
+ * context parallelism brings together. */
+double sc__plan_kv_bytes(const struct sc__plan *p,
+                         const struct sc__model *m,
+                         const struct sc__attention_heads *heads);
+
 /* Ranks of experts a token is sent to. */
 double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m);
 

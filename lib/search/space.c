@@ -331,7 +331,10 @@ static bool choice_can_be(const struct enumeration *e, int axis) {
         return true;
     switch (axis) {
     case SC__CHOICE_SCHEDULE:
-        return n[SC__NUMBER_PP] > 1 && n[SC__NUMBER_VPP] == 1;
+        /* DualPipeV overlaps the dispatch by itself: asked for or not, it is one plan */
+        return n[SC__NUMBER_PP] > 1 && n[SC__NUMBER_VPP] == 1 &&
+               !(c[SC__CHOICE_MOE_OVERLAP] &&
+                 !strcmp(a->values[c[axis]].label, "dualpipev"));
     case SC__CHOICE_SHARDING:
         /* with a pipeline weights are gathered once a step: 3 is as 2 */
         return dp * n[SC__NUMBER_CP] > 1 &&

@@ -38,6 +38,17 @@ expect pipeline_bubble 0 "pipeline bubble" cat "$tmp/pp4.txt"
 "$STEPCAST" run $folder/experts-8.json.gz --cluster dgx-h100:8 --json "$tmp/experts.json" >/dev/null
 check experts_bytes "$(moved "$tmp/experts.json")" "$((4 * 4 * 8192 * 2048 * 2))"
 
+# in Megatron's manner, tp 4, dp 2: each of 4 layers gathers its part of the sequence for two
+# column-parallel products and again for their weights, and twice for the gradients of
+# row-parallel ones; scatters after two row-parallel products and two gradients; gradients
+# go out in fp32, weights come back in bf16
+"$STEPCAST" run $folder/megatron-8.json.gz --cluster dgx-h100:8 --json "$tmp/megatron.json" >/dev/null
+along() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["comm"][sys.argv[2]]["bytes"])' "$1" "$2"; }
+check megatron_tp_bytes "$(along "$tmp/megatron.json" tp)" "$((4 * 10 * 2048 * 2 * 2048 * 2))"
+weights=$((4 * (4 * 2048 + 12 * 2048 * 2048 / 4)))
+weights=$(((weights + 127) / 128 * 128))
+check megatron_dp_bytes "$(along "$tmp/megatron.json" dp)" "$((weights * 4 + weights * 2))"
+
 # a module made twice as fast; a host that costs nothing
 step() { "$STEPCAST" run "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { print (a + 0 < b + 0) ? "yes" : "no" }'; }

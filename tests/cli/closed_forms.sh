@@ -34,6 +34,10 @@ moved='[(v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "pp" or v[
 of scattered_messages "$moved" "[(8, 16777216), (8, 67108864)]" $pipe
 of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-in-pipeline
 
+# the update of the weights: of all of them on every rank, or of an eighth
+update() { "$STEPCAST" run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check sharded_update "$(python3 -c "print(abs($(update 0) / $(update 1) / 8 - 1) < 0.01)")" True
+
 # a run of 3e9 tokens: 16 x 128 a step
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5

@@ -142,6 +142,11 @@ printf 'import os\nx = """tensor_model_parallel_size=' >"$dir/open.py"
 refuse recipe_with_an_open_string 3 'no recipe that we know' "$S" run "$dir/open.py" --gpus 8
 printf 'import os\nprint("hello")\n' >"$dir/plain.py"
 refuse no_recipe 3 'unknown format' "$S" run "$dir/plain.py" --gpus 8
+# how PyTorch's context parallelism brings keys and values
+sed 's/^tensor_parallel_degree.*/&\ncontext_parallel_degree = 2\ncontext_parallel_rotate_method = "alltoall"/' $data/torchtitan.toml >"$dir/rotate.toml"
+same torchtitan_rotates "$dir/rotate.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
+sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
+refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
 same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026

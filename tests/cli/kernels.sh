@@ -108,6 +108,8 @@ printf '%s\nmoe,4096,7168,2048,8,256,1,nan,\n' "$moe" >"$tmp/moe.csv"
 expect moe_bad_exponent 3 "exponent must be" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
 printf '%s\nmoe,4096,7168,2048,8,256,1,,fp8\n' "$moe" >"$tmp/moe.csv"
 expect moe_bad_type 3 "in bf16, not" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
+printf '%s\nmoe,562949953421312,7168,2048,562949953421312,1024,1024,1.2,\nmoe,1,7168,2048,8,4,1,100,\n' "$moe" >"$tmp/moe.csv"
+expect moe_huge 0 "moe" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
 printf 'op,tokens,hidden,topk,experts\ndeepep_dispatch,64,7168,8,256\n' >"$tmp/moe.csv"
 expect deepep_no_sms 3 "sms must be" "$STEPCAST" kernels "$tmp/moe.csv" --gpu h200
 

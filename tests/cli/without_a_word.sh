@@ -100,3 +100,24 @@ expect node_of_all 0 "a node of 100000 GPUs is larger than any NVLink domain" "$
 # planes of a fabric that has none
 expect planes_unused 0 "planes has no effect: only the fabrics hpn and dcn have them" \
     "$STEPCAST" coll all_reduce -c "gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib planes=2" -b 64M -e 64M
+
+# variables of a launch script that it does not use, or that are given twice
+cat >"$tmp/pins.sh" <<'L'
+#!/bin/bash
+LAYERS=${LAYERS:-4}
+python pretrain_gpt.py --num-layers $LAYERS --hidden-size $1 --num-attention-heads 32 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --vocab-size 32000
+L
+pins() { "$STEPCAST" run --megatron-args "$tmp/pins.sh" --gpus 8 --set 1=4096 "$@"; }
+expect pin_unused 0 "--set LAYRES has no effect" pins --set LAYRES=8
+expect pin_of_no_argument 0 "--set 2 has no effect" pins --set 2=8
+expect pin_twice 0 "--set LAYERS is given more than once: 2 counts" pins --set LAYERS=8 --set LAYERS=2
+expect pin_of_no_name 2 "--set takes NAME=value, not 'LAY-ERS=8'" pins --set LAY-ERS=8
+pins --set LAYERS=8 >"$tmp/pinned" 2>&1
+check pins_used "$? $(grep -c -e '--set' "$tmp/pinned")" "0 0"
+
+# a rate of a GPU's datasheet that its fitted constants leave without effect
+sed 's/"dram_tbs": 4.8/"dram_tbs": 8/' data/gpus/h200.json >"$tmp/sheet.json"
+expect sheet_unused 0 "its datasheet says 8: the constants count" "$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/sheet.json"
+cp data/gpus/h200.json "$tmp/sheet.json"
+"$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/sheet.json" >"$tmp/out" 2>&1
+check sheet_agrees "$? $(grep -c 'constants count' "$tmp/out")" "0 0"

@@ -37,6 +37,55 @@ def recorded(rank_name):
     return run
 
 
+class Decorated(unittest.TestCase):
+    """@captured: what it is given goes to the builder, its options to the capture."""
+
+    def setUp(self):
+        self.before = _session._torch, _session._run_rank
+        _session._torch = lambda: FakeTorch
+        self.steps = []
+
+    def tearDown(self):
+        _session._torch, _session._run_rank = self.before
+
+    def run_rank(self, document, rank, warm_up, body, every_layer):
+        class Session:
+            def capture_steps(_, step):
+                self.steps.append((rank, step(), warm_up, every_layer))
+
+        body(Session())
+        operation = document.call("aten.mm", [], [], {})
+        return document, {"storages": [], "alive": [], "ops": [[operation, 0, "f", 0]]}
+
+    def test_builder_and_options(self):
+        _session._run_rank = self.run_rank
+        # one rank, in this process
+
+        @_session.captured(warm_up=3, every_layer=True)
+        def build(width, depth=1):
+            """Makes a step."""
+            return lambda: (width, depth)
+
+        self.assertEqual(build.__name__, "build")
+        self.assertEqual(build.__doc__, "Makes a step.")
+        document = build(64, depth=2).document()
+        self.assertEqual(self.steps, [(0, (64, 2), 3, True)])
+        self.assertEqual(document["world"], 1)
+        self.assertEqual([c["ranks"] for c in document["classes"]], [1])
+
+    def test_world_and_mesh(self):
+        _session._run_rank = recorded(lambda rank: "aten.mm")
+
+        @_session.captured(world_size=6, mesh={"pp": 2, "dp": 3})
+        def build():
+            return lambda: None
+
+        document = build().document()
+        self.assertEqual(document["world"], 6)
+        self.assertEqual(document["mesh"], [["pp", 2], ["dp", 3]])
+        self.assertEqual([c["rank"] for c in document["classes"]], [0, 3])
+
+
 class Ranks(unittest.TestCase):
     def setUp(self):
         self.before = _session._torch, _session._run_rank

@@ -8,35 +8,65 @@
 
 #include "kernel_checks.h"
 
+static double sum_of(const double *loads, unsigned count) {
+    double sum = 0;
+    for (unsigned i = 0; i < count; i++)
+        sum += loads[i];
+    return sum;
+}
+
+/* Whole tokens, no more than there are, and all of them. */
 static void loads_add_up(void **state) {
     (void)state;
     static double loads[SC__MOE_EXPERTS];
     struct sc__moe moe = {.tokens = 4096, .topk = 8, .experts = 256, .ep = 1};
-    double sum = 0;
-    assert_int_equal(sc__moe_loads(&moe, loads), 256);
+    assert_int_equal(sc__moe_loads(&moe, 0, loads), 256);
     for (unsigned i = 0; i < 256; i++)
         near(loads[i], 4096 * 8 / 256.0);
     moe.exponent = 1.2;
-    assert_int_equal(sc__moe_loads(&moe, loads), 256);
-    double most = 0;
-    for (unsigned i = 0; i < 256; i++) {
-        sum += loads[i];
-        most = fmax(most, loads[i]);
-        assert_true(loads[i] > 0 && loads[i] <= 4096);
+    for (uint64_t draw = 0; draw < SC__MOE_DRAWS; draw++) {
+        double most = 0;
+        assert_int_equal(sc__moe_loads(&moe, draw, loads), 256);
+        for (unsigned i = 0; i < 256; i++) {
+            most = fmax(most, loads[i]);
+            assert_true(loads[i] >= 0 && loads[i] <= 4096 && loads[i] == floor(loads[i]));
+        }
+        assert_true(most > 3 * 128);
+        near(sum_of(loads, 256), 4096 * 8);
     }
-    assert_true(most > 3 * 128);
-    assert_true(sum <= 4096 * 8 * (1 + 1e-9) && sum > 0.5 * 4096 * 8);
     /* the most loaded of 8 GPUs has at least an eighth */
     moe.ep = 8;
-    double here = 0;
-    unsigned local = sc__moe_loads(&moe, loads);
-    assert_int_equal(local, 32);
-    for (unsigned i = 0; i < local; i++)
-        here += loads[i];
-    assert_true(here >= sum / 8);
+    assert_int_equal(sc__moe_loads(&moe, 0, loads), 32);
+    assert_true(sum_of(loads, 32) >= 4096);
 }
 
-/* One expert, one tile of 16 x 64 or two, no smoothing to speak of. */
+/* Fewer choices than experts: none gets two, and the GPUs get them in turn. Nearly all
+ * tokens to one expert: the others share what it cannot take. */
+static void few_and_many(void **state) {
+    (void)state;
+    static double loads[SC__MOE_EXPERTS];
+    struct sc__moe few = {.tokens = 2, .topk = 8, .experts = 256, .ep = 16};
+    assert_int_equal(sc__moe_loads(&few, 0, loads), 16);
+    near(sum_of(loads, 16), 1);
+    few.exponent = 1.01; /* shares of 0.33 at most: all are rounded to nothing */
+    for (uint64_t draw = 0; draw < SC__MOE_DRAWS; draw++) {
+        assert_int_equal(sc__moe_loads(&few, draw, loads), 16);
+        near(sum_of(loads, 16), 1);
+    }
+    struct sc__moe many = {.tokens = 1000000,
+                           .topk = 3,
+                           .experts = 4,
+                           .ep = 1,
+                           .exponent = 1.01};
+    for (uint64_t draw = 0; draw < SC__MOE_DRAWS; draw++) {
+        assert_int_equal(sc__moe_loads(&many, draw, loads), 4);
+        near(sum_of(loads, 4), 3e6);
+        for (unsigned i = 0; i < 4; i++)
+            assert_true(loads[i] <= 1e6);
+    }
+}
+
+/* One expert, one tile of 8 x 64 or two, no smoothing to speak of. */
 static void closed_form(void **state) {
     (void)state;
     struct sc__gpu g = *gpu("h200");
@@ -45,19 +75,27 @@ static void closed_form(void **state) {
                                        .permute = 1e3,
                                        .sort = 2e3,
                                        .b = 1,
-                                       .r = 128.0 * 16 * 64,
+                                       .r = 128.0 * 8 * 64,
                                        .te = 0.5,
                                        .bw = 1e12,
                                        .rp = 1e15,
                                        .q = 50};
     struct sc__moe moe =
         {.tokens = 4, .hidden = 128, .inter = 64, .topk = 1, .experts = 1, .ep = 1};
-    double step = 16 + 64 + 1; /* loads, and one us of products */
-    double area = 0.5 * 16 * 64;
+    double step = 8 + 64 + 1; /* loads, and one us of products */
+    double area = 0.5 * 8 * 64;
     double first = 2 * step + area; /* k = 128: two steps; n = 2 x 64: two tiles, two SMs */
     double second = step + area;
     double moved = 128 * 4 * (1e3 + 2e3) * 1e-6;
     near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + first + second);
+    /* a cost of each step, and tiles of 8 rows take three times as long */
+    g.moe.step = 10;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + first + second + 30);
+    g.moe.step = 0;
+    g.moe.rows[0] = 3;
+    g.moe.rows[1] = g.moe.rows[2] = g.moe.rows[3] = g.moe.rows[4] = 100;
+    near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + 3 * (first + second));
+    g.moe.rows[0] = 0;
     moe.plain = true;
     near(sc__moe_us(&g, &moe), 7 + 0.25 + moved + first + second);
     /* a width of 64 stored as 128 has twice the steps of the second product */
@@ -70,7 +108,8 @@ static void closed_form(void **state) {
     near(sc__moe_us(&g, &moe), 0);
 }
 
-/* Weights that the cache holds are read at no cost, as many as it holds. */
+/* What the cache holds of the whole call is read at no cost, and nothing once the call
+ * is much larger. */
 static void cache_saves(void **state) {
     (void)state;
     struct sc__gpu g = *gpu("h200");
@@ -84,8 +123,13 @@ static void cache_saves(void **state) {
                           .plain = true};
     double bytes = 2 * 128 * 128 + 2 * (128 + 128);
     near(sc__moe_us(&g, &moe), 2 * bytes);
-    g.moe.cache = bytes; /* half is found, and half of that saved */
+    double call = 2 * bytes; /* two matrices and the rows between them */
+    g.moe.cache = call;      /* half is found, and half of that saved */
     near(sc__moe_us(&g, &moe), 2 * bytes * 0.75);
+    g.moe.cache = 100 * call;
+    near(sc__moe_us(&g, &moe), 2 * bytes * 0.5);
+    g.moe.cache = 0.01 * call;
+    near(sc__moe_us(&g, &moe), 2 * bytes);
 }
 
 /* Unequal loads never take less; more tokens never take less by more than a wave. */
@@ -109,6 +153,7 @@ static void unequal_is_slower(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(loads_add_up, open_context, close_context),
+        cmocka_unit_test_setup_teardown(few_and_many, open_context, close_context),
         cmocka_unit_test_setup_teardown(closed_form, open_context, close_context),
         cmocka_unit_test_setup_teardown(cache_saves, open_context, close_context),
         cmocka_unit_test_setup_teardown(unequal_is_slower, open_context, close_context),

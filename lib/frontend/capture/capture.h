@@ -88,10 +88,9 @@ struct sc__capture_call {
 struct sc__capture_op {
     uint32_t call;
     uint32_t module;
-    uint8_t phase;    /* enum sc__phase */
-    int32_t stream;   /* below 0: communication of group -1-stream */
-    uint32_t quiet;   /* operations without a kernel since the one before */
-    uint32_t entered; /* modules whose forward began since */
+    uint8_t phase;  /* enum sc__phase */
+    int32_t stream; /* below 0: communication of group -1-stream */
+    uint32_t quiet; /* operations without a kernel since the one before */
     struct sc__capture_list born;
     struct sc__capture_list freed;
     struct sc__capture_list after; /* operations of other streams it waits for */
@@ -119,6 +118,8 @@ struct sc__capture_program {
     struct sc__capture_op *ops;
     uint32_t op_count;
     struct sc__capture_price *prices; /* by operation, once they are known */
+    uint32_t last_phase_begins;       /* the operation where the optimizer's does */
+    double lead;                      /* us that the host is ahead when a step begins */
 };
 
 struct sc__capture_dim {
@@ -184,8 +185,9 @@ enum sc__operator_way {
     SC__WAY_BYTES,   /* by its in- and outputs */
     SC__WAY_ITERATE, /* the same, and by how they lie: capture_iterate.c */
     SC__WAY_REDUCE,
-    SC__WAY_WRITTEN, /* by its outputs alone */
-    SC__WAY_ELEMENTS /* ps an element of the larger of in- and output, for traffic */
+    SC__WAY_WRITTEN,  /* by its outputs alone */
+    SC__WAY_ELEMENTS, /* ps an element of the larger of in- and output, for traffic */
+    SC__WAY_PAD       /* filled and copied into */
 };
 
 /* What torch.compile can make of an operator: capture_fusion.c. */
@@ -215,6 +217,18 @@ struct sc__fusable {
 /* Constants of data/operators.json: docs/model/operators.md says what each stands for.
  * Pairs are forward and backward; triples of convolutions forward, input gradient and
  * weight gradient. */
+/* What the host takes for an operation depends on what is looked up and checked. */
+enum sc__host_kind {
+    SC__HOST_PLAIN,
+    SC__HOST_PRODUCT,
+    SC__HOST_CONVOLUTION,
+    SC__HOST_ATTENTION,
+    SC__HOST_LAYER_NORM,
+    SC__HOST_BATCH_NORM,
+    SC__HOST_GROUP_NORM,
+    SC__HOST_KINDS
+};
+
 struct sc__operators {
     struct sc__operator *items;
     uint32_t count;
@@ -227,43 +241,60 @@ struct sc__operators {
     double convert_ps;   /* and for turning types into each other */
     double sector_bytes; /* read for an element whose neighbours lie elsewhere */
     double cached_block; /* bytes of a block from which nothing is read twice */
-    double rows_ps;      /* reductions of rows, of columns, of what is between */
-    double columns_ps[3];
-    double columns_wide; /* side by side, from which on they are read in vectors */
-    double between_ps;
+    double rows_ps;      /* reductions of rows, beside their bytes */
+    double row_ps;
+    double rows_traffic;
+    double columns_us[3]; /* of columns: in all, a round, over blocks */
+    double columns_traffic;
+    double between_ps; /* of what is between */
     double norm_row_ps;
-    double norm_traffic;
+    double norm_traffic[2]; /* 16 bits, fp32 */
+    double norm_wide;       /* fp32 against the kernel model */
+    double norm_parts_ps;   /* an element whose weights' gradients are summed by parts */
     double norm_parts_us;
-    double batch_norm[2][2]; /* cuDNN's, PyTorch's own: ps an element */
-    double batch_norm_channel[2][2];
-    double batch_norm_last[2][2];
+    double batch_norm[2]; /* cuDNN's, ps an element: of all, of a channel */
+    double batch_norm_channel[2];
+    double batch_norm_last[2][2]; /* cuDNN's, PyTorch's own */
+    double own_norm[2][3];        /* ps of all: large pictures, over places, at most that */
+    double own_norm_channel[2][2];
     double group_norm[2];
     double group_norm_alone;
     double join_ps[2];        /* an element of tensors joined: not in order, one empty */
     double put_ps;            /* a value added at a place */
     double bilinear_plane_us; /* a channel of a picture */
-    double product_unaligned; /* factors on products in batches */
-    double product_small_traffic;
+    double bilinear_ps[3];    /* an element: forward; channels side by side, backward */
+    double bilinear_add_ps;   /* backward, times the scale */
+    double product_small[4];  /* in batches: us, us a MB, a GFLOP, a thousand tiles */
+    double product_odd[4];
+    double product_fp32[4];
     double convolution_tf32;
     double convolution_share;     /* of the peak, at most */
     double convolution_unaligned; /* one tap, rows of pixels no multiple of 8 */
     double convolution_copy[2];   /* passes over in- and output for another layout */
     double convolution_patches[3];
     double convolution_groups[3];
-    double convolution_groups_last;
+    double grouped_us; /* groups over pictures: in all, and ps a place: even forward and
+                        * back, odd forward and back, odd with channels side by side */
+    double grouped_ps[5];
     double convolution_long_ns; /* a weight of a window of many taps, in odd groups */
     double few_channels[2][3];  /* ps an output, us a GFLOP, ps an input */
     double depthwise[2][3]; /* shares of the fp32 peak; and with channels side by side */
-    double attention_dropout[2]; /* factor of dropout inside attention */
-    double recurrent[2];         /* forward, backward: factor on the products */
-    double recurrent_step;       /* us of a step beside its product */
-    /* host: us of an operation (forward, backward), of one without a kernel, of a module,
-     * of each kernel, of a tensor in a list */
-    double host_operation[2];
-    double host_quiet;
-    double host_module;
+    double adamw_narrow;    /* fused AdamW whose states have 16 bits */
+    double attention_dropout[2];      /* factor of dropout inside attention */
+    double learned_attention[2][2];   /* a learned mask: ns a tile, 16 bits and fp32 */
+    double learned_attention_deep[2]; /* more than 64 numbers a head */
+    double recurrent[2];              /* forward, backward: factor on the products */
+    double recurrent_step;            /* us of a step beside its product */
+    /* host, us: an operation by its kind (forward, backward), a further kernel of it; what
+     * Python and autograd take beside, for each operation and each view; a tensor in a
+     * list; a step */
+    double host_kind[SC__HOST_KINDS][2];
+    double host_recurrent[2]; /* a step of a recurrent layer */
     double host_kernel;
+    double host_operation;
+    double host_view;
     double host_tensor;
+    double host_step;
     /* compiled: bytes of fused kernels, of sums over columns; host: us of a kernel, of a
      * call of a unit, of a call as a CUDA graph */
     double fused_traffic;
@@ -279,10 +310,12 @@ sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out);
 
 struct sc__capture_price {
     struct sc__kernel kernel;
-    double kernels; /* launches */
-    double scratch; /* bytes of memory it needs for itself */
-    bool known;     /* false: by its bytes alone */
-    bool compiled;  /* launched by compiled code, in so many calls */
+    double kernels;   /* launches */
+    uint8_t host;     /* enum sc__host_kind */
+    double launching; /* us of the host beside: kernels of a library one by one */
+    double scratch;   /* bytes of memory it needs for itself */
+    bool known;       /* false: by its bytes alone */
+    bool compiled;    /* launched by compiled code, in so many calls */
     double calls;
     bool ends;      /* the last of a unit's forward or backward */
     uint32_t lists; /* tensors in lists, for the host */

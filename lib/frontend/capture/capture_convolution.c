@@ -94,6 +94,44 @@ static bool is_power_of_two(uint64_t n) {
     return n && !(n & (n - 1));
 }
 
+/* ps a place. Odd sizes have slower kernels, and with channels side by side yet slower
+ * ones; strides double what narrow ones take. */
+static double grouped_ps(const struct sc__pricing *p,
+                         const struct convolution *v,
+                         enum convolution_part part) {
+    const double *ps = p->operators->grouped_ps;
+    bool back = part != PART_FORWARD;
+    bool narrow = v->from < 48;
+    bool odd = !is_power_of_two(v->from) || !is_power_of_two(v->to);
+    if (!odd && !(back && v->from < FEW_CHANNELS))
+        return ps[back];
+    if (v->last)
+        return ps[4];
+    return ps[2 + back] * (!back && narrow && p->call->with.stride > 1 ? 2 : 1);
+}
+
+/* Groups of channels over pictures: the library computes them as dense blocks of 64
+ * channels, so that it is the places that count, not how many groups there are. A stride
+ * spares nothing on the way back. */
+static struct sc__kernel grouped_convolution(const struct sc__pricing *p,
+                                             const struct convolution *v,
+                                             enum convolution_part part) {
+    const struct sc__operators *o = p->operators;
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    uint64_t dense = is_power_of_two(v->from) ? 64 : 128;
+    uint64_t widest = v->from > v->to ? v->from : v->to;
+    double blocks = fmax(1, (double)widest / (double)dense) * fmax(1, (double)v->taps / 9);
+    const struct sc__capture_tensor *over = part == PART_INPUT ? v->image : v->map;
+    struct sc__kernel kernel = sc__elementwise(p->model, p->call->op, 0);
+    kernel.bytes = v->image->bytes + v->map->bytes;
+    kernel.flop = convolution_flop(p, v);
+    double us = over->elements * grouped_ps(p, v, part) * blocks * 1e-6;
+    if (sc__pricing_type(v->weight) == SC__FP32)
+        us *= o->convolution_tf32;
+    kernel.us += o->grouped_us + us * o->reference_bandwidth / gpu->elementwise_bw;
+    return kernel;
+}
+
 /* Windows side by side without an overlap; groups; rows of pixels that are no multiple
  * of 8 elements keep a window of one tap from the main kernels. */
 static double convolution_factor(const struct sc__pricing *p,
@@ -109,8 +147,8 @@ static double convolution_factor(const struct sc__pricing *p,
     if (patches)
         factor *= o->convolution_patches[part];
     if (p->call->with.groups > 1 && !is_power_of_two(v->from))
-        factor *= last ? o->convolution_groups_last : o->convolution_groups[part];
-    if (v->taps == 1 && !last && row % 8)
+        factor *= o->convolution_groups[part];
+    if (v->taps == 1 && p->call->with.stride == 1 && !last && row % 8)
         factor *= o->convolution_unaligned;
     return factor;
 }
@@ -184,6 +222,8 @@ static struct sc__kernel convolution_kernel(const struct sc__pricing *p,
         kernel = depthwise_convolution(p, v, part);
     else if (v->from < FEW_CHANNELS && p->call->with.groups == 1)
         kernel = few_channels_convolution(p, v, part);
+    else if (p->call->with.groups > 1 && v->image->dims > 3)
+        kernel = grouped_convolution(p, v, part);
     else
         kernel = product_convolution(p, v, part);
     kernel.work = SC__WORK_GEMM;
@@ -201,7 +241,9 @@ static void order_sequences(struct sc__pricing *p, uint32_t count) {
 
 /* Tensor cores want channels side by side; else in- and output are turned. */
 static void turn_layout(struct sc__pricing *p, const struct convolution *v, bool backward) {
-    bool turned = v->taps > 1 && !v->last && v->from >= FEW_CHANNELS;
+    bool grouped = p->call->with.groups > 1 && v->from > 1 && v->image->dims > 3;
+    bool windows = v->taps > 1 || p->call->with.stride > 1;
+    bool turned = windows && !v->last && (v->from >= FEW_CHANNELS || grouped);
     double bytes = v->image->bytes + v->map->bytes;
     if (!turned)
         return;
@@ -246,6 +288,7 @@ bool sc__pricing_convolution(struct sc__pricing *p) {
     if (!forward && strcmp(p->call->op, "aten.convolution_backward"))
         return false;
     struct convolution v = convolution_of(p, !forward);
+    p->price.host = SC__HOST_CONVOLUTION;
     if (!v.windows || !v.pixels || !v.from || !v.to)
         sc__pricing_move(p, SC__WORK_GEMM, 0, 1); /* an empty batch */
     else if (forward)

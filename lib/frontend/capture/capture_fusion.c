@@ -351,6 +351,39 @@ static void price_convolutions(struct sc_context *ctx,
     }
 }
 
+/* ---- attention ---- */
+
+/* The compiler has no kernel for attention that drops weights: it becomes products in fp32,
+ * two and four, with the scores written and read between them: forward read, kept with and
+ * without what is dropped; backward read twice and written; and a mask of bytes. */
+static void take_attention_apart(struct fusing *f, struct sc__capture_program *p) {
+    for (uint32_t op = 0; op < p->op_count; op++) {
+        const struct sc__capture_call *call = call_of(f, op);
+        bool backward = !strcmp(call->op, "stepcast.attention_backward");
+        if (!p->ops[op].unit || call->with.dropout <= 0 ||
+            (!backward && strcmp(call->op, "stepcast.attention")))
+            continue;
+        struct sc__pricing pricing = {.c = f->c,
+                                      .operators = f->operators,
+                                      .model = f->model,
+                                      .call = call};
+        const struct sc__capture_tensor *q = sc__pricing_input(&pricing, backward);
+        const struct sc__capture_tensor *k = sc__pricing_input(&pricing, backward + 1u);
+        uint64_t count = sc__pricing_size(q, 0) * sc__pricing_size(q, 1);
+        uint64_t queries = sc__pricing_size(q, 2);
+        uint64_t keys = sc__pricing_size(k, 2);
+        uint64_t size = sc__pricing_size(q, 3);
+        double scores = (double)count * (double)queries * (double)keys;
+        double into = sc__pricing_product_fp32(&pricing, count, queries, keys, size);
+        double outof = sc__pricing_product_fp32(&pricing, count, queries, size, keys);
+        struct sc__capture_price *price = &p->prices[op];
+        price->kernel.us = (backward ? 2 : 1) * (into + outof) +
+                           sc__elementwise(f->model, call->op, (3 * 4 + 1) * scores).us;
+        price->kernels = backward ? 5 : 3;
+        price->calls = price->kernels;
+    }
+}
+
 static void prepare(struct sc_context *ctx, struct fusing *f) {
     const struct sc__capture_program *p = f->p;
     uint32_t places = f->c->place_count;
@@ -399,6 +432,7 @@ void sc__capture_fuse(struct sc_context *ctx,
         price->compiled = true;
         price->calls = price->kernels > 0 ? 1 : 0;
     }
+    take_attention_apart(&f, p);
     for (uint32_t kernel = 0; kernel < f.fused_count; kernel++)
         p->prices[f.fused[kernel].last] = price_kernel(&f, kernel);
     mark_ends(p);

@@ -162,7 +162,9 @@ void sc__pricing_iterate(struct sc__pricing *p, const struct sc__operator *o) {
     struct sc__kernel kernel = walk_kernel(p, &w, o->traffic * bytes);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
-    p->price.kernels = o->kernels;
+    /* a copy, which is then worked on in place */
+    if (o->kernels > 1)
+        sc__pricing_and(p, sc__pricing_copy(p, sc__pricing_input(p, 0)));
 }
 
 /* A copy of a tensor whose elements do not lie in order, in order. */
@@ -215,25 +217,92 @@ static enum reduction reduction_of(const struct sc__capture_tensor *in,
     return last ? REDUCE_COLUMNS : REDUCE_BETWEEN;
 }
 
-/* Sums down columns: the fewer of them, the fewer threads stand side by side; a long row
- * of them is read in vectors. */
-static double columns_ps(const struct sc__operators *o, double row, double columns) {
-    if (row >= o->columns_wide)
-        return o->columns_ps[2];
-    return fmax(o->columns_ps[1], o->columns_ps[0] * pow(fmax(1, columns), -0.32));
+static uint64_t power_below(uint64_t n) {
+    uint64_t power = 1;
+    while (power <= n / 2)
+        power *= 2;
+    return power;
+}
+
+static uint64_t parts_of(uint64_t n, uint64_t size) {
+    return (n + size - 1) / size;
+}
+
+/* Sums down columns as PyTorch shares them out (ATen's Reduce.cuh): threads stand over
+ * vectors of columns, those above each other share the rows, and where a thread would
+ * still have many, blocks do. What is counted is how often one waits for memory: for
+ * four rows at a time, then for what the blocks left. */
+struct column_sums {
+    double rounds;
+    bool split; /* over blocks */
+};
+
+enum { SUM_THREADS = 512, SUM_UNROLLED = 4, LEAST_ROWS = 16, MOST_ROWS = 256 };
+
+static struct column_sums
+share_columns(uint64_t processors, uint64_t rows, uint64_t columns) {
+    uint64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
+    uint64_t threads = SUM_THREADS / vector;
+    uint64_t across = columns / vector;
+    uint64_t width = power_below(across) < 32 ? power_below(across) : 32;
+    uint64_t height = threads / width;
+    if (power_below(rows) < height)
+        height = power_below(rows);
+    if (rows < height * LEAST_ROWS && rows < MOST_ROWS)
+        return (struct column_sums){(double)rows / SUM_UNROLLED, false};
+    uint64_t each = parts_of(rows, height);
+    uint64_t wanted = processors * (2048 / (width * height));
+    uint64_t blocks = parts_of(across, width);
+    if (each < MOST_ROWS || blocks > wanted)
+        return (struct column_sums){(double)each / SUM_UNROLLED, false};
+    uint64_t shares = parts_of(wanted, blocks);
+    if (parts_of(each, LEAST_ROWS) < shares)
+        shares = parts_of(each, LEAST_ROWS);
+    if (parts_of(each, MOST_ROWS) > shares)
+        shares = parts_of(each, MOST_ROWS);
+    double left = shares > 1 ? (double)shares / (double)height : 0;
+    return (struct column_sums){(double)parts_of(each, shares) / SUM_UNROLLED + left,
+                                shares > 1};
+}
+
+static struct sc__kernel
+sum_columns(const struct sc__pricing *p, double bytes, double elements, double columns) {
+    const struct sc__operators *o = p->operators;
+    double processors = sc__kernel_model_gpu(p->model)->sms;
+    struct sc__kernel kernel =
+        sc__elementwise(p->model, p->call->op, o->columns_traffic * bytes);
+    if (columns < 1 || elements < columns)
+        return kernel;
+    struct column_sums share = share_columns((uint64_t)fmax(1, processors),
+                                             (uint64_t)(elements / columns),
+                                             (uint64_t)columns);
+    kernel.us += o->columns_us[0] + o->columns_us[1] * share.rounds;
+    if (share.split)
+        kernel.us += o->columns_us[2];
+    return kernel;
+}
+
+/* Sums along rows: a warp for each, or for two where they are short. */
+static struct sc__kernel
+sum_rows(const struct sc__pricing *p, double bytes, double elements, double rows) {
+    const struct sc__operators *o = p->operators;
+    double length = rows > 0 ? elements / rows : 0;
+    double share = length < 32 ? (double)power_below((uint64_t)fmax(1, length)) / 32 : 1;
+    double ps = hypot(o->rows_ps * elements, o->row_ps * share * rows);
+    return sc__pricing_elements(p, bytes, 1, ps);
 }
 
 static struct sc__kernel reduction_kernel(const struct sc__pricing *p,
                                           enum reduction kind,
                                           double bytes,
                                           double elements,
-                                          double row,
-                                          double columns) {
+                                          double kept) {
     const struct sc__operators *o = p->operators;
-    double ps = kind == REDUCE_ROWS      ? o->rows_ps
-                : kind == REDUCE_COLUMNS ? columns_ps(o, row, columns)
-                                         : o->between_ps;
-    return sc__pricing_elements(p, bytes, elements, ps);
+    if (kind == REDUCE_COLUMNS)
+        return sum_columns(p, bytes, elements, kept);
+    if (kind == REDUCE_ROWS)
+        return sum_rows(p, o->rows_traffic * bytes, elements, kept);
+    return sc__pricing_elements(p, o->rows_traffic * bytes, elements, o->between_ps);
 }
 
 void sc__pricing_reduce(struct sc__pricing *p, const struct sc__operator *o) {
@@ -242,16 +311,9 @@ void sc__pricing_reduce(struct sc__pricing *p, const struct sc__operator *o) {
     enum reduction kind = reduction_of(in, out);
     double bytes = o->traffic * (in->bytes + sc__pricing_bytes(p, p->call->out));
     struct sc__kernel kernel =
-        reduction_kernel(p,
-                         kind,
-                         bytes,
-                         in->elements,
-                         (double)sc__pricing_size(in, in->dims ? in->dims - 1u : 0),
-                         out->elements);
+        reduction_kernel(p, kind, bytes, in->elements, out->elements);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
-    /* columns are summed in two goes */
-    p->price.kernels = kind == REDUCE_ROWS ? 1 : 2;
 }
 
 struct sc__kernel sc__pricing_sum_channels(const struct sc__pricing *p,
@@ -260,6 +322,39 @@ struct sc__kernel sc__pricing_sum_channels(const struct sc__pricing *p,
                             t->channels_last ? REDUCE_COLUMNS : REDUCE_BETWEEN,
                             t->bytes,
                             t->elements,
-                            (double)sc__pricing_size(t, 1),
                             (double)sc__pricing_size(t, 1));
+}
+
+/* ---- padding ---- */
+
+/* The output is filled, then what was there is copied into it; where nothing grows, what
+ * is left is copied alone. */
+void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o) {
+    const struct sc__capture_tensor *in = sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    struct sc__capture_tensor from = *in;
+    struct sc__capture_tensor to = *out;
+    bool grows = false;
+    struct sc__kernel kernel;
+    if (in->dims != out->dims) {
+        /* one of several, which the output has side by side */
+        kernel = sc__pricing_copy(p, in);
+        kernel.work = o->work;
+        sc__pricing_kernel(p, kernel);
+        sc__pricing_and(p, sc__elementwise(p->model, p->call->op, out->bytes));
+        return;
+    }
+    for (unsigned d = 0; d < in->dims; d++) {
+        grows = grows || out->size[d] > in->size[d];
+        from.size[d] = to.size[d] = in->size[d] < out->size[d] ? in->size[d] : out->size[d];
+    }
+    from.elements = to.elements = all_elements(&to);
+    from.bytes = to.bytes = to.elements * element_bytes(out);
+    struct walk w = {.operand = {&to, &from}, .operands = 2};
+    lay_out(&w);
+    kernel = walk_kernel(p, &w, from.bytes + to.bytes);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+    if (grows)
+        sc__pricing_and(p, sc__elementwise(p->model, p->call->op, out->bytes));
 }

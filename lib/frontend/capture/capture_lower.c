@@ -214,6 +214,15 @@ static sc_status check_units(const struct lowering *l,
                     "this capture does not say what would be compiled together");
 }
 
+/* Where the last phase of a step begins: the optimizer's, with what a step costs but once.
+ */
+static uint32_t last_phase(const struct sc__capture_program *p) {
+    uint32_t i = p->op_count;
+    while (i > 1 && p->ops[i - 2].phase == p->ops[p->op_count - 1].phase)
+        i--;
+    return i ? i - 1 : 0;
+}
+
 static sc_status price_programs(struct lowering *l) {
     struct sc__kernel_model *model = sc__kernel_model_new(&l->ctx->arena, l->gpu);
     l->prices =
@@ -232,6 +241,7 @@ static sc_status price_programs(struct lowering *l) {
             SC__NEW_ARRAY(&l->ctx->arena, struct sc__capture_price, p->op_count + 1);
         for (uint32_t k = 0; k < p->op_count; k++)
             p->prices[k] = l->prices[p->ops[k].call];
+        p->last_phase_begins = last_phase(p);
         if (l->compiled == COMPILED_NO)
             continue;
         SC__TRY(check_units(l, p));
@@ -258,11 +268,16 @@ host_us(const struct lowering *l, const struct sc__capture_program *p, uint32_t 
     const struct sc__operators *o = &l->operators;
     const struct sc__capture_op *op = &p->ops[i];
     const struct sc__capture_price *price = &p->prices[i];
-    double us = op->phase == SC__UPDATE ? 0 : o->host_operation[op->phase == SC__BACKWARD];
+    double step = i == p->last_phase_begins ? o->host_step : 0;
     if (price->compiled)
-        return compiled_host_us(l, p, i) * l->host_scale;
-    us += op->quiet * o->host_quiet + op->entered * o->host_module;
-    us += price->kernels * o->host_kernel + price->lists * o->host_tensor;
+        return (step + compiled_host_us(l, p, i)) * l->host_scale;
+    double us = step + op->quiet * o->host_view + price->lists * o->host_tensor;
+    if (op->phase != SC__UPDATE) {
+        us += o->host_operation + o->host_kind[price->host][op->phase == SC__BACKWARD];
+        us += price->launching;
+        if (price->host == SC__HOST_PLAIN && price->kernels > 1)
+            us += (price->kernels - 1) * o->host_kernel;
+    }
     return us * l->host_scale;
 }
 
@@ -282,6 +297,43 @@ static void find_clock(struct lowering *l) {
 static double kernel_us(const struct lowering *l, const struct sc__capture_price *price) {
     return price->kernel.us * l->throttling.factor[price->kernel.kind] +
            price->kernels * l->gpu->gap;
+}
+
+/* ---- from step to step ---- */
+
+/* Kernels that can wait in a queue of CUDA. */
+enum { MOST_QUEUED = 1024 };
+
+/* What is left for the GPU to do when the host is through with a step that it began so far
+ * ahead. */
+static double
+lead_after(const struct lowering *l, const struct sc__capture_program *p, double lead) {
+    double host = 0;
+    double gpu = lead;
+    for (uint32_t i = 0; i < p->op_count; i++) {
+        const char *name = l->c->calls[p->ops[i].call].op;
+        host += host_us(l, p, i);
+        if (!strcmp(name, "host.wait"))
+            host = fmax(host, gpu);
+        if (!is_host(name) && !is_transfer(name))
+            gpu = fmax(host, gpu) + kernel_us(l, &p->prices[i]);
+    }
+    return fmax(0, gpu - host);
+}
+
+/* Steps follow each other without a pause: while the GPU ends one, the host has begun the
+ * next, as far as the queue reaches. Communication, which would let it be further ahead, is
+ * left out. */
+static void find_lead(const struct lowering *l, struct sc__capture_program *p) {
+    double kernels = 0;
+    double busy = 0;
+    for (uint32_t i = 0; i < p->op_count; i++) {
+        kernels += p->prices[i].kernels;
+        busy += kernel_us(l, &p->prices[i]);
+    }
+    double most = kernels > MOST_QUEUED ? busy * MOST_QUEUED / kernels : busy;
+    for (unsigned steps = 0; steps < 4; steps++)
+        p->lead = fmin(most, lead_after(l, p, p->lead));
 }
 
 /* ---- operations ---- */
@@ -404,12 +456,18 @@ static sc_status add_transfer(struct lowering *l, const struct sc__capture_op *f
     return SC_OK;
 }
 
-static void
-add_host(struct lowering *l, const struct sc__capture_program *p, uint32_t i, bool waits) {
+static void add_host(struct lowering *l,
+                     const struct sc__capture_program *p,
+                     uint32_t i,
+                     bool waits,
+                     double *lead) {
     struct sc__op *op =
         sc__block_add(l->w, SC__OP_COMPUTE, p->ops[i].phase, STREAM_HOST, "host");
+    double us = host_us(l, p, i);
+    double before = fmin(us, *lead);
+    *lead = waits ? 0 : *lead - before;
     op->work = SC__WORK_HOST;
-    op->cost = ps_of(host_us(l, p, i));
+    op->cost = ps_of(us - before);
     if (waits)
         op->after = (uint16_t)(UINT16_MAX & ~(1u << STREAM_HOST));
 }
@@ -432,10 +490,11 @@ static void add_kernel(struct lowering *l,
 static sc_status lower_program(struct lowering *l, const struct sc__capture_program *p) {
     l->op_at = SC__NEW_ARRAY(&l->ctx->arena, uint32_t, p->op_count + 1);
     uint32_t first = l->w->op_count;
+    double lead = p->lead;
     for (uint32_t i = 0; i < p->op_count; i++) {
         const struct sc__capture_op *op = &p->ops[i];
         const char *name = l->c->calls[op->call].op;
-        add_host(l, p, i, !strcmp(name, "host.wait"));
+        add_host(l, p, i, !strcmp(name, "host.wait"), &lead);
         l->op_at[i] = l->w->op_count - first;
         if (is_transfer(name))
             SC__TRY(add_transfer(l, op));
@@ -483,6 +542,7 @@ static sc_status lower_classes(struct lowering *l) {
     struct sc__memory *peak =
         SC__NEW_ARRAY(&l->ctx->arena, struct sc__memory, l->c->program_count + 1);
     for (uint32_t i = 0; i < l->c->program_count; i++) {
+        find_lead(l, &l->c->programs[i]);
         sc__block_begin(l->w);
         SC__TRY(lower_program(l, &l->c->programs[i]));
         block[i] = sc__block_end(l->w);

@@ -44,9 +44,10 @@ static void norm_forward(struct sc__pricing *p, enum sc__memory_op op) {
 static struct sc__kernel input_gradient(const struct sc__pricing *p, struct rows r) {
     double bytes = sc__pricing_input(p, 0)->bytes + sc__pricing_input(p, 1)->bytes +
                    sc__pricing_output(p, 0)->bytes;
+    bool wide = sc__pricing_type(sc__pricing_input(p, 1)) == SC__FP32;
     return named_norm(p,
                       sc__pricing_elements(p,
-                                           p->operators->norm_traffic * bytes,
+                                           p->operators->norm_traffic[wide] * bytes,
                                            (double)r.count,
                                            p->operators->norm_row_ps));
 }
@@ -65,11 +66,16 @@ static void norm_backward(struct sc__pricing *p, enum sc__memory_op op, uint32_t
     struct sc__kernel kernel = weights && !sums_by_parts(p, r)
                                    ? sc__memory_op(p->model, op, t, r.count, r.columns)
                                    : input_gradient(p, r);
+    /* fp32 moves twice the bytes, but it is the rows that are waited for */
+    if (weights && !sums_by_parts(p, r) && t == SC__FP32)
+        kernel.us *= p->operators->norm_wide;
     sc__pricing_kernel(p, kernel);
     if (weights && sums_by_parts(p, r)) {
-        double bytes = sc__pricing_input(p, 0)->bytes + sc__pricing_input(p, 1)->bytes;
         sc__pricing_and(p,
-                        sc__pricing_elements(p, p->operators->norm_traffic * bytes, 0, 0));
+                        sc__pricing_elements(p,
+                                             0,
+                                             sc__pricing_input(p, 1)->elements,
+                                             p->operators->norm_parts_ps));
         p->price.kernel.us += p->operators->norm_parts_us;
     }
     copy_into_order(p, 0, 2);
@@ -92,6 +98,29 @@ by_blocks(struct sc__pricing *p, const double ps[2], double blocks, double kerne
     p->price.kernels = kernels;
 }
 
+/* PyTorch's own kernels give a channel to one block of threads, which goes through its
+ * pictures one by one: the smaller they are, the more it waits. As many blocks as there is
+ * room for share the memory. Behind them a kernel over all elements. */
+static void own_batch_norm(struct sc__pricing *p, bool backward) {
+    const struct sc__capture_tensor *x = sc__pricing_input(p, 0);
+    const struct sc__operators *o = p->operators;
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    const double *alone = o->own_norm_channel[backward];
+    const double *all = o->own_norm[backward];
+    double channels = fmax(1, (double)sc__pricing_size(x, 1));
+    double pictures = fmax(1, (double)sc__pricing_size(x, 0));
+    double places = fmax(1, x->elements / channels / pictures);
+    double one = (alone[0] + alone[1] / sqrt(places)) * 1e-6 * x->elements / channels;
+    double shared = (all[0] + fmin(all[2], all[1] / places)) * 1e-6 * x->elements;
+    double passes = backward ? 3 : 2;
+    struct sc__kernel kernel = sc__elementwise(p->model, p->call->op, passes * x->bytes);
+    kernel.us += cbrt(one * one * one + shared * shared * shared) * o->reference_bandwidth /
+                 gpu->elementwise_bw;
+    kernel.us += (passes - 1) * gpu->elementwise_t0;
+    sc__pricing_kernel(p, named_norm(p, kernel));
+    p->price.kernels = backward ? 1 : 3;
+}
+
 /* bf16 runs PyTorch's own kernels, other types cuDNN's. */
 static void batch_norm(struct sc__pricing *p, bool backward) {
     const struct sc__capture_tensor *x = sc__pricing_input(p, 0);
@@ -103,8 +132,12 @@ static void batch_norm(struct sc__pricing *p, bool backward) {
         by_blocks(p, ps, channels, 3);
         return;
     }
-    double ps[2] = {o->batch_norm[own][backward], o->batch_norm_channel[own][backward]};
-    by_blocks(p, ps, channels, own && !backward ? 3 : 1);
+    if (own) {
+        own_batch_norm(p, backward);
+        return;
+    }
+    double ps[2] = {o->batch_norm[backward], o->batch_norm_channel[backward]};
+    by_blocks(p, ps, channels, 1);
 }
 
 static void group_norm(struct sc__pricing *p, bool backward) {
@@ -159,5 +192,9 @@ bool sc__pricing_norm(struct sc__pricing *p) {
         group_norm(p, true);
     else
         return false;
+    p->price.host = is_batch_norm(op, false) || is_batch_norm(op, true)
+                        ? SC__HOST_BATCH_NORM
+                    : !strncmp(op, "aten.native_group_norm", 22) ? SC__HOST_GROUP_NORM
+                                                                 : SC__HOST_LAYER_NORM;
     return true;
 }

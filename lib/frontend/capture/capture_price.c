@@ -35,7 +35,7 @@ static enum sc__work work_named(const char *name) {
 }
 
 static const char *const way_names[] = {
-    "bytes", "iterate", "reduce", "written", "elements", NULL};
+    "bytes", "iterate", "reduce", "written", "elements", "pad", NULL};
 
 static enum sc__operator_way way_named(const char *name) {
     for (unsigned k = 0; name && way_names[k]; k++)
@@ -96,16 +96,22 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"sector_bytes", &out->sector_bytes, 1},
         {"cached_block_bytes", &out->cached_block, 1},
         {"rows_ps", &out->rows_ps, 1},
-        {"columns_ps", out->columns_ps, 3},
-        {"columns_wide", &out->columns_wide, 1},
+        {"row_ps", &out->row_ps, 1},
+        {"rows_traffic", &out->rows_traffic, 1},
+        {"columns_us", out->columns_us, 3},
+        {"columns_traffic", &out->columns_traffic, 1},
         {"between_ps", &out->between_ps, 1},
         {"norm_row_ps", &out->norm_row_ps, 1},
-        {"norm_traffic", &out->norm_traffic, 1},
+        {"norm_traffic", out->norm_traffic, 2},
+        {"norm_wide", &out->norm_wide, 1},
+        {"norm_parts_ps", &out->norm_parts_ps, 1},
         {"norm_parts_us", &out->norm_parts_us, 1},
-        {"batch_norm_cudnn", out->batch_norm[0], 2},
-        {"batch_norm_bf16", out->batch_norm[1], 2},
-        {"batch_norm_channel_cudnn", out->batch_norm_channel[0], 2},
-        {"batch_norm_channel_bf16", out->batch_norm_channel[1], 2},
+        {"batch_norm_cudnn", out->batch_norm, 2},
+        {"batch_norm_channel_cudnn", out->batch_norm_channel, 2},
+        {"batch_norm_own_forward", out->own_norm[0], 3},
+        {"batch_norm_own_backward", out->own_norm[1], 3},
+        {"batch_norm_channel_own_forward", out->own_norm_channel[0], 2},
+        {"batch_norm_channel_own_backward", out->own_norm_channel[1], 2},
         {"batch_norm_channels_last_cudnn", out->batch_norm_last[0], 2},
         {"batch_norm_channels_last_bf16", out->batch_norm_last[1], 2},
         {"group_norm", out->group_norm, 2},
@@ -113,28 +119,44 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"join_ps", out->join_ps, 2},
         {"put_ps", &out->put_ps, 1},
         {"bilinear_plane_us", &out->bilinear_plane_us, 1},
-        {"product_unaligned", &out->product_unaligned, 1},
-        {"product_small_traffic", &out->product_small_traffic, 1},
+        {"bilinear_ps", out->bilinear_ps, 3},
+        {"bilinear_add_ps", &out->bilinear_add_ps, 1},
+        {"product_small", out->product_small, 4},
+        {"product_odd", out->product_odd, 4},
+        {"product_fp32", out->product_fp32, 4},
         {"convolution_tf32", &out->convolution_tf32, 1},
         {"convolution_share", &out->convolution_share, 1},
         {"convolution_unaligned", &out->convolution_unaligned, 1},
         {"convolution_copy", out->convolution_copy, 2},
         {"convolution_patches", out->convolution_patches, 3},
         {"convolution_groups", out->convolution_groups, 3},
-        {"convolution_groups_channels_last", &out->convolution_groups_last, 1},
+        {"grouped_us", &out->grouped_us, 1},
+        {"grouped_ps", out->grouped_ps, 5},
         {"convolution_long_ns", &out->convolution_long_ns, 1},
         {"few_channels_forward", out->few_channels[0], 3},
         {"few_channels_weight", out->few_channels[1], 3},
         {"depthwise", out->depthwise[0], 3},
         {"depthwise_channels_last", out->depthwise[1], 3},
+        {"adamw_narrow", &out->adamw_narrow, 1},
         {"attention_dropout", out->attention_dropout, 2},
+        {"learned_attention_ns", out->learned_attention[0], 2},
+        {"learned_attention_fp32_ns", out->learned_attention[1], 2},
+        {"learned_attention_deep", out->learned_attention_deep, 2},
         {"recurrent", out->recurrent, 2},
         {"recurrent_step_us", &out->recurrent_step, 1},
-        {"host_operation_us", out->host_operation, 2},
-        {"host_quiet_us", &out->host_quiet, 1},
-        {"host_module_us", &out->host_module, 1},
+        {"host_plain_us", out->host_kind[SC__HOST_PLAIN], 2},
+        {"host_product_us", out->host_kind[SC__HOST_PRODUCT], 2},
+        {"host_convolution_us", out->host_kind[SC__HOST_CONVOLUTION], 2},
+        {"host_attention_us", out->host_kind[SC__HOST_ATTENTION], 2},
+        {"host_layer_norm_us", out->host_kind[SC__HOST_LAYER_NORM], 2},
+        {"host_batch_norm_us", out->host_kind[SC__HOST_BATCH_NORM], 2},
+        {"host_group_norm_us", out->host_kind[SC__HOST_GROUP_NORM], 2},
+        {"host_recurrent_us", out->host_recurrent, 2},
         {"host_kernel_us", &out->host_kernel, 1},
+        {"host_operation_us", &out->host_operation, 1},
+        {"host_view_us", &out->host_view, 1},
         {"host_tensor_us", &out->host_tensor, 1},
+        {"host_step_us", &out->host_step, 1},
         {"fused_traffic", &out->fused_traffic, 1},
         {"fused_columns", &out->fused_columns, 1},
         {"host_compiled_kernel_us", &out->host_compiled_kernel, 1},
@@ -275,6 +297,7 @@ static void price_mm(struct sc__pricing *p, uint32_t first) {
     uint64_t k = sc__pricing_size(a, 1);
     uint64_t n = sc__pricing_size(b, 1);
     bool bias = first && sc__pricing_input(p, 0)->dims == 1;
+    p->price.host = SC__HOST_PRODUCT;
     sc__pricing_kernel(p,
                        bias ? sc__gemm_bias(p->model, NULL, sc__pricing_type(a), m, n, k)
                             : sc__gemm(p->model, NULL, sc__pricing_type(a), m, n, k));
@@ -289,41 +312,125 @@ static bool is_unaligned(const struct sc__capture_tensor *t) {
     return t->dims >= 2 && (uint64_t)(bytes * (double)(turned ? rows : columns)) % 16;
 }
 
-enum { SMALL_PRODUCT = 64 };
+/* Sizes of which all are at most this have kernels that wait more than they compute. */
+enum { SMALL_PRODUCT = 128 };
+
+struct batched {
+    enum sc__dtype type;
+    uint64_t count;
+    uint64_t m;
+    uint64_t n;
+    uint64_t k;
+    double bytes;
+};
+
+static double rounded_up(uint64_t n, uint64_t to) {
+    return (double)((n + to - 1) / to) * (double)to;
+}
+
+/* Tiles are computed in full, whatever is in them: us, MB, GFLOP and thousands of tiles. */
+static double by_tiles(const struct batched *b,
+                       const double us[4],
+                       const uint64_t tile[3],
+                       bool overlap) {
+    double m = rounded_up(b->m, tile[0]);
+    double n = rounded_up(b->n, tile[1]);
+    double k = rounded_up(b->k, tile[2]);
+    double count = (double)b->count;
+    double moving = us[1] * b->bytes * 1e-6;
+    double computing = us[2] * 2 * count * m * n * k * 1e-9;
+    double tiles = count * (m / (double)tile[0]) * (n / (double)tile[1]);
+    return us[0] + (overlap ? hypot(moving, computing) : moving + computing) +
+           us[3] * tiles * 1e-3;
+}
+
+/* Products in batches for which the library has no kernels of the main kind: in fp32, of
+ * rows that begin at odd places, and small ones. */
+static double
+special_product_us(const struct sc__pricing *p, const struct batched *b, bool odd) {
+    static const uint64_t tile_fp32[3] = {32, 32, 8};
+    static const uint64_t tile_odd[3] = {32, 32, 32};
+    static const uint64_t tile_small[3] = {128, 64, 8};
+    const struct sc__operators *o = p->operators;
+    bool small = b->m <= SMALL_PRODUCT && b->n <= SMALL_PRODUCT && b->k <= SMALL_PRODUCT;
+    if (b->type == SC__FP32)
+        return by_tiles(b, o->product_fp32, tile_fp32, true);
+    if (odd)
+        return by_tiles(b, o->product_odd, tile_odd, false);
+    return small ? by_tiles(b, o->product_small, tile_small, true) : 0;
+}
+
+double sc__pricing_product_fp32(
+    const struct sc__pricing *p, uint64_t count, uint64_t m, uint64_t n, uint64_t k) {
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    double elements = (double)count * ((double)m * (double)k + (double)k * (double)n +
+                                       (double)m * (double)n);
+    struct batched b = {SC__FP32, count, m, n, k, 4 * elements};
+    return special_product_us(p, &b, false) * p->operators->reference_bandwidth /
+           gpu->elementwise_bw;
+}
 
 static void price_bmm(struct sc__pricing *p, uint32_t first) {
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
     const struct sc__capture_tensor *a = sc__pricing_input(p, first);
     const struct sc__capture_tensor *b = sc__pricing_input(p, first + 1);
     const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
-    uint64_t m = sc__pricing_size(a, 1);
-    uint64_t n = sc__pricing_size(b, 2);
-    uint64_t k = sc__pricing_size(a, 2);
-    enum sc__dtype t = sc__pricing_type(a);
-    bool small = m <= SMALL_PRODUCT && n <= 2 * SMALL_PRODUCT && k <= 2 * SMALL_PRODUCT;
-    bool unaligned =
-        t != SC__FP32 && (is_unaligned(a) || is_unaligned(b) || is_unaligned(out));
-    /* the factor is on the product of the next sizes that are aligned */
-    uint64_t up = unaligned ? 7 : 0;
+    struct batched batched = {.type = sc__pricing_type(a),
+                              .count = sc__pricing_size(a, 0),
+                              .m = sc__pricing_size(a, 1),
+                              .n = sc__pricing_size(b, 2),
+                              .k = sc__pricing_size(a, 2),
+                              .bytes = a->bytes + b->bytes + out->bytes};
+    bool odd = is_unaligned(a) || is_unaligned(b) || is_unaligned(out);
+    p->price.host = SC__HOST_PRODUCT;
     struct sc__kernel kernel = sc__gemm_batched(p->model,
                                                 NULL,
-                                                t,
-                                                sc__pricing_size(a, 0),
-                                                (m + up) & ~up,
-                                                (n + up) & ~up,
-                                                (k + up) & ~up);
-    if (t == SC__FP32 && small)
-        kernel.us = fmin(kernel.us,
-                         sc__elementwise(p->model,
-                                         NULL,
-                                         p->operators->product_small_traffic *
-                                             (a->bytes + b->bytes + out->bytes))
-                             .us);
-    if (unaligned)
-        kernel.us *= p->operators->product_unaligned;
+                                                batched.type,
+                                                batched.count,
+                                                batched.m,
+                                                batched.n,
+                                                batched.k);
+    double special = batched.count > 1 ? special_product_us(p, &batched, odd) : 0;
+    if (special > 0)
+        kernel.us = special * p->operators->reference_bandwidth / gpu->elementwise_bw;
     sc__pricing_kernel(p, kernel);
 }
 
 /* ---- attention and recurrence ---- */
+
+/* Whether the mask of an attention is learned: its backward, somewhere in the capture,
+ * gives a fourth gradient. */
+static bool is_mask_learned(const struct sc__pricing *p, bool backward) {
+    enum { FORWARD_MASK = 3, BACKWARD_MASK = 6 };
+    if (backward)
+        return p->call->out.count > 3;
+    if (p->call->in.count <= FORWARD_MASK)
+        return false;
+    uint32_t mask = p->c->places[p->call->in.first + FORWARD_MASK];
+    for (uint32_t i = 0; i < p->c->call_count; i++) {
+        const struct sc__capture_call *call = &p->c->calls[i];
+        if (call->out.count > 3 && call->in.count > BACKWARD_MASK &&
+            !strcmp(call->op, "stepcast.attention_backward") &&
+            p->c->places[call->in.first + BACKWARD_MASK] == mask)
+            return true;
+    }
+    return false;
+}
+
+/* One kernel gives the gradient of a mask, too: it goes through tiles of 64 queries by 64
+ * keys, with tensor cores of an older kind. */
+static void
+price_learned_mask(struct sc__pricing *p, const struct sc__attention *a, bool backward) {
+    const struct sc__operators *o = p->operators;
+    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
+    double tiles = (double)(a->batch * a->heads) * (double)((a->sq + 63) / 64) *
+                   (double)((a->skv + 63) / 64);
+    double ns = o->learned_attention[a->wide][backward];
+    if (a->head_dim > 64)
+        ns *= o->learned_attention_deep[backward];
+    double slower = gpu->peak[SC__FP32] > 0 ? o->reference_fp32 / gpu->peak[SC__FP32] : 1;
+    p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower * 1e-3;
+}
 
 static void price_attention(struct sc__pricing *p, bool backward) {
     const struct sc__capture_tensor *q = sc__pricing_input(p, backward ? 1 : 0);
@@ -339,11 +446,16 @@ static void price_attention(struct sc__pricing *p, bool backward) {
                               .v_dim = sc__pricing_size(v, 3),
                               .causal = p->call->with.causal,
                               .wide = sc__pricing_type(q) == SC__FP32};
+    p->price.host = SC__HOST_ATTENTION;
     sc__pricing_kernel(p,
                        backward ? sc__attention_backward(p->model, &a)
                                 : sc__attention_forward(p->model, &a));
     if (p->call->with.dropout > 0)
         p->price.kernel.us *= p->operators->attention_dropout[backward];
+    if (is_mask_learned(p, backward)) {
+        price_learned_mask(p, &a, backward);
+        return;
+    }
     if (mask_at < p->call->in.count)
         sc__pricing_and(
             p,
@@ -367,6 +479,7 @@ static void price_recurrent(struct sc__pricing *p, bool backward) {
     kernel.flop = (backward ? 2 : 1) * layers * (all.flop + (double)steps * one.flop);
     kernel.effort = (backward ? 2 : 1) * layers * (all.effort + (double)steps * one.effort);
     sc__pricing_kernel(p, kernel);
+    p->price.launching = layers * (double)steps * p->operators->host_recurrent[backward];
 }
 
 /* ---- by name ---- */
@@ -407,6 +520,8 @@ static void price_fused_adamw(struct sc__pricing *p) {
     sc__pricing_kernel(
         p,
         sc__adamw(p->model, sc__pricing_type(weights), weights->elements, each));
+    if (sc__pricing_type(sc__pricing_input(p, 2)) != SC__FP32)
+        p->price.kernel.us *= p->operators->adamw_narrow;
     p->price.kernels = list_kernels(p);
     p->price.lists = weights->count;
 }
@@ -511,27 +626,33 @@ static bool price_index_put(struct sc__pricing *p, const struct sc__operator *o)
     return true;
 }
 
-/* Threads stand over the places of one picture and go through all channels of all; with
- * channels side by side each element of the larger is one of four neighbours' mean. */
+/* Threads stand over the places of one picture and go through all channels of all; on the
+ * way back they add to places, the more often the larger the scale. With channels side by
+ * side each element of the larger picture is one of four neighbours' mean. */
 static bool price_bilinear(struct sc__pricing *p, const struct sc__operator *o) {
     const struct sc__capture_tensor *in = sc__pricing_input(p, 0);
     const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
-    const double *index_ps = p->operators->index_ps;
-    double larger = fmax(in->elements, out->elements);
-    double planes = (double)sc__pricing_size(out, 0) * (double)sc__pricing_size(out, 1);
-    bool last = in->channels_last;
-    if (strcmp(p->call->op, "aten.upsample_bilinear2d") &&
-        (!last || strcmp(p->call->op, "aten.upsample_bilinear2d_backward")))
+    const double *ps = p->operators->bilinear_ps;
+    bool backward = !strcmp(p->call->op, "aten.upsample_bilinear2d_backward");
+    if (!backward && strcmp(p->call->op, "aten.upsample_bilinear2d"))
         return false;
-    struct sc__kernel kernel =
-        sc__pricing_elements(p,
-                             in->bytes + out->bytes,
-                             last ? larger : 0,
-                             index_ps[0] + 3 * index_ps[1] + 3 * index_ps[2]);
-    if (!last)
-        kernel.us += planes * p->operators->bilinear_plane_us;
+    double larger = fmax(in->elements, out->elements);
+    double scale = sqrt(larger / fmax(1, fmin(in->elements, out->elements)));
+    double planes = (double)sc__pricing_size(out, 0) * (double)sc__pricing_size(out, 1);
+    bool last = in->channels_last || out->channels_last;
+    double each = last       ? ps[backward ? 2 : 1]
+                  : backward ? p->operators->bilinear_add_ps * scale
+                             : ps[0];
+    double us = each * larger * 1e-6;
+    if (!last && !backward)
+        us = fmax(us, planes * p->operators->bilinear_plane_us);
+    if (scale <= 1) /* equal sizes are copied */
+        us = 0;
+    struct sc__kernel kernel = sc__pricing_elements(p, in->bytes + out->bytes, 1, us * 1e6);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
+    if (backward && !in->dense && !in->channels_last)
+        sc__pricing_and(p, sc__pricing_copy(p, in));
     return true;
 }
 
@@ -569,6 +690,8 @@ static void price_by_operator(struct sc__pricing *p, const struct sc__operator *
         price_embedding_bag(p, o, true);
     else if (price_joined(p, o) || price_index_put(p, o) || price_bilinear(p, o))
         return;
+    else if (o->way == SC__WAY_PAD)
+        sc__pricing_pad(p, o);
     else if (o->way == SC__WAY_ITERATE)
         sc__pricing_iterate(p, o);
     else if (o->way == SC__WAY_ELEMENTS)

@@ -33,9 +33,14 @@ void sc__pricing_move(struct sc__pricing *p,
 struct sc__kernel
 sc__pricing_elements(const struct sc__pricing *p, double bytes, double elements, double ps);
 
+/* Microseconds of products in batches in fp32, [m, k] by [k, n]. */
+double sc__pricing_product_fp32(
+    const struct sc__pricing *p, uint64_t count, uint64_t m, uint64_t n, uint64_t k);
+
 /* capture_iterate.c: kernels that go through all elements of a tensor */
 void sc__pricing_iterate(struct sc__pricing *p, const struct sc__operator *o);
 void sc__pricing_reduce(struct sc__pricing *p, const struct sc__operator *o);
+void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o);
 struct sc__kernel sc__pricing_copy(const struct sc__pricing *p,
                                    const struct sc__capture_tensor *t);
 struct sc__kernel sc__pricing_add_bias(const struct sc__pricing *p,
