@@ -30,6 +30,7 @@
     DO(owned_tensors)                                                                      \
     DO(accumulate_bytes)                                                                   \
     DO(adam_bytes)                                                                         \
+    DO(host_update)                                                                        \
     DO(attention_64)                                                                       \
     DO(unaligned_heads)
 
