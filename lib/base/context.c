@@ -265,6 +265,8 @@ void sc__note_drop(struct sc_context *ctx, const char *code) {
 
 void sc__note(struct sc_context *ctx, const char *code, const char *fmt, ...) {
     struct sc__buffer b;
+    if (ctx->quiet)
+        return;
     sc__buffer_init(&b, &ctx->arena);
     va_list ap;
     va_start(ap, fmt);

@@ -56,6 +56,7 @@ struct sc_context {
     struct sc__note *notes;
     uint32_t note_count;
     uint32_t note_capacity;
+    bool quiet;             /* nobody will read its notes */
     struct sc__map note_at; /* hash of a note → where it last was */
     unsigned jobs;          /* threads that may be used */
     struct sc__spooled {    /* copies of pipes, see file.h */

@@ -333,10 +333,10 @@ sc_status sc__options_check(struct sc_context *ctx,
     for (const struct sc__option *o = table; o->name; o++) {
         int value;
         bool has_choices = o->type == SC__TYPE_WORD || sc__option_is_toggle(o);
-        if (o->in != in || !has_choices || !sc__option_is_first(table, o))
+        if (o->in != in || !has_choices)
             continue;
         memcpy(&value, (const char *)object + o->offset, sizeof value);
-        if (!is_value(o, value))
+        if (!is_value(o, value) && sc__option_is_first(table, o))
             return sc__fail(ctx,
                             SC_USAGE,
                             NULL,

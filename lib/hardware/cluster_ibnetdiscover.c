@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define IB_MOST (1u << 20) /* cables */
+#define IB_PORTS 65536u    /* of a switch */
 
 /* A line of a switch. */
 struct ib_cable {
@@ -43,6 +44,8 @@ struct ib_reader {
     struct sc__str line;
     uint64_t number; /* of the line */
     struct sc__names switches;
+    struct sc__names adapters; /* their ports, "H-…[1]" */
+    uint32_t *seen;            /* by port: the switches up to the last one that has it */
     bool in_switch;
     bool begun;
     struct ib_cable *cables;
@@ -122,6 +125,9 @@ static sc_status read_cable(struct ib_reader *r) {
     struct ib_cable c = {.from = r->switches.count - 1, .line = r->number};
     if (!ib_bracket(&rest, &c.port))
         return ib_fail(r, r->number, "a line of a switch begins with '[port]'");
+    if (c.port >= IB_PORTS || r->seen[c.port] == r->switches.count)
+        return ib_fail(r, r->number, "this port of the switch stands there twice");
+    r->seen[c.port] = r->switches.count;
     skip_external(&rest);
     if (!ib_quoted(&rest, &c.to) || !ib_bracket(&rest, &c.to_port))
         return ib_fail(r, r->number, "what the port leads to is not '\"id\"[port]'");
@@ -217,11 +223,20 @@ static int compare_ports(const void *left, const void *right, void *self) {
     return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
-static void add_port(struct ib_reader *r, const struct ib_cable *c) {
+static sc_status add_port(struct ib_reader *r, const struct ib_cable *c) {
     if (sc__find_word(c->name.p, c->name.n, "Aggregation Node")) {
         r->aggregation++;
-        return;
+        return SC_OK;
     }
+    const char *port = sc__format(&r->ctx->arena,
+                                  "%.*s[%u]",
+                                  (int)(c->to.n < 1000 ? c->to.n : 1000),
+                                  c->to.p,
+                                  c->to_port);
+    if (sc__names_add(&r->adapters, port, strlen(port)) != r->port_count)
+        return ib_fail(r,
+                       c->line,
+                       "this port of the adapter is joined to another switch too");
     *SC__PUSH(&r->ctx->arena, r->ports, r->port_count, r->port_capacity) =
         (struct ib_port){.host = host_of(c),
                          .name = c->name,
@@ -229,6 +244,7 @@ static void add_port(struct ib_reader *r, const struct ib_cable *c) {
                          .number = c->to_port,
                          .leaf = c->from,
                          .rate = c->rate};
+    return SC_OK;
 }
 
 /* Ports of the host that begins at `first`, in the sorted list. */
@@ -376,14 +392,16 @@ sc_status sc__cluster_ibnetdiscover(struct sc_context *ctx,
                                     struct sc__cluster *out) {
     struct ib_reader r = {.ctx = ctx, .file = file};
     memset(out, 0, sizeof *out);
+    r.seen = SC__NEW_ARRAY(&ctx->arena, uint32_t, IB_PORTS);
     sc__names_init(&r.switches, &ctx->arena);
+    sc__names_init(&r.adapters, &ctx->arena);
     while (sc__split(&text, '\n', &r.line)) {
         r.number++;
         SC__TRY(read_ib_line(&r));
     }
     for (uint32_t i = 0; i < r.cable_count; i++)
         if (sc__str_starts(r.cables[i].to, "H-"))
-            add_port(&r, &r.cables[i]);
+            SC__TRY(add_port(&r, &r.cables[i]));
     if (!r.port_count)
         return ib_fail(&r, 0, "no switch in it leads to an adapter ([1] \"H-…\"[1])");
     sc__sort(r.ports, r.port_count, sizeof *r.ports, compare_ports, NULL);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+enum { MOST_NESTED = 64, MOST_GPUS = 1024 };
+
 struct nccl_reader {
     struct sc_context *ctx;
     const char *file;
@@ -26,6 +28,9 @@ struct nccl_reader {
     uint32_t nics;
     uint32_t nic_speed; /* Mb/s */
     const char *gpu;
+    struct sc__str open[MOST_NESTED]; /* names of the tags around */
+    uint32_t nested;
+    bool seen[MOST_GPUS]; /* by dev */
     uint32_t depth;       /* of <pci> in <pci> */
     uint32_t branch_gpus; /* below the outermost of them */
     uint32_t branch_nics;
@@ -130,32 +135,72 @@ static void enter_pci(struct nccl_reader *r, struct sc__str tag) {
         r->depth++;
 }
 
-static sc_status leave_pci(struct nccl_reader *r, struct sc__str tag) {
-    if (!r->depth)
-        return nccl_fail(r, tag.p, "not XML: a </pci> without its <pci>");
+static void leave_pci(struct nccl_reader *r) {
     r->depth--;
     if (!r->depth && r->branch_gpus)
         r->near_nics += r->branch_nics;
+}
+
+static struct sc__str tag_name(struct sc__str tag) {
+    size_t n = 0;
+    while (n < tag.n && !strchr(" \t\r\n/", tag.p[n]))
+        n++;
+    return (struct sc__str){tag.p, n};
+}
+
+static sc_status shut_tag(struct nccl_reader *r, struct sc__str name) {
+    const struct sc__str *last = r->nested ? &r->open[r->nested - 1] : NULL;
+    if (!last || last->n != name.n || memcmp(last->p, name.p, name.n))
+        return nccl_fail(r,
+                         name.p,
+                         sc__format(&r->ctx->arena,
+                                    "not XML: a </%.*s> without its <%.*s>",
+                                    SC__SHOW(name),
+                                    SC__SHOW(name)));
+    r->nested--;
     return SC_OK;
+}
+
+/* Every tag has its end, in order. */
+static sc_status nest_tag(struct nccl_reader *r, struct sc__str tag) {
+    if (!tag.n || tag.p[0] == '?' || tag.p[0] == '!')
+        return SC_OK;
+    if (tag.p[0] == '/')
+        return shut_tag(r, tag_name((struct sc__str){tag.p + 1, tag.n - 1}));
+    if (tag.p[tag.n - 1] == '/')
+        return SC_OK;
+    if (r->nested == MOST_NESTED)
+        return nccl_fail(r, tag.p, "tags nested deeper than 64");
+    r->open[r->nested++] = tag_name(tag);
+    return SC_OK;
+}
+
+static sc_status read_gpu_tag(struct nccl_reader *r, struct sc__str tag) {
+    const char *gpu = gpu_of_device(r->device);
+    uint32_t dev;
+    if (r->gpus && (!gpu != !r->gpu || (gpu && strcmp(gpu, r->gpu))))
+        return nccl_fail(r, tag.p, "GPUs of several kinds in a node");
+    SC__TRY(attribute_number(r, tag, "dev", &dev));
+    if (dev >= MOST_GPUS || r->seen[dev])
+        return nccl_fail(r, tag.p, "this GPU's dev is another one's too, or too large");
+    r->seen[dev] = true;
+    r->gpu = gpu;
+    r->gpus++;
+    r->branch_gpus++;
+    return attribute_number(r, tag, "sm", &r->sm);
 }
 
 static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
     uint32_t count;
+    SC__TRY(nest_tag(r, tag));
     if (tag_is(tag, "pci")) {
         r->device = attribute(tag, "device");
         enter_pci(r, tag);
     }
     if (tag_is(tag, "/pci"))
-        return leave_pci(r, tag);
-    if (tag_is(tag, "gpu")) {
-        const char *gpu = gpu_of_device(r->device);
-        if (r->gpus && (!gpu != !r->gpu || (gpu && strcmp(gpu, r->gpu))))
-            return nccl_fail(r, tag.p, "GPUs of several kinds in a node");
-        r->gpu = gpu;
-        r->gpus++;
-        r->branch_gpus++;
-        return attribute_number(r, tag, "sm", &r->sm);
-    }
+        leave_pci(r);
+    if (tag_is(tag, "gpu"))
+        return read_gpu_tag(r, tag);
     if (tag_is(tag, "nvlink") && r->gpus == 1) {
         SC__TRY(attribute_number(r, tag, "count", &count));
         r->links += count;
@@ -196,9 +241,9 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
         SC__TRY(read_tag(&r, tag));
         SC__TRY(next_tag(&r, &tag, &more));
     }
-    if (!r.gpus || r.gpus > 1024)
-        return nccl_fail(&r, text.p, "there are no <gpu> in it, or too many for a node");
-    if (!tag_is(tag, "/system"))
+    if (!r.gpus)
+        return nccl_fail(&r, text.p, "there are no <gpu> in it");
+    if (r.nested || !tag_is(tag, "/system"))
         return nccl_fail(&r, tag.p, "the end, </system>, is missing: is the file cut off?");
     out->name = file;
     out->source = "NCCL's description of a node";

@@ -20,7 +20,6 @@ struct host_entry {
 struct host_table {
     double link_share;
     double update_share;
-    double update_core;
     struct host_entry *items;
     uint32_t count;
 };
@@ -48,8 +47,7 @@ static bool read_entry(struct sc__arena *arena, const json_t *in, struct host_en
 static bool read_table(struct sc__arena *arena, const json_t *root, struct host_table *t) {
     const json_t *hosts = json_object_get(root, "hosts");
     bool whole = host_number(root, "link_share", &t->link_share) &&
-                 host_number(root, "update_share", &t->update_share) &&
-                 host_number(root, "update_core", &t->update_core) && hosts;
+                 host_number(root, "update_share", &t->update_share) && hosts;
     t->count = (uint32_t)json_array_size(hosts);
     t->items = SC__NEW_ARRAY(arena, struct host_entry, t->count + 1);
     for (uint32_t i = 0; i < t->count; i++)
@@ -121,7 +119,6 @@ sc_status sc__host_link(struct sc_context *ctx,
                         gpu);
     *out = (struct sc__host_link){.link = own.link * table->link_share,
                                   .stream = own.memory * table->update_share / sharing,
-                                  .core = table->update_core,
                                   .threads = threads ? fmin(threads, cores) : cores,
                                   .size = own.size / sharing};
     return SC_OK;

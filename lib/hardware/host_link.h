@@ -8,7 +8,6 @@
 struct sc__host_link {
     double link;    /* bytes/s that a copy reaches, one way */
     double stream;  /* bytes/s of the CPU's memory for one rank */
-    double core;    /* parameters/s that a core updates */
     double threads; /* of a rank */
     double size;    /* bytes of the host's memory for one rank */
 };

@@ -43,7 +43,8 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
     const struct sc__mesh *mesh = &e->l->plan.mesh;
     double width = sc__plan_gathered_bytes(&e->l->plan);
     const double bytes[2] = {width * u->params.dense, width * u->params.experts};
-    const enum sc__group_kind group[2] = {sc__mesh_shard_kind(mesh), SC__GROUP_DP_EP};
+    const enum sc__group_kind group[2] = {sc__mesh_shard_kind(mesh),
+                                          sc__mesh_expert_shard_kind(mesh)};
     uint32_t before = e->deps;
     uint32_t copy = SC__NONE;
     if (e->l->plan.offload_params && bytes[0] + bytes[1] >= 1)
@@ -59,34 +60,44 @@ bool sc__step_owns_tensors(const struct sc__lowering *l) {
     return l->plan.zero == 1 && l->constants.software.owned_tensors > 0;
 }
 
+/* With copies of the shards, what is left of a gradient is summed over them. */
+void sc__step_gradient_parts(const struct sc__lowering *l,
+                             const struct sc__shard *s,
+                             struct sc__gradient_part out[SC__GRADIENT_PARTS]) {
+    const struct sc__plan *p = &l->plan;
+    const struct sc__mesh *mesh = &p->mesh;
+    bool whole = !p->zero || sc__step_owns_tensors(l);
+    enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
+    enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(mesh);
+    enum sc__group_kind of_experts =
+        whole ? SC__GROUP_DP_EP : sc__mesh_expert_shard_kind(mesh);
+    double dense = p->grad_bytes * s->dense;
+    double experts = p->grad_bytes * s->experts;
+    double left = whole ? 0 : dense / sc__mesh_group_size(mesh, shard);
+    double experts_left = whole ? 0 : experts / sc__mesh_group_size(mesh, of_experts);
+    out[0] = (struct sc__gradient_part){coll, shard, dense};
+    out[1] = (struct sc__gradient_part){SC__ALLREDUCE, SC__GROUP_REPLICA, left};
+    out[2] = (struct sc__gradient_part){coll, of_experts, experts};
+    out[3] = (struct sc__gradient_part){SC__ALLREDUCE, SC__GROUP_REPLICA_EP, experts_left};
+}
+
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,
                                uint32_t layer) {
     const struct sc__plan *p = &e->l->plan;
-    bool whole = !p->zero || sc__step_owns_tensors(e->l);
-    enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
-    enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(&p->mesh);
-    double dense = p->grad_bytes * s->dense;
-    double left = whole ? 0 : dense / sc__mesh_group_size(&p->mesh, shard);
-    /* with copies of the shards: what is left of a gradient is summed over them */
-    const struct {
-        enum sc__coll coll;
-        enum sc__group_kind group;
-        double bytes;
-    } parts[] = {{coll, shard, dense},
-                 {SC__ALLREDUCE, SC__GROUP_REPLICA, left},
-                 {coll, SC__GROUP_DP_EP, p->grad_bytes * s->experts}};
+    struct sc__gradient_part parts[SC__GRADIENT_PARTS];
     unsigned messages = shard_messages(e);
-    for (unsigned i = 0; i < 3 * messages; i++) {
-        unsigned kind = i / messages;
-        if (parts[kind].bytes >= 1 && sc__mesh_group_size(&p->mesh, parts[kind].group) > 1)
+    sc__step_gradient_parts(e->l, s, parts);
+    for (unsigned i = 0; i < SC__GRADIENT_PARTS * messages; i++) {
+        const struct sc__gradient_part *part = &parts[i / messages];
+        if (part->bytes >= 1 && sc__mesh_group_size(&p->mesh, part->group) > 1)
             sc__step_emit_collective(e,
                                      SC__UPDATE,
-                                     parts[kind].coll,
-                                     parts[kind].group,
+                                     part->coll,
+                                     part->group,
                                      stream,
-                                     parts[kind].bytes / messages,
+                                     part->bytes / messages,
                                      "gradients",
                                      layer);
     }

@@ -75,7 +75,8 @@ static void emit_host_optimizer(struct sc__step_emitter *e, double params) {
                                       "optimizer on host");
     const struct sc__host_link *host = &e->l->host;
     double memory = params * update_bytes(&e->l->plan) / host->stream;
-    double cores = params / (host->core * host->threads);
+    double core = 1e6 * e->l->constants.software.host_update;
+    double cores = params / (core * host->threads);
     op->work = SC__WORK_HOST;
     op->cost = sc__from_us(1e6 * fmax(memory, cores));
     op->after = 1u << SC__STREAM_COMPUTE;

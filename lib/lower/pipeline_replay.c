@@ -130,7 +130,8 @@ slot_cost(const struct sc__pipeline_costs *p, uint32_t stage, const struct sc__s
 }
 
 /* What compute loses beside a message of the given length that begins with its block:
- * x for each ps of compute, until the message, or what is known of the block, is over. */
+ * x for each ps of compute, until the message, or what is known of the block, is over.
+ * Where the block then waits for something else, it only waits for less long. */
 static double lost_beside(const struct sc__block_cost *c, double message, double x) {
     double lost = 0;
     int64_t at = 0;
@@ -145,6 +146,8 @@ static double lost_beside(const struct sc__block_cost *c, double message, double
         if (i == c->pauses)
             break;
         message -= (double)c->pause[i].length;
+        if (c->pause[i].waits)
+            lost = fmax(0, lost - (double)c->pause[i].length);
         at = until + c->pause[i].length;
     }
     return lost;

@@ -5,17 +5,19 @@
 
 #include "lower/pipeline.h"
 
-/* A collective that holds the compute stream: nothing computes beside what else runs. */
+/* Nothing computes beside what else runs: a collective holds the compute stream, or it
+ * waits for one on another stream, which is over no later where compute was slower. */
 struct sc__block_pause {
     int64_t at; /* from the start of the block */
     int64_t length;
+    bool waits;
 };
-enum { SC__BLOCK_PAUSES = 8 };
+enum { SC__BLOCK_PAUSES = 16 };
 
 struct sc__block_cost {
     int64_t least; /* ps on the compute stream */
-    int64_t alone; /* before this, counted from its start, no transfer of its own runs but
-                      the pauses */
+    int64_t alone; /* before this, counted from its start, no transfer of its own slows
+                      compute down */
     uint32_t pauses;
     struct sc__block_pause pause[SC__BLOCK_PAUSES];
 };

@@ -106,6 +106,17 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
                              bool wait_compute);
 /* ZeRO 1 by whole tensors: see struct sc__software_constants. */
 bool sc__step_owns_tensors(const struct sc__lowering *l);
+/* The collectives that reduce gradients of these parameters, in order; those of groups of
+ * one and of nothing are none. */
+enum { SC__GRADIENT_PARTS = 4 };
+struct sc__gradient_part {
+    enum sc__coll coll;
+    enum sc__group_kind group;
+    double bytes;
+};
+void sc__step_gradient_parts(const struct sc__lowering *l,
+                             const struct sc__shard *s,
+                             struct sc__gradient_part out[SC__GRADIENT_PARTS]);
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,

@@ -149,16 +149,26 @@ end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t strea
     return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
 }
 
+/* Compute stands still. */
+static void note_pause(struct sc__block_cost *c, struct sc__block_pause pause) {
+    if (c->alone < INT64_MAX || !pause.length)
+        return;
+    if (c->pauses < SC__BLOCK_PAUSES)
+        c->pause[c->pauses++] = pause;
+    else
+        c->alone = pause.at;
+}
+
 /* A collective of a block begins: one that holds the compute stream is a pause, any other
  * may run beside compute. */
-static void
-note_collective(struct sc__block_cost *c, bool on_compute, int64_t start, int64_t cost) {
-    bool pauses = on_compute && c->pauses < SC__BLOCK_PAUSES;
-    if (c->alone < INT64_MAX)
-        return;
-    if (pauses)
-        c->pause[c->pauses++] = (struct sc__block_pause){start, cost};
-    else
+static void note_collective(const struct bounding *b,
+                            struct sc__block_cost *c,
+                            const struct sc__op *op,
+                            int64_t start,
+                            int64_t cost) {
+    if (op->stream == SC__STREAM_COMPUTE)
+        note_pause(c, (struct sc__block_pause){start, cost, false});
+    else if (c->alone == INT64_MAX && !(b->l->workload->untaxed >> op->stream & 1))
         c->alone = start;
 }
 
@@ -197,12 +207,17 @@ static struct sc__block_cost replay_block(struct bounding *b,
             start = taxed > start ? taxed : start;
             begin_stretch(&stretch, start + (collective ? cost : 0));
         }
+        if (on_compute && start > clock[SC__STREAM_COMPUTE])
+            note_pause(&out,
+                       (struct sc__block_pause){clock[SC__STREAM_COMPUTE],
+                                                start - clock[SC__STREAM_COMPUTE],
+                                                true});
         if (on_compute && !collective)
             stretch.compute += cost;
         if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
             stretch.beside[op->stream] += cost;
         if (collective)
-            note_collective(&out, on_compute, start, cost);
+            note_collective(b, &out, op, start, cost);
         end[i] = start + cost;
         clock[op->stream] = end[i];
     }

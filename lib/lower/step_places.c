@@ -26,6 +26,7 @@ static void find_shape(struct sc__arena *arena,
 
 static bool shares_gradients(int kind) {
     return kind == SC__GROUP_DP || kind == SC__GROUP_DP_CP || kind == SC__GROUP_DP_EP ||
+           kind == SC__GROUP_SHARD_EP || kind == SC__GROUP_REPLICA_EP ||
            kind == SC__GROUP_SHARD || kind == SC__GROUP_REPLICA;
 }
 

@@ -24,7 +24,7 @@ static void update_collective(struct sc__step_emitter *e,
 
 double sc__step_updated(const struct sc__plan *p, const struct sc__shard *s) {
     double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
-    double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP);
+    double edp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP);
     return p->zero ? s->dense / dp + s->experts / edp : s->dense + s->experts;
 }
 
@@ -104,7 +104,7 @@ static double muon_us(const struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     const struct sc__model *m = l->model;
     double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD) : 1;
-    double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP) : 1;
+    double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP) : 1;
     double each = (double)m->experts / p->mesh.ep;
     double us = 0;
     if (p->optimizer_kind != SC__OPTIMIZER_MUON)
@@ -196,15 +196,10 @@ double sc__step_update_us(const struct sc__lowering *l, uint32_t stage) {
 }
 
 static void reduce_at_the_end(struct sc__step_emitter *e, const struct sc__shard *s) {
-    const struct sc__plan *p = &e->l->plan;
-    bool whole = !p->zero || sc__step_owns_tensors(e->l);
-    enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(&p->mesh);
-    enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
-    double dense = p->grad_bytes * s->dense;
-    double left = whole ? 0 : dense / sc__mesh_group_size(&p->mesh, shard);
-    update_collective(e, coll, shard, dense, "gradients");
-    update_collective(e, SC__ALLREDUCE, SC__GROUP_REPLICA, left, "gradients");
-    update_collective(e, coll, SC__GROUP_DP_EP, p->grad_bytes * s->experts, "gradients");
+    struct sc__gradient_part parts[SC__GRADIENT_PARTS];
+    sc__step_gradient_parts(e->l, s, parts);
+    for (unsigned i = 0; i < SC__GRADIENT_PARTS; i++)
+        update_collective(e, parts[i].coll, parts[i].group, parts[i].bytes, "gradients");
 }
 
 /* Every tensor from the rank that updated it to the others of its group: those of the
@@ -251,7 +246,11 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     } else if (p->zero == 1 && !p->overlap_param) {
         double width = sc__plan_gathered_bytes(p);
         update_collective(&e, SC__ALLGATHER, shard, width * s.dense, "weights");
-        update_collective(&e, SC__ALLGATHER, SC__GROUP_DP_EP, width * s.experts, "weights");
+        update_collective(&e,
+                          SC__ALLGATHER,
+                          sc__mesh_expert_shard_kind(&p->mesh),
+                          width * s.experts,
+                          "weights");
     }
     return sc__step_block_end(&e);
 }

@@ -30,7 +30,7 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
     struct sc__shard whole = sc__plan_stage_shard(p, m, stage);
     struct sc__shard trained = sc__plan_stage_trained(p, m, stage);
     double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
-    double edp = fmax(1, sc__mesh_group_size(&p->mesh, SC__GROUP_DP_EP));
+    double edp = fmax(1, sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP));
     double ends = stage == 0 ? sc__plan_embedding_shard(p, m) : 0;
     if (stage == sc__plan_last_stage(p))
         ends += sc__plan_head_shard(p, m, stage);

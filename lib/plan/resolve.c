@@ -261,12 +261,21 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
                         "--shard-group %u does not divide the %u ranks of dp × cp",
                         g->shard_group,
                         ranks);
-    if (p->mesh.ep > 1)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "leave --shard-group out",
-                        "groups of shards with expert parallelism are not modelled");
+    uint64_t group = (uint64_t)g->shard_group * p->mesh.tp;
+    uint64_t experts = (uint64_t)p->mesh.ep * p->mesh.etp;
+    if (p->mesh.ep > 1 && group % experts)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            "experts are spread over the ranks of a shard group: give a multiple",
+            "ep %u · etp %u does not divide the %llu ranks of --shard-group %u "
+            "· tp %u",
+            p->mesh.ep,
+            p->mesh.etp,
+            (unsigned long long)group,
+            g->shard_group,
+            p->mesh.tp);
     p->mesh.shard = g->shard_group;
     return SC_OK;
 }

@@ -61,6 +61,7 @@ with_context(struct sc__trials *w, struct trial t, sc_status (*task)(void *self)
     sc_status status = SC_SYSTEM;
     if (ctx) {
         ctx->engines = w->s->ctx->engines;
+        ctx->quiet = true;
         if (!w->memos.items[slot])
             w->memos.items[slot] = sc__memo_new(NULL);
         ctx->memo = w->memos.items[slot];
@@ -254,9 +255,33 @@ static bool repeats_more(const struct sc__search *s, unsigned set, uint32_t reco
     return false;
 }
 
+/* The first layers of a stage that are repeated are all it has: that is `full`. */
+static bool repeats_all(const struct sc__model *m, const struct sc__plan *p) {
+    uint32_t most = 0;
+    if (!p->recompute_block)
+        return false;
+    for (uint32_t s = 0; s < p->mesh.pp; s++) {
+        uint32_t layers = m->mtp_layers;
+        for (uint32_t c = 0; c < p->vpp; c++) {
+            uint32_t first;
+            layers += sc__plan_layers(p, m, s, c, &first);
+        }
+        most = layers > most ? layers : most;
+    }
+    return p->recompute_layers >= most;
+}
+
+static unsigned least_recomputes(const struct sc__search *s, unsigned set) {
+    unsigned least = 0;
+    for (uint32_t r = 0; set >> r; r++)
+        if (set >> r & 1 && !repeats_more(s, set, r))
+            least |= 1u << r;
+    return least;
+}
+
 /* Which recomputations fit and are needed: none that repeats all that another one
- * does which fits. */
-static sc_status find_recomputes(const struct trial *t) {
+ * does which fits. memory: by recomputation that fits, bytes. */
+static sc_status find_recomputes(const struct trial *t, double *memory) {
     struct sc__search *s = t->trials->s;
     struct sc__search_plan *p = t->plan;
     uint32_t count = s->axes[SC__CHOICE_RECOMPUTE].count;
@@ -285,16 +310,17 @@ static sc_status find_recomputes(const struct trial *t) {
             break; /* whatever is recomputed */
         }
         ran = true;
-        double memory = fullest_stage(s->model, &resolved, room);
-        if (memory > room)
+        if (count > 1 && repeats_all(s->model, &resolved))
             continue;
-        if (!p->recomputes)
-            p->memory = memory;
+        memory[r] = fullest_stage(s->model, &resolved, room);
+        if (memory[r] > room)
+            continue;
         p->recomputes |= (uint16_t)(1u << r);
         if (r == 0 && p->recomputes)
             break; /* it fits as it is */
     }
     p->choice[SC__CHOICE_RECOMPUTE] = 0;
+    p->recomputes = (uint16_t)least_recomputes(s, p->recomputes);
     p->outcome = p->recomputes ? SC__PLAN_FITS
                  : ran         ? SC__PLAN_TOO_LARGE
                                : SC__PLAN_REFUSED;
@@ -369,9 +395,6 @@ static sc_status find_bound(const struct trial *t) {
     p->watts = outlook.watts;
     p->usd_per_hour =
         machine->usd_per_hour > 0 ? machine->usd_per_hour : outlook.usd_per_hour;
-    bool first = !(p->recomputes & ((1u << p->choice[SC__CHOICE_RECOMPUTE]) - 1));
-    if (!first) /* that of the first was found with it */
-        p->memory = fullest_stage(s->model, &ev->plan, INFINITY);
     p->ettr = machine->ettr ? machine->ettr[ev->plan.mesh.dp] : 0;
     p->factor = score_factor(s, p);
     return SC_OK;
@@ -389,8 +412,9 @@ static sc_status expand_seed(void *self) {
     struct expansion *out = t->expansion;
     struct sc__search_plan first = *t->plan;
     struct trial of_first = *t;
+    double memory[SC__SEARCH_VALUES];
     of_first.plan = &first;
-    SC__TRY(find_recomputes(&of_first));
+    SC__TRY(find_recomputes(&of_first, memory));
     out->outcome = first.outcome;
     for (uint32_t r = 0; first.recomputes >> r; r++) {
         if (!(first.recomputes >> r & 1))
@@ -400,6 +424,7 @@ static sc_status expand_seed(void *self) {
         *p = first;
         p->serial += r;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
+        p->memory = memory[r];
         of_it.plan = p;
         p->bound = find_plan_floor(&of_it);
         p->factor = sc__families_factor(s, (uint32_t)(p->serial / SC__SEARCH_VALUES));

@@ -58,6 +58,16 @@ sc_status sc__mesh_check(struct sc_context *ctx, const struct sc__mesh *m) {
                         m->dp * m->cp,
                         m->dp,
                         m->cp);
+    if (m->shard && m->ep > 1 && (uint64_t)m->shard * m->tp % ((uint64_t)m->ep * m->etp))
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        "experts are spread over the ranks of a shard group",
+                        "ep %u × expert-tp %u does not divide %u shards × tp %u",
+                        m->ep,
+                        m->etp,
+                        m->shard,
+                        m->tp);
     uint64_t stage = ranks / m->pp;
     if (stage % ((uint64_t)m->ep * m->etp))
         return sc__fail(ctx,
@@ -154,6 +164,10 @@ enum sc__group_kind sc__mesh_shard_kind(const struct sc__mesh *m) {
     return m->shard ? SC__GROUP_SHARD : SC__GROUP_DP_CP;
 }
 
+enum sc__group_kind sc__mesh_expert_shard_kind(const struct sc__mesh *m) {
+    return m->shard ? SC__GROUP_SHARD_EP : SC__GROUP_DP_EP;
+}
+
 uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind) {
     switch (kind) {
     case SC__GROUP_TP:
@@ -171,7 +185,10 @@ uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind)
     case SC__GROUP_SHARD:
         return m->shard ? m->shard : m->dp * m->cp;
     case SC__GROUP_REPLICA:
+    case SC__GROUP_REPLICA_EP:
         return m->shard ? m->dp * m->cp / m->shard : 1;
+    case SC__GROUP_SHARD_EP:
+        return m->tp * (m->shard ? m->shard : m->dp * m->cp) / (m->ep * m->etp);
     case SC__GROUP_ETP:
         return m->etp;
     case SC__GROUP_PP:
@@ -231,6 +248,14 @@ uint32_t sc__mesh_group_member(const struct sc__mesh *m,
         uint32_t shard = sc__mesh_group_size(m, SC__GROUP_SHARD);
         return dense_member(m, rank, place_in_dense(m, rank) % shard + i * shard);
     }
+    case SC__GROUP_SHARD_EP:
+        return expert_member(m, rank, m->etp * m->ep, size, i);
+    case SC__GROUP_REPLICA_EP:
+        return expert_member(m,
+                             rank,
+                             m->tp * sc__mesh_group_size(m, SC__GROUP_SHARD),
+                             size,
+                             i);
     case SC__GROUP_ETP:
         return expert_member(m, rank, 1, size, i);
     case SC__GROUP_EP:
@@ -263,6 +288,8 @@ const char *sc__group_label(enum sc__group_kind kind) {
     case SC__GROUP_REPLICA:
         return "dp";
     case SC__GROUP_DP_EP:
+    case SC__GROUP_SHARD_EP:
+    case SC__GROUP_REPLICA_EP:
         return "dp_ep";
     case SC__GROUP_PP:
         return "pp";

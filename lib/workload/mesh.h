@@ -36,6 +36,9 @@ enum sc__group_kind {
     SC__GROUP_DP_EP,   /* who shares gradients of expert weights */
     SC__GROUP_SHARD,   /* who shards dense weights: neighbours of dp × cp */
     SC__GROUP_REPLICA, /* who holds the same shard of them */
+    /* the same of expert weights: part of dp_ep, in the ranks of a shard group */
+    SC__GROUP_SHARD_EP,
+    SC__GROUP_REPLICA_EP,
     SC__GROUP_ETP,
     SC__GROUP_PP,
     SC__GROUP_EMBEDDING, /* first and last stage */
@@ -62,6 +65,8 @@ sc__mesh_move(const struct sc__mesh *m, uint32_t rank, enum sc__dim dim, uint32_
 
 /* The group over which dense weights are sharded: all of dp × cp, or a part. */
 enum sc__group_kind sc__mesh_shard_kind(const struct sc__mesh *m);
+/* The same of expert weights. */
+enum sc__group_kind sc__mesh_expert_shard_kind(const struct sc__mesh *m);
 uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind);
 /* The i-th member of the group of this kind that holds rank, in rank order. */
 uint32_t sc__mesh_group_member(const struct sc__mesh *m,

@@ -55,7 +55,15 @@ holds "hybrid shards: an eighth of the state" "$(value optimizer $hsdp --shard-g
 holds "and a sum over the copies" "abs($(sent $hsdp --shard-group 8) / ((8 + 4 / 8) * $n) - 1) < 0.001 and abs($(sent $hsdp) / (8 * $n) - 1) < 0.001"
 expect "shards of a group that does not divide" 2 "does not divide the 64 ranks" "$STEPCAST" run $hsdp --shard-group 7
 expect "a group, but no shards" 2 "nothing is sharded" "$STEPCAST" run $hsdp --zero 0 --shard-group 8
-expect "a group beside expert parallelism" 2 "not modelled" "$STEPCAST" run --model qwen3-30b-a3b --gpus 64 --ep 8 --zero 3 --shard-group 8 --global-batch 64
+expect "a group beside more experts' ranks" 2 "does not divide the 8 ranks of --shard-group" "$STEPCAST" run --model qwen3-30b-a3b --gpus 64 --ep 16 --zero 3 --shard-group 8 --global-batch 64
+# Mixtral 8x7B: 32 layers of 8 experts of 3·4096·14336; ep 2 in groups of 8 of 32 ranks: an eighth of what all have
+mixtral="--model mixtral-8x7b --gpus 32 --ep 2 --etp 1 --zero 3 --seq 1024 --global-batch 32 --ignore-memory --software megatron-core-2025"
+experts="32*8*3*4096*14336"
+all=46702792704
+comm() { "$STEPCAST" run $mixtral "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['comm']['dp_ep']['bytes'])"; }
+holds "hybrid shards of experts: state of a group's share" "$(value optimizer $mixtral --shard-group 8) == 12 * $all / 8"
+holds "experts: two gathers and a scatter in the group, a sum of a quarter over the copies" "abs($(comm --shard-group 8) / ((2 + 2 + 4 + 4 / 4) * $experts / 2) - 1) < 0.001 and abs($(comm) / (8 * $experts / 2) - 1) < 0.001"
+holds "a group of all is no group" "$(time_of $mixtral --shard-group 32) == $(time_of $mixtral)"
 fp8="$llama --fp8 --zero 1"
 holds "fp8 weights: without the bf16 ones" "($(value weights $fp8), $(value weights $fp8 --fp8-param-gather)) == (4*$n, 2*$n)"
 holds "and a gather of half the size" "$(time_of $fp8 --fp8-param-gather) < $(time_of $fp8)"

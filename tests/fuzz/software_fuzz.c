@@ -1,4 +1,5 @@
-/* Software profiles: read, and applied to an empty plan. */
+/* Software profiles: read, and applied to an empty plan; what is no object, as a text that
+ * may name one (which reads them all). */
 #include "base/file.h"
 #include "plan/plan.h"
 
@@ -19,7 +20,8 @@ static sc_status read_software(void *self) {
     sc_options options = SC_OPTIONS_INIT;
     const char *path;
     struct sc__str evidence = {(const char *)f->data, f->size};
-    SC__TRY(sc__software_find(f->ctx, "auto", evidence, &s));
+    if (f->size && f->data[0] != '{')
+        return sc__software_find(f->ctx, "auto", evidence, &s);
     SC__TRY(sc__spool_bytes(f->ctx, "fuzz.json", f->data, f->size, &path));
     SC__TRY(sc__software_read(f->ctx, path, &s));
     SC__TRY(sc__software_apply(f->ctx, s, &facts, SC__SOFTWARE_ALL, &plan, &options, NULL));

@@ -106,6 +106,37 @@ static void shards_are_neighbours_and_replicas_are_not(void **state) {
     assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_REPLICA), 1);
 }
 
+/* Of experts: who shares a shard holds the same experts and is in the same shard group of
+ * dense weights; who holds the same shard is in another one. Every rank counted by hand. */
+static void shards_of_experts_stay_in_their_group(void **state) {
+    (void)state;
+    struct sc__mesh m = sc__mesh(2, 2, 4, 8, 2, 1); /* 16 of dp × cp, ep 4, etp 1 */
+    m.shard = 8;
+    uint32_t place_of_group = m.shard * m.tp; /* ranks of a shard group, tp included */
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_SHARD_EP), 8 * 2 / 4);
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_REPLICA_EP), 2);
+    for (uint32_t r = 0; r < sc__mesh_ranks(&m); r++) {
+        uint32_t found = 0;
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t s = sc__mesh_group_member(&m, SC__GROUP_SHARD_EP, r, i);
+            assert_int_equal(s / place_of_group, r / place_of_group);
+            assert_int_equal(s % 4, r % 4); /* the same experts: ep is fastest */
+            found += s == r;
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t c = sc__mesh_group_member(&m, SC__GROUP_REPLICA_EP, r, i);
+            assert_int_equal(c % place_of_group, r % place_of_group);
+            assert_int_equal(c / 32, r / 32); /* of the same stage */
+            found += c == r;
+        }
+        assert_int_equal(found, 2);
+    }
+    m.shard = 0;
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_SHARD_EP),
+                     sc__mesh_group_size(&m, SC__GROUP_DP_EP));
+    assert_int_equal(sc__mesh_group_size(&m, SC__GROUP_REPLICA_EP), 1);
+}
+
 static void bad_meshes_are_refused(void **state) {
     (void)state;
     sc_context *ctx = sc_open();
@@ -113,6 +144,9 @@ static void bad_meshes_are_refused(void **state) {
     assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
     m = sc__mesh(1, 1, 1, 8, 1, 0);
     m.shard = 3;
+    assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
+    m = sc__mesh(1, 1, 4, 8, 1, 1);
+    m.shard = 2; /* fewer ranks than the experts are on */
     assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
     m = sc__mesh(0, 1, 1, 1, 1, 1);
     assert_int_equal(sc__mesh_check(ctx, &m), SC_INPUT);
@@ -130,6 +164,7 @@ int main(void) {
         cmocka_unit_test(groups_partition_the_ranks),
         cmocka_unit_test(expert_groups_are_consecutive_data_parallel_ranks),
         cmocka_unit_test(shards_are_neighbours_and_replicas_are_not),
+        cmocka_unit_test(shards_of_experts_stay_in_their_group),
         cmocka_unit_test(bad_meshes_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,12 +15,13 @@ enum { LAYERS = 8, HIDDEN = 1024, VOCAB = 51200, SEQ = 1024 };
 static const double parameters = LAYERS * (12.0 * HIDDEN * HIDDEN + 13.0 * HIDDEN) +
                                  (VOCAB + SEQ) * (double)HIDDEN + 2.0 * HIDDEN;
 
-/* A link of 40 GB/s of which 0.85 are reached; 100 GB/s of memory, 0.8 reached; 4 cores of
- * 80 million parameters/s: 320 million are fewer than 80e9/30 bytes, so the cores bind. */
+/* A link of 40 GB/s of which 0.88 are reached; 1000 GB/s of memory, 0.8 reached; 4 cores of
+ * 690 million parameters/s: 2.76 billion are fewer than 800e9/30 bytes, so the cores bind.
+ */
 static const char host[] =
-    "dgx-h100:8 host-link=40GB/s host-memory=100GB/s host-cores=4 host-gpus=1";
-static const double link_rate = 0.85 * 40e9;
-static const double core_rate = 80e6;
+    "dgx-h100:8 host-link=40GB/s host-memory=1000GB/s host-cores=4 host-gpus=1";
+static const double link_rate = 0.88 * 40e9;
+static const double core_rate = 690e6;
 
 struct run {
     double step;
@@ -146,7 +147,7 @@ static void shared_host(void **state) {
     plan.global_batch = 8;
     plan.offload_optimizer = 1;
     struct run r = evaluate(
-        "dgx-h100:8 host-link=40GB/s host-memory=100GB/s host-cores=32 host-gpus=8",
+        "dgx-h100:8 host-link=40GB/s host-memory=1000GB/s host-cores=32 host-gpus=8",
         &plan);
     near((double)r.copies.bytes, 6 * parameters / 8, 1e-6);
     near(r.other, 1e6 * parameters / 8 / (4 * core_rate), 1e-6);
@@ -188,7 +189,7 @@ static void activations_of_layers(void **state) {
          1e-6);
     /* a link that is never late hides all of it but the first layer's way back */
     struct run fast = evaluate(
-        "dgx-h100:8 host-link=4000GB/s host-memory=100GB/s host-cores=4 host-gpus=1",
+        "dgx-h100:8 host-link=4000GB/s host-memory=1000GB/s host-cores=4 host-gpus=1",
         &plan);
     assert_true(fast.step < 1.002 * here.step);
     assert_true(away.step > fast.step);
@@ -206,6 +207,8 @@ static void zero_offload_of_2021(void **state) {
     plan.zero = 2;
     plan.global_batch = 1;
     plan.overlap_offload = SC_ON;
+    plan.software = "deepspeed";
+    plan.fusion = SC_FUSION_MEGATRON;
     for (unsigned i = 0; i < 2; i++) {
         const sc_setting shape[] = {{"num-layers", layers[i]},
                                     {"hidden-size", "4096"},

@@ -88,10 +88,9 @@ struct sc__capture_call {
 struct sc__capture_op {
     uint32_t call;
     uint32_t module;
-    uint8_t phase;    /* enum sc__phase */
-    int32_t stream;   /* below 0: communication of group -1-stream */
-    uint32_t quiet;   /* operations without a kernel since the one before */
-    uint32_t entered; /* modules whose forward began since */
+    uint8_t phase;  /* enum sc__phase */
+    int32_t stream; /* below 0: communication of group -1-stream */
+    uint32_t quiet; /* operations without a kernel since the one before */
     struct sc__capture_list born;
     struct sc__capture_list freed;
     struct sc__capture_list after; /* operations of other streams it waits for */
