@@ -12,6 +12,8 @@
 #define PAUSE 0.1    /* between two of its states */
 
 static double began, shown;
+/* A share that falls belongs to something new: what is left is told of that. */
+static double stage_began, last_share;
 
 static double seconds(void) {
     struct timespec t;
@@ -36,6 +38,9 @@ static int show(void *user, const char *what, double share) {
     if (now - began < PATIENCE || now - shown < PAUSE)
         return 0;
     int filled = share < 0 ? 0 : share > 1 ? WIDTH : (int)(share * WIDTH);
+    if (share < last_share)
+        stage_began = shown > 0 ? shown : began;
+    last_share = share;
     shown = now;
     fprintf(stderr,
             "\r%-16s [%.*s%.*s] %3.0f %%",
@@ -45,7 +50,7 @@ static int show(void *user, const char *what, double share) {
             WIDTH - filled,
             "                                ",
             100 * share);
-    put_left(now - began, share);
+    put_left(now - stage_began, share);
     fflush(stderr);
     return 0;
 }
@@ -55,6 +60,7 @@ void progress_begin(sc_context *ctx) {
     if (!isatty(STDERR_FILENO) || (term && !strcmp(term, "dumb")))
         return;
     began = seconds();
+    stage_began = began;
     sc_set_progress(ctx, show, NULL);
 }
 

@@ -73,7 +73,7 @@ BETWEEN = {
 AT_MOST = {"share0": 1, "share1": 0.9375, "nvls_share": 1, "nvls_wire": 1, "base2": 35,
            "wire_tcpxo": 0.985, "wire_efa-p4d": 0.985}
 WIRE = {"ib": 0.955, "roce": 0.95, "efa": 0.93}
-PROXY, TREE_WIRE, TREE_SIMPLE, NET_SLICE = 2.6, (0.45, 0.92, 1.0), 0.92, 0.7
+PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
 
 
 # --- rows --------------------------------------------------------------------
@@ -312,8 +312,8 @@ def between_us(k, r, inside, spread):
                 np.maximum(0.5, np.minimum(1, 32 * KIB / chunk)) * volume / 1e3 / slow
             sync = np.array([SYNC[g] for g in r.generations])
             copies = np.where(r.p > 1, volume / 1e3 / inner + steps * sync, 0)
-            alone = NET_SLICE * np.minimum(2 * MIB, chunk) / 2 * channels / 1e3 / slow
-            us = k["base2"] + np.maximum(np.maximum(volume / 1e3 / wire, round_us), copies) + alone
+            idle = 2 * np.maximum(0, r.p - 1) * PROXY * 3 + net
+            us = k["base2"] + np.maximum(np.maximum(volume / 1e3 / wire + idle, round_us), copies)
         ways.append(np.where((i == 1) & no_ll128, NEVER, us))
     for i in range(3):
         step = k["hop_inside2"] * np.array([SYNC[g] / 7.8 for g in r.generations]) if i == 2 else \
@@ -340,7 +340,7 @@ def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
         chunk = np.where(r.N >= 4, np.minimum(chunk, 64 * KIB), chunk)
         node = nvls_round(inside[generation], r, spread) if generation in inside else None
         turn = lambda loop: np.maximum(node(loop) / k["nvls_share"],
-                                       neighbours * loop / 1e3 / (wire * k["nvls_wire"]))
+                                       neighbours * loop / 1e3 / (wire * np.where(r.N > 2, k["nvls_wire"], 1)))
         rules = ((32, 256 * KIB), (16, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB))
         rounds = nvls_rounds(r.S, channels * r.p, chunk, rules, turn, k["nvls_fill"])
         us = np.where(here, k["nvls_base"] + 2 * hops * (k["nvls_hop"] + hop) + rounds, us)

@@ -5,7 +5,7 @@
 
 with PYTHONPATH=build/python. Each model of capture_models.py runs with its small batch.
 Forward, backward, optimizer and the rest are timed by the host's clock without waiting for
-the GPU; between the steps a fixed small program (measure_operators.reference_us) says how
+the GPU; between the steps a fixed small program (measure_operators.reference_run) says how
 fast the host is just then. One more step goes under the profiler of the CPU: what each
 operator and each node of autograd took, with its thread.
 """

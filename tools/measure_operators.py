@@ -316,11 +316,6 @@ def reference_run():
     return took
 
 
-def reference_us():
-    """The same, the median of five: the host's speed now."""
-    return statistics.median(reference_run() for _ in range(5))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("what", choices=["models", "kinds", "host"])

@@ -63,6 +63,7 @@ static double ring_channels(const struct sc__coll_model *m) {
 struct ring_cost {
     double steps;   /* of every rank */
     double latency; /* us of all steps one after the other */
+    double hop;     /* us of a step between nodes */
     double volume;  /* bytes through every connection, all channels */
     double chunk;   /* between nodes: bytes of a step on one channel */
     double share;   /* of a hop's bandwidth that its protocol reaches */
@@ -90,12 +91,19 @@ static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto
     struct ring_cost r = {.steps = c.steps};
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
     r.latency = c.inside * ring_step(m, proto) + c.outside * net;
+    r.hop = net;
     r.volume = m->bytes * c.sent / c.parts;
     r.chunk = m->bytes / (c.parts * ring_channels(m));
     r.share = share_of(m, proto);
     r.rate = r.share * ring_bandwidth(m, proto);
     r.own = leaves_node(m) ? 0 : own_part_us(m);
     return r;
+}
+
+/* Us in which a node's wire does not carry anything: a chunk goes through its first node
+ * before, and through its last one after it has come. */
+static double wire_idle_us(const struct sc__coll_model *m, const struct ring_cost *r) {
+    return 2 * (m->per_node - 1) * ring_step(m, 2) + r->hop;
 }
 
 /* Simple between nodes. Three things go on at once, and the longest decides:
@@ -105,17 +113,11 @@ static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto
 static double ring_overlapped(const struct sc__coll_model *m, const struct ring_cost *r) {
     double rounds = fmax(1, r->chunk / sc__nccl_limits.ring_chunk);
     double slice = fmax(0.5, fmin(1, sc__nccl_limits.ring_slice / r->chunk));
-    double wire = transfer_us(r->volume, r->share * m->wire);
+    double wire = transfer_us(r->volume, r->share * m->wire) + wire_idle_us(m, r);
     double round = rounds * r->latency + slice * transfer_us(r->volume, r->rate);
     double copies =
         transfer_us(r->volume, r->share * ring_inside(m, 2)) + r->steps * m->k->ring_sync;
     return fmax(fmax(wire, round), m->per_node > 1 ? copies : 0);
-}
-
-/* A slice of a chunk on every channel: the first one is not hidden by others. */
-static double net_slice_alone(const struct sc__coll_model *m, const struct ring_cost *r) {
-    double slice = fmin(sc__nccl_limits.ring_chunk, r->chunk) / 2;
-    return m->k->net_slice * transfer_us(slice * ring_channels(m), r->rate);
 }
 
 /* Of two things that go on at once the longer, and of the shorter what does not hide
@@ -155,7 +157,7 @@ static struct sc__coll_terms ring_terms(const struct sc__coll_model *m, unsigned
     const struct sc__constants *k = m->k;
     struct ring_cost r = make_ring(m, proto);
     if (proto == 2 && leaves_node(m))
-        return terms(k->net_base[2] + net_slice_alone(m, &r), ring_overlapped(m, &r));
+        return terms(k->net_base[2], ring_overlapped(m, &r));
     if (proto == 2)
         return ring_simple_inside(m, &r);
     double bytes = transfer_us(r.volume, r.rate) + r.own;
@@ -260,11 +262,12 @@ static double nvls_tree_most(const struct sc__coll_model *m) {
                                           : m->k->nvls_chunk;
 }
 
+/* Two nodes exchange with each other and fill the wire; more wait for several others. */
 static double nvls_tree_at(const struct nvls_cost *n, double bytes) {
     const double *t = n->m->k->nvls_tree;
     double loop = nvls_loop(n, bytes);
-    double round =
-        fmax(nvls_round(n, loop) / t[2], transfer_us(n->node * loop, n->m->wire * t[3]));
+    double wire = n->m->wire * (n->m->nodes > 2 ? t[3] : 1);
+    double round = fmax(nvls_round(n, loop) / t[2], transfer_us(n->node * loop, wire));
     return (bytes / loop + t[4]) * round;
 }
 

@@ -26,7 +26,6 @@ const struct sc__constant sc__constant_table[] = {
     ONE(ring_outside),
     ONE(channels),
     ONE(ring_drift),
-    ONE(net_slice),
     ONE(p2p_base),
     ONE(p2p_simple),
     ONE(p2p_net),

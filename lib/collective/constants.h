@@ -31,7 +31,6 @@ struct sc__constants {
     double ring_outside; /* share of NVLink a Simple ring keeps that leaves the node */
     double channels;     /* of a ring that leaves the node */
     double ring_drift;   /* ranks of a Simple ring wait for each other: us^0.5 */
-    double net_slice;    /* share of a slice that does not overlap: Simple, several nodes */
     double p2p_base;     /* send/receive and all-to-all */
     double p2p_simple;   /* more of it with the Simple protocol */
     double p2p_net;      /* the same, added when it leaves the node */

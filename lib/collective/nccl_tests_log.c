@@ -2,17 +2,19 @@
  *
  *     size count type redop [root] time algbw busbw #wrong [time algbw busbw #wrong]
  *
- * among comments and whatever else went to the same log: prefixes of mpirun and srun,
- * Markdown, command lines. Two whole numbers and a type begin a row, which must be
- * whole. A log may hold several tables; each belongs to the operation named last before
- * it, and lists its ranks before its rows. */
+ * among comments and whatever else went to the same log: prefixes of mpirun, srun and
+ * log collectors, Markdown, command lines, what NCCL_DEBUG says. Two whole numbers and a
+ * type begin a row, which must be whole; only its figures may come later, because
+ * nccl-tests prints them when they are measured, and NCCL may have spoken in between. A
+ * log may hold several tables; each belongs to the operation named last before it, and
+ * lists its ranks before its rows. */
 #include "collective/operations.h"
 
 #include <math.h>
 #include <string.h>
 
-#define TOKENS 24
-#define PREFIX 3 /* words that may stand before a row */
+#define TOKENS 32
+#define PREFIX 8 /* words that may stand before a row */
 
 /* Words between blanks and the bars of Markdown tables. */
 static unsigned split_tokens(struct sc__str line, struct sc__str token[TOKENS]) {
@@ -31,13 +33,17 @@ static unsigned split_tokens(struct sc__str line, struct sc__str token[TOKENS]) 
     return n;
 }
 
-/* mpirun may put "[1,0]<stdout>:" in front. */
+/* mpirun may put "[1,0]<stdout>:" in front, and the time in front of that. */
 static struct sc__str without_tag(struct sc__str line) {
-    const char *at =
-        line.n && line.p[0] == '[' ? sc__find_word(line.p, line.n, ">:") : NULL;
-    if (!at)
-        return line;
-    return (struct sc__str){at + 2, line.n - (size_t)(at + 2 - line.p)};
+    static const char *const tags[] = {"<stdout>:", "<stderr>:", "<stdout>"};
+    for (unsigned i = 0; i < sizeof tags / sizeof *tags; i++) {
+        const char *at = sc__find_word(line.p, line.n, tags[i]);
+        if (!at)
+            continue;
+        at += strlen(tags[i]);
+        return (struct sc__str){at, line.n - (size_t)(at - line.p)};
+    }
+    return line;
 }
 
 static bool is_type(struct sc__str s) {
@@ -65,22 +71,37 @@ static bool is_type(struct sc__str s) {
 static bool row_begins(const struct sc__str *token, unsigned n) {
     uint64_t size;
     uint64_t count;
-    return n > 3 && sc__parse_u64(token[0], &size) && sc__parse_u64(token[1], &count) &&
+    return n > 2 && sc__parse_u64(token[0], &size) && sc__parse_u64(token[1], &count) &&
            is_type(token[2]);
 }
 
-/* Where the row of a line begins, behind "0:" of srun -l and the like; n: nowhere. */
+/* Where the row of a line begins, behind "0:" of srun -l and the like; n: nowhere. What
+ * NCCL says has numbers too. */
 static unsigned row_start(const struct sc__str *token, unsigned n) {
-    for (unsigned i = 0; i <= PREFIX && i < n; i++)
+    for (unsigned i = 0; i <= PREFIX && i < n; i++) {
+        if (sc__str_is(token[i], "NCCL"))
+            return n;
         if (row_begins(token + i, n - i))
             return i;
+    }
     return n;
 }
 
-/* Words after the figures (the algorithm, in tables of our own) do not count. */
+/* "2025-11-03", "11:22:33" */
+static bool is_timestamp(struct sc__str s) {
+    bool date = s.n == 10 && s.p[4] == '-' && s.p[7] == '-';
+    bool hour = s.n >= 8 && s.p[2] == ':' && s.p[5] == ':';
+    return date || hour;
+}
+
+static bool is_small_letter(char c) {
+    return c >= 'a' && c <= 'z';
+}
+
+/* Words after the figures (the algorithm, in tables of our own; when it was measured) do
+ * not count. */
 static unsigned without_words(const struct sc__str *token, unsigned n) {
-    while (n > 4 && !sc__str_is(token[n - 1], "N/A") && token[n - 1].p[0] >= 'a' &&
-           token[n - 1].p[0] <= 'z')
+    while (n > 4 && (is_small_letter(token[n - 1].p[0]) || is_timestamp(token[n - 1])))
         n--;
     return n;
 }
@@ -91,6 +112,8 @@ static bool
 row_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r) {
     unsigned first = 3;
     double ignored;
+    if (n <= first)
+        return false;
     if (!sc__parse_double(token[first], &ignored))
         first++;
     n = without_words(token, n);
@@ -102,6 +125,32 @@ row_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r)
            sc__parse_double(token[first + 2], &r->busbw);
 }
 
+/* "-1", or "-1" and the host's name that begins what NCCL said: all that stands behind
+ * the type before the figures are known. */
+static bool ends_before_figures(const struct sc__str *token, unsigned n) {
+    double figure;
+    if (n < 4 || sc__parse_double(token[3], &figure))
+        return false;
+    if (n == 4)
+        return true;
+    bool root = token[4].p[0] == '-' || (token[4].p[0] >= '0' && token[4].p[0] <= '9');
+    bool alone = sc__parse_double(token[4], &figure);
+    return root && (!alone || n == 5 || !sc__parse_double(token[5], &figure));
+}
+
+/* A line of figures alone, or with what NCCL said behind them. */
+static bool
+late_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r) {
+    for (unsigned i = 0; i <= PREFIX && i + 4 <= n && !sc__str_is(token[i], "NCCL"); i++)
+        if (sc__parse_double(token[i], &r->us) && r->us > 0 &&
+            sc__parse_double(token[i + 1], &r->algbw) &&
+            memchr(token[i + 1].p, '.', token[i + 1].n) &&
+            sc__parse_double(token[i + 2], &r->busbw) &&
+            memchr(token[i + 2].p, '.', token[i + 2].n))
+            return true;
+    return false;
+}
+
 /* --- tables ---------------------------------------------------------------- */
 
 struct log_reader {
@@ -110,7 +159,9 @@ struct log_reader {
     struct sc__coll_log *log;
     struct sc__coll_log_table next; /* what was told of the table that comes */
     struct sc__names hosts;
-    bool open; /* rows go to the last table */
+    bool open;                     /* rows go to the last table */
+    struct sc__coll_log_row begun; /* its figures are still to come; bytes 0: none is */
+    struct sc__place begun_at;
 };
 
 /* What comes belongs to another table: a header, a new list of ranks. */
@@ -137,28 +188,53 @@ static struct sc__coll_log_table *open_table(struct log_reader *r) {
     return t;
 }
 
+static sc_status fail_row(struct log_reader *r, const struct sc__place *at) {
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    at,
+                    "a row has size, count, type, redop, root, time, algbw, busbw, #wrong",
+                    "this row of the nccl-tests table is not whole");
+}
+
+static void add_row(struct log_reader *r, const struct sc__coll_log_row *row) {
+    struct sc__coll_log_table *t = open_table(r);
+    if (t->count && row->bytes < t->rows[t->count - 1].bytes) {
+        r->open = false; /* the same once more, without a header */
+        t = open_table(r);
+    }
+    if (row->bytes)
+        *SC__PUSH(&r->ctx->arena, t->rows, t->count, t->capacity) = *row;
+}
+
 static sc_status take_row(struct log_reader *r,
                           struct sc__str line,
                           const struct sc__str *token,
                           unsigned n) {
     struct sc__coll_log_row row = {.line = (uint32_t)r->in->line};
-    if (!sc__parse_u64(token[0], &row.bytes) || !row_figures(token, n, &row)) {
-        struct sc__place at = sc__input_place(r->in, line, token[0].p);
-        return sc__fail(
-            r->ctx,
-            SC_INPUT,
-            &at,
-            "a row has size, count, type, redop, root, time, algbw, busbw, #wrong",
-            "this row of the nccl-tests table is not whole");
+    struct sc__place at = sc__input_place(r->in, line, token[0].p);
+    if (r->begun.bytes)
+        return fail_row(r, &r->begun_at);
+    if (!sc__parse_u64(token[0], &row.bytes))
+        return fail_row(r, &at);
+    if (row_figures(token, n, &row)) {
+        add_row(r, &row);
+        return SC_OK;
     }
-    struct sc__coll_log_table *t = open_table(r);
-    if (t->count && row.bytes < t->rows[t->count - 1].bytes) {
-        r->open = false; /* the same once more, without a header */
-        t = open_table(r);
-    }
-    if (row.bytes)
-        *SC__PUSH(&r->ctx->arena, t->rows, t->count, t->capacity) = row;
+    if (!row.bytes || !ends_before_figures(token, n))
+        return fail_row(r, &at);
+    r->begun = row;
+    r->begun_at = at;
     return SC_OK;
+}
+
+/* The figures of the row that was begun. */
+static bool take_figures(struct log_reader *r, const struct sc__str *token, unsigned n) {
+    struct sc__coll_log_row row = r->begun;
+    if (!row.bytes || !late_figures(token, n, &row))
+        return false;
+    r->begun.bytes = 0;
+    add_row(r, &row);
+    return true;
 }
 
 static bool
@@ -226,12 +302,12 @@ static sc_status read_lines(struct log_reader *r) {
     for (;;) {
         SC__TRY(sc__input_line(r->in, &line, &more));
         if (!more)
-            return SC_OK;
+            return r->begun.bytes ? fail_row(r, &r->begun_at) : SC_OK;
         unsigned n = split_tokens(without_tag(line), token);
         unsigned start = n && token[0].p[0] != '#' ? row_start(token, n) : n;
         if (start < n)
             SC__TRY(take_row(r, line, token + start, n - start));
-        else if (!take_rank(r, token, n))
+        else if (!take_figures(r, token, n) && !take_rank(r, token, n))
             take_other(r, token, n);
     }
 }

@@ -59,6 +59,13 @@ static const struct sc__option options[] = {
      "Output",
      "rows as CSV (beside measurements: both); - for standard output",
      0},
+    {"html",
+     0,
+     "FILE",
+     NULL,
+     "Output",
+     "a page of the largest size: links over time, pauses, messages (--net packet)",
+     0},
     {"against", 0, "LOG", NULL, "Measured", "compare with an nccl-tests log", 0},
     {"fit",
      0,
@@ -495,8 +502,10 @@ static sc_status check_forced(const struct sc_request *req,
 static sc_status measured_execute(struct sc_request *req) {
     const char *truth = sc__option(req, "validate");
     const char *log = sc__option(req, "against");
-    if (sc__option(req, "json"))
-        return sc__usage(req, "--csv writes rows", "--json is of forecasts alone");
+    if (sc__option(req, "json") || sc__option(req, "html"))
+        return sc__usage(req,
+                         "--csv writes rows",
+                         "--json and --html are of forecasts alone");
     if (truth)
         return sc__coll_validate(req, truth);
     if (!sc__option(req, "fit"))
@@ -522,6 +531,12 @@ static sc_status coll_cmd_execute(struct sc_request *req) {
     struct sc__settings settings = sc__settings(req);
     SC__TRY(sc__coll_network(req, &settings, &q));
     sc__job_note_unused(req);
+    if (sc__coll_has_packets(&q))
+        sc__packet_note_effort(q.net);
+    if (sc__option(req, "html")) {
+        struct sc__coll_shown shown = {&q, sc__option(req, "cc")};
+        SC__TRY(sc__coll_write_page(req, &shown, sc__coll_has_packets(&q)));
+    }
     SC__TRY(put_file(req, &q, "json", put_json, &alone));
     SC__TRY(put_file(req, &q, "csv", put_csv, &alone));
     req->out.for_people = !alone;

@@ -35,6 +35,15 @@ void sc__coll_open_json(const struct sc_request *req,
                         const char *schema,
                         struct sc__json *j,
                         struct sc__buffer *out);
+/* coll_page.c: --html, of those that are simulated packet by packet. */
+struct sc__coll_shown {
+    const struct sc__coll_query *query;
+    const char *control; /* NULL: the usual one */
+};
+bool sc__coll_has_packets(const struct sc__coll_query *q);
+sc_status sc__coll_write_page(struct sc_request *req,
+                              const struct sc__coll_shown *shown,
+                              uint32_t count);
 /* coll_compare.c: --net flow,packet or --cc dcqcn,hpcc. */
 bool sc__coll_compares(const struct sc_request *req);
 sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *q);

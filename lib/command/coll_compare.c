@@ -185,6 +185,15 @@ static bool simulates_packets(const struct comparison *c) {
     return false;
 }
 
+static sc_status show_packets(struct sc_request *req, const struct comparison *c) {
+    struct sc__coll_shown shown[MOST_WAYS];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (sc__coll_has_packets(&c->ways[i].query))
+            shown[count++] = (struct sc__coll_shown){&c->ways[i].query, c->ways[i].control};
+    return sc__coll_write_page(req, shown, count);
+}
+
 sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *q) {
     struct comparison *c = SC__NEW(&req->ctx->arena, struct comparison);
     const char *nets = sc__option(req, "net");
@@ -199,5 +208,6 @@ sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *
         !to_standard_output(req, "json") && !to_standard_output(req, "csv");
     if (req->out.for_people)
         put_compared_table(c, &req->out);
-    return put_compared(req, c);
+    SC__TRY(put_compared(req, c));
+    return sc__option(req, "html") ? show_packets(req, c) : SC_OK;
 }

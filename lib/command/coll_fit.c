@@ -48,6 +48,24 @@ check_table(struct sc_request *req, const char *path, const struct sc__coll_log_
     return SC_OK;
 }
 
+/* The ranks of a table, on as many nodes as its list of ranks has hosts, where each host
+ * has equally many and the machine has nodes enough. Hosts of a rack are one node. */
+static struct sc__shape shape_of_table(struct sc_request *req,
+                                       const struct sc__coll_log_table *t,
+                                       const struct sc__cluster *c,
+                                       uint32_t ranks) {
+    uint32_t hosts = t->nodes;
+    uint32_t each = hosts ? ranks / hosts : 0;
+    bool listed = hosts && each * hosts == ranks && t->ranks == ranks;
+    bool fits = each <= c->node_gpus && hosts <= c->gpus / c->node_gpus;
+    if (c->gpu_of || !listed || !fits || c->node_gpus > 8)
+        return sc__cluster_shape(c, c->gpu_of, ranks);
+    uint32_t *gpu = SC__NEW_ARRAY(&req->ctx->arena, uint32_t, ranks);
+    for (uint32_t i = 0; i < ranks; i++)
+        gpu[i] = i / each * c->node_gpus + i % each;
+    return sc__cluster_shape(c, gpu, ranks);
+}
+
 static void note_hosts(struct sc_request *req,
                        const char *path,
                        const struct sc__coll_log_table *t,
@@ -143,7 +161,7 @@ static sc_status take_table(struct sc_request *req,
     }
     struct sc__cluster *c = SC__NEW(&req->ctx->arena, struct sc__cluster);
     SC__TRY(take_machine(req, ranks, c));
-    struct sc__shape shape = sc__cluster_shape(c, c->gpu_of, ranks ? ranks : c->gpus);
+    struct sc__shape shape = shape_of_table(req, t, c, ranks ? ranks : c->gpus);
     SC__TRY(check_factor(req, path, t, shape.ranks));
     note_hosts(req, path, t, &shape, c);
     if (!out->count)
@@ -267,7 +285,13 @@ static const struct fit_cause causes[] = {
      ONE_NODE,
      0.7,
      1.4},
-    {"rate of rings over NVLink", {{"nvlink", 0}}, false, true, ONE_NODE, 0.75, 1.1},
+    {"rate of rings over NVLink",
+     {{"nvlink", 0}, {"ring_copy", 0}},
+     false,
+     true,
+     ONE_NODE,
+     0.75,
+     1.1},
     {"rate of NVLS",
      {{"nvls_rate", 0}, {"nvls_line", 0}},
      false,

@@ -15,7 +15,6 @@
 #define USUAL_NETWORK "simai-400g"
 #define USUAL_CONTROL "dcqcn"
 #define USUAL_SAMPLES 256u
-#define PAGE_SAMPLES 160u
 #define MOST_SAMPLES 100000u
 
 const struct sc__option sc__flows_packet_options[] = {
@@ -144,7 +143,7 @@ static sc_status read_samples(struct sc_request *req, struct packet_question *q)
     struct sc__settings settings = sc__settings(req);
     q->samples = sc__flag(req, "links") ? USUAL_SAMPLES : 0;
     if (sc__flag(req, "html"))
-        q->samples = PAGE_SAMPLES;
+        q->samples = SC__PACKET_PAGE_SPANS;
     SC__TRY(sc__setting_u32(&settings, "samples", 2, &q->samples));
     q->samples -= q->samples % 2;
     if (q->samples <= MOST_SAMPLES)
@@ -255,7 +254,7 @@ static sc_status answer_packets(struct sc_request *req, const struct packet_ques
     struct sc__buffer b;
     SC__TRY(write_links(req, q));
     if (sc__flag(req, "html"))
-        SC__TRY(sc__packet_runs_write_page(req, q->runs, q->run_count));
+        SC__TRY(sc__packet_runs_write_page(req, q->runs, q->run_count, NULL));
     if (!json || strcmp(json, "-")) {
         if (several)
             sc__packet_runs_put_text(req, q->runs, q->run_count);
@@ -317,7 +316,7 @@ static sc_status take_flows(struct sc_request *req,
     return SC_OK;
 }
 
-/* A row of the flow engine, with the times alone of the packets. */
+/* A row of the flow engine: flows without headers, delays and ACKs. */
 static sc_status run_shares(struct sc_request *req,
                             struct packet_question *q,
                             struct sc__flow *flows,
@@ -333,6 +332,7 @@ static sc_status run_shares(struct sc_request *req,
         struct sc__packet_flow *f = &r->flows.items[i];
         f->completion = (int64_t)llround((flows[i].finish - flows[i].start) * 1e9);
         f->received = f->completion;
+        f->ideal = f->fluid;
     }
     sc__packet_run_sum_up(r, arena);
     return SC_OK;

@@ -22,6 +22,8 @@ struct sc__packet_run {
     int64_t last_end; /* ns */
 };
 
+/* Completion over the least there can be. */
+double sc__packet_slowdown(const struct sc__packet_flow *f);
 /* Slowdowns and last_end, from the flows. */
 void sc__packet_run_sum_up(struct sc__packet_run *r, struct sc__arena *arena);
 void sc__packet_run_put_text(struct sc_request *req, const struct sc__packet_run *r);
@@ -46,9 +48,11 @@ void sc__packet_run_put_summary(struct sc__json *j, const struct sc__packet_run 
 void sc__packet_run_put_link_fields(struct sc__json *j,
                                     const struct sc__packet_watch *w,
                                     const struct sc__packet_watched *p);
-/* --html. */
+/* --html; what: what they are of, or NULL for flows. */
+#define SC__PACKET_PAGE_SPANS 160u
 sc_status sc__packet_runs_write_page(struct sc_request *req,
                                      const struct sc__packet_run *runs,
-                                     uint32_t count);
+                                     uint32_t count,
+                                     const char *what);
 
 #endif

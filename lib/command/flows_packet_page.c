@@ -35,16 +35,12 @@ page_put_distribution(struct sc__json *j, const char *key, double *values, uint3
     sc__json_end_array(j);
 }
 
-static double page_slowdown(const struct sc__packet_flow *f) {
-    return (double)f->completion / (double)f->alone;
-}
-
 static int page_slowest_first(const void *a, const void *b, void *self) {
     const struct sc__packet_flow *flows = self;
     const struct sc__packet_flow *x = &flows[*(const uint32_t *)a];
     const struct sc__packet_flow *y = &flows[*(const uint32_t *)b];
-    double slow_x = x->completion < 0 ? INFINITY : page_slowdown(x);
-    double slow_y = y->completion < 0 ? INFINITY : page_slowdown(y);
+    double slow_x = x->completion < 0 ? INFINITY : sc__packet_slowdown(x);
+    double slow_y = y->completion < 0 ? INFINITY : sc__packet_slowdown(y);
     if (slow_x != slow_y)
         return slow_x > slow_y ? -1 : 1;
     return x < y ? -1 : x > y;
@@ -75,7 +71,7 @@ static void page_put_flows(struct sc__json *j,
         if (f->completion < 0)
             continue;
         times[ended] = (double)f->completion;
-        slow[ended++] = page_slowdown(f);
+        slow[ended++] = sc__packet_slowdown(f);
     }
     sc__json_u64(j, "ended", ended);
     page_put_distribution(j, "fct_ns", times, ended);
@@ -175,7 +171,8 @@ static void page_put_run(struct sc__json *j,
 
 sc_status sc__packet_runs_write_page(struct sc_request *req,
                                      const struct sc__packet_run *runs,
-                                     uint32_t count) {
+                                     uint32_t count,
+                                     const char *what) {
     struct sc__arena *arena = &req->ctx->arena;
     struct sc__buffer data;
     struct sc__buffer page;
@@ -184,6 +181,7 @@ sc_status sc__packet_runs_write_page(struct sc_request *req,
     sc__buffer_init(&data, arena);
     sc__buffer_init(&page, arena);
     sc__page_begin(&j, &data, "stepcast/packet-page/1", req->argv, req->argc);
+    sc__json_string(&j, "what", what);
     sc__json_array(&j, "runs");
     for (uint32_t i = 0; i < count; i++)
         page_put_run(&j, arena, &runs[i], MOST_LINES / count);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-static double slowdown(const struct sc__packet_flow *f) {
-    return (double)f->completion / (double)f->alone;
+double sc__packet_slowdown(const struct sc__packet_flow *f) {
+    return f->ideal > 0 ? (double)f->completion / (double)f->ideal : 1;
 }
 
 static int compare_doubles(const void *a, const void *b, void *self) {
@@ -32,7 +32,7 @@ void sc__packet_run_sum_up(struct sc__packet_run *r, struct sc__arena *arena) {
             continue;
         if (f->start + f->completion > r->last_end)
             r->last_end = f->start + f->completion;
-        all[count] = slowdown(f);
+        all[count] = sc__packet_slowdown(f);
         sum += all[count++];
     }
     if (!count)
@@ -90,11 +90,12 @@ void sc__packet_run_put_flow(struct sc__json *j, const struct sc__packet_flow *f
     put_time(j, "start_ns", f->start);
     put_time(j, "fct_ns", f->completion);
     put_time(j, "received_ns", f->received);
+    sc__json_i64(j, "ideal_ns", f->ideal);
     sc__json_i64(j, "alone_ns", f->alone);
     if (f->completion < 0)
         sc__json_null(j, "slowdown");
     else
-        sc__json_double(j, "slowdown", slowdown(f));
+        sc__json_double(j, "slowdown", sc__packet_slowdown(f));
     sc__json_end_object(j);
 }
 

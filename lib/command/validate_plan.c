@@ -83,6 +83,7 @@ static bool matches(const struct sc__truth_row *row, const json_t *entry) {
            validate_plan_holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            validate_plan_holds(row, SC__TRUTH_MODEL, entry, "model") &&
            validate_plan_holds(row, SC__TRUTH_PRECISION, entry, "precision") &&
+           validate_plan_holds(row, SC__TRUTH_ZERO, entry, "zero_distopt") &&
            number_is(row, SC__TRUTH_LAYERS, entry, "layers") &&
            number_is(row, SC__TRUTH_HIDDEN, entry, "hidden") &&
            number_is(row, SC__TRUTH_TP, entry, "tp") &&
@@ -408,30 +409,40 @@ static sc_status nearest_profile(struct sc_context *ctx, const char **name) {
     return SC_OK;
 }
 
-/* The profile of the row's source; where the table does not know it, what the
- * source and the notes name. */
+/* The profile of the first entry that the row fits; NULL: none. */
+static const char *
+listed_profile(struct sc_context *ctx, const struct sc__truth_row *row, json_t *list) {
+    size_t i;
+    json_t *entry;
+    json_array_foreach(list, i, entry) {
+        const char *profile = json_string_value(json_object_get(entry, "profile"));
+        if (matches(row, entry))
+            return sc__strdup(&ctx->arena, profile);
+    }
+    return NULL;
+}
+
+/* The profile of the row's source; where the table does not know it, what the source and
+ * the notes name: a stack, or at least a month; or what the other cells speak of. */
 static sc_status set_software(struct sc_context *ctx,
                               const struct sc__truth_row *row,
-                              const json_t *profiles,
+                              const json_t *root,
                               bool nearest,
                               struct sc__truth_plan *p) {
     const struct sc__software *found = NULL;
-    const char *name = NULL;
-    size_t i;
-    json_t *entry;
-    json_array_foreach((json_t *)profiles, i, entry) {
-        if (!name && matches(row, entry))
-            name = sc__strdup(&ctx->arena,
-                              json_string_value(json_object_get(entry, "profile")));
-    }
+    const char *name = listed_profile(ctx, row, json_object_get(root, "profiles"));
     const char *text = sc__format(&ctx->arena,
                                   "%s %s",
                                   cell(row, SC__TRUTH_SOURCE),
                                   cell(row, SC__TRUTH_NOTES));
     if (!name)
         SC__TRY(sc__software_find(ctx, "auto", sc__str(text), &found));
+    if (!name && !found)
+        SC__TRY(sc__software_of_month(ctx, sc__str(text), &found));
     if (found)
         name = found->name;
+    if (!name)
+        name = listed_profile(ctx, row, json_object_get(root, "unnamed"));
     if (name && nearest)
         SC__TRY(nearest_profile(ctx, &name));
     if (name)
@@ -555,7 +566,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
     if (!p->skip) {
         set_model(ctx, row, root, p);
         set_plan(ctx, row, p);
-        status = set_software(ctx, row, json_object_get(root, "profiles"), nearest, p);
+        status = set_software(ctx, row, root, nearest, p);
         set_training(ctx, row, json_object_get(root, "words"), p);
         apply_list(ctx, row, json_object_get(root, "notes"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);

@@ -81,6 +81,8 @@ struct sc__software_facts {
 /* The option of a plan or of an evaluation that a profile may set, or NULL. */
 const struct sc__option *sc__software_option(const char *name);
 
+/* The profile that has every constant: what is usual. */
+const char *sc__software_root(void);
 /* A profile of data/software/ or a file. */
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,
@@ -93,6 +95,11 @@ sc_status sc__software_find(struct sc_context *ctx,
                             const char *said,
                             struct sc__str evidence,
                             const struct sc__software **out);
+/* Megatron as it was in the month that the text names (2021-04, or the number of a paper
+ * on arXiv), up to 2022; NULL where it names none, or one that no profile covers. */
+sc_status sc__software_of_month(struct sc_context *ctx,
+                                struct sc__str text,
+                                const struct sc__software **out);
 /* The one that is taken where nobody says. */
 const char *sc__software_assumed(const sc_plan *plan);
 

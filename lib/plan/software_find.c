@@ -51,18 +51,27 @@ static size_t best_name(const char *names, struct sc__str text) {
     return most;
 }
 
-/* "2024-09" somewhere in the text. */
-static const char *find_month(struct sc__arena *arena, struct sc__str text) {
-    static const char shape[] = "dddd-dd";
-    for (size_t at = 0; at + 7 <= text.n; at++) {
+/* Where the text has the shape, in which d is a digit; NULL: nowhere. */
+static const char *find_shape(struct sc__str text, const char *shape) {
+    size_t n = strlen(shape);
+    for (size_t at = 0; at + n <= text.n; at++) {
         size_t k = 0;
-        while (k < 7 && (shape[k] == 'd' ? isdigit((unsigned char)text.p[at + k]) != 0
+        while (k < n && (shape[k] == 'd' ? isdigit((unsigned char)text.p[at + k]) != 0
                                          : text.p[at + k] == shape[k]))
             k++;
-        if (k == 7)
-            return sc__strndup(arena, text.p + at, 7);
+        if (k == n)
+            return text.p + at;
     }
     return NULL;
+}
+
+/* "2024-09" somewhere in the text, or the month in the number of a paper on arXiv. */
+static const char *find_month(struct sc__arena *arena, struct sc__str text) {
+    const char *at = find_shape(text, "20dd-dd");
+    if (at)
+        return sc__strndup(arena, at, 7);
+    at = holds_name(text, sc__str("arxiv")) ? find_shape(text, "dddd.ddddd") : NULL;
+    return at ? sc__format(arena, "20%.2s-%.2s", at, at + 2) : NULL;
 }
 
 static bool covers(const struct sc__software *s, const char *month) {
@@ -88,6 +97,27 @@ find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__softw
             continue;
         most = weight;
         *out = s;
+    }
+    return SC_OK;
+}
+
+/* Before attention was fused everywhere (PyTorch 2.0) most published steps were of
+ * Megatron or of something that began as it; later ones have little but that in common. */
+#define UNFUSED_UNTIL "2022-12"
+
+sc_status sc__software_of_month(struct sc_context *ctx,
+                                struct sc__str text,
+                                const struct sc__software **out) {
+    const char **names = sc__data_names(&ctx->arena, "software/");
+    const char *month = find_month(&ctx->arena, text);
+    *out = NULL;
+    bool asked = month && strcmp(month, UNFUSED_UNTIL) <= 0;
+    for (uint32_t i = 0; asked && names[i]; i++) {
+        const struct sc__software *s;
+        SC__TRY(sc__software_read(ctx, names[i], &s));
+        bool later = !*out || strcmp(s->from, (*out)->from) > 0;
+        if (!strcmp(s->stack, "megatron") && covers(s, month) && later)
+            *out = s;
     }
     return SC_OK;
 }

@@ -100,6 +100,35 @@ else echo "skip tables_of_markdown [needs shared]"; fi
 sed 's/^/0: /' $tmp/log >$tmp/srun
 check srun_prefix "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/srun | tail -1)" "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/log | tail -1)"
 expect nameless_table 2 "does not say which operation" "$STEPCAST" coll --against $tmp/slow-tree -c dgx-h100:16
+# the same table in other dress tells the same: what stands in front of lines and behind rows, columns of old versions, rows that
+# NCCL_DEBUG cuts in two or three
+plain=$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/log | tail -1)
+dressed() {
+    awk "$2" $tmp/log >"$tmp/dressed"
+    check "dressed: $1" "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed" | tail -1)" "$plain"
+}
+said='"node0:12:34 [0] NCCL INFO AllReduce: opCount 0 count 2 float 4 Bytes -> Algo 0 proto 0 time 25.200462"'
+dressed syslog '{print "May 01 12:00:00 gpu-01 nccl[1234]: " $0}'
+dressed containers '{print "2025-11-03T11:22:33.123456Z stdout F " $0}'
+dressed mpirun '{print "[1,0]<stdout>:" $0}'
+dressed "mpirun with the time" '{print "Mon May  1 12:00:00 2024[1,0]<stdout>:" $0}'
+dressed "measured at" '!/^#/ {print $0, "2025-11-03 11:22:33"; next} {print}'
+dressed "old columns" '!/^#/ {print $1, $2, $3, $4, $6, $7, $8, "2e-07"; next} {print}'
+dressed "carriage returns" '{print $0 "\r"}'
+dressed "figures later" "!/^#/ {print \$1, \$2, \$3, \$4, \$5; print $said; print \$6, \$7, \$8, 0; next} {print}"
+dressed "figures later, words glued to both parts" "!/^#/ {print \$1, \$2, \$3, \$4, \$5 $said; print $said; print \$6, \$7, \$8, 0 $said; next} {print}"
+awk '!/^#/ {print $1, $2, $3, $4, $5; next} {print}' $tmp/log >"$tmp/dressed"
+expect figures_never_come 3 "dressed:6:1: error: this row of the nccl-tests table is not whole" "$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed"
+awk 'NR < 12 {print} NR == 12 {print $1, $2, $3}' $tmp/log >"$tmp/dressed"
+expect cut_off 3 "this row of the nccl-tests table is not whole" "$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed"
+# ranks lie where the log lists them: two GPUs of two hosts are not two of one node; hosts of a rack are
+listed() { for i in 0 1; do echo "#  Rank  $i Group  0 Pid  1 on host$(($i * $1)) device  $i [0x00] NVIDIA H100"; done; "$STEPCAST" coll all_reduce -c "$2" --gpus 2 -b 64M -e 64M | awk '!/^#/ {$6 = 100} {print}'; }
+listed 1 dgx-h100:8 >$tmp/hosts
+listed 0 dgx-h100:8 >$tmp/host
+expect two_hosts 0 "2 GPUs on 2 nodes" "$STEPCAST" coll all_reduce -c dgx-h100:16 --against $tmp/hosts
+expect one_host 0 "2 GPUs on 1 node" "$STEPCAST" coll all_reduce -c dgx-h100:16 --against $tmp/host
+expect hosts_of_a_rack 0 "2 GPUs on 1 node" "$STEPCAST" coll all_reduce -c gb200-nvl72:72 --against $tmp/hosts
+expect too_few_nodes 0 "ran on 2 hosts; 2 ranks lie on 1 nodes" "$STEPCAST" coll all_reduce -c dgx-h100:8 --against $tmp/hosts
 
 truth=${STEPCAST_SHARED:-../shared}/truth/collectives.csv
 if [ -f $truth ]; then

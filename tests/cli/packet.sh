@@ -46,7 +46,7 @@ CONF
 }
 base
 packets one-flow 0
-says one-flow-closed-form '"fct_ns": 9599, "received_ns": 7591'
+says one-flow-closed-form '"fct_ns": 9599, "received_ns": 7591, "ideal_ns": 9599'
 check one-flow-as-text 0 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/conf" --topology "$dir/topology"
 says one-flow-as-text-says '^0 1 10000 65536 0 9599$'
 base
@@ -207,9 +207,22 @@ for link in series["links"]:
     mine = [r for r in rows if (int(r["from"]), int(r["to"])) == (link["from"], link["to"])]
     assert abs(sum(float(r["use"]) for r in mine) - sum(link["use"])) < 1e-3
 for flow in answer["flows"]:
-    assert flow["fct_ns"] is None or abs(flow["slowdown"] - flow["fct_ns"] / flow["alone_ns"]) < 1e-9
+    assert flow["fct_ns"] is None or abs(flow["slowdown"] - flow["fct_ns"] / flow["ideal_ns"]) < 1e-9
 PY
 then echo "ok links"; else echo "not ok links"; fi
+# slowdowns: none below 1, on any path and with any control
+awk 'BEGIN { srand(5); for (i = 0; i < 60; i++) { a = int(rand() * 16); b = (a + 1 + int(rand() * 15)) % 16
+    print a, b, int(exp(rand() * 15)) + 1, rand() * 1e-5 } }' >"$dir/list"
+for way in "" "--route spray" "--route adaptive" "--cc swift" "--cc hpcc" "--cc nscc" "--cc rccc --route dmodk"; do
+    # shellcheck disable=SC2086
+    "$STEPCAST" flows "$dir/list" --net packet --fabric dgx-h100 $way --json "$dir/slow.json" >/dev/null 2>&1
+    if python3 -c '
+import json, sys
+slow = [f["slowdown"] for f in json.load(open(sys.argv[1]))["flows"]]
+assert len(slow) == 60 and 1 <= min(slow) < 1.1 < max(slow), (min(slow), max(slow))' "$dir/slow.json"
+    then echo "ok slowdowns-at-least-1 $way"; else echo "not ok slowdowns-at-least-1 $way"; fi
+    rm -f "$dir/slow.json"
+done
 # several controls: each as alone
 for cc in dcqcn hpcc; do
     "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1

@@ -129,5 +129,36 @@ then echo "ok coll-compare-as-alone"; else echo "not ok coll-compare-as-alone"; 
 for bad in "--net flow,quick" "--net flow,," "--net flow,flow" "--net packet --cc dcqcn,quick" "--net packet --cc dcqcn,," "--net flow,analytic --cc none,swift"; do
     check "coll-compare-bad-$(echo "$bad" | tr -cd a-z,)" 2 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 $bad -b 1M -e 1M
 done
+# a page of a collective: its messages, links over time, one run for each control
+check coll-page 0 "$STEPCAST" coll alltoall --gpus 32 --cluster "$fat" --net flow,packet --cc none,swift -b 1M -e 4M -f 4 --html "$dir/page.html"
+if python3 - "$dir/page.html" <<'PY'
+import json, re, sys
+text = open(sys.argv[1]).read()
+page = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.S).group(1).replace("<\\/", "</"))["results"][0]
+assert page["schema"] == "stepcast/packet-page/1" and page["what"].startswith("alltoall of 4.194 MB on 32 GPUs"), page["what"]
+assert [run["cc"] for run in page["runs"]] == ["none", "swift"]
+nic = 50e9  # bytes/s of a port
+for run in page["runs"]:
+    # every message is a flow; 24 of 31 others are on other nodes, and nothing is faster than its port
+    assert run["count"] == run["ended"] == 32 * 31, run["count"]
+    assert run["makespan_ns"] >= 24 / 32 * 4 * 2**20 / nic * 1e9 and min(run["slowdowns"]) >= 1
+    ports = [l for l in run["links"] if re.fullmatch(r"port\d+[.](up|down)", l["name"])]
+    assert ports and all(0 < l["use"] <= 1 for l in run["links"])
+PY
+then echo "ok coll-page-says"; else echo "not ok coll-page-says"; fi
+check coll-page-needs-packets 2 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net flow -b 1M -e 1M --html "$dir/none.html"
+check coll-page-cannot-write 4 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net packet -b 1M -e 1M --html "$dir/no/such/page.html"
+# much of a large all-to-all is not simulated, and the answer says so: between what the ports need and 6 % more
+check coll-large 0 "$STEPCAST" coll alltoall --gpus 64 --cluster dgx-a100 --net packet -b 1G -e 1G --json "$dir/large.json"
+if python3 - "$dir/large.json" <<'PY'
+import json, re, sys
+answer = json.load(open(sys.argv[1]))
+least = 56 / 64 * 2**30 / 25e9 * 1e6
+assert least < answer["rows"][0]["time_us"] < 1.06 * least, answer["rows"]
+note = next(n["text"] for n in answer["notes"] if n["code"] == "packets")
+packets = int(re.search(r"(\d+) packets were simulated", note).group(1))
+assert packets < 2e6 < 64 * 63 / 64 * 2**30 / 9000, note
+PY
+then echo "ok coll-large-says"; else echo "not ok coll-large-says"; fi
 check sweep-controls 0 "$STEPCAST" sweep --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet --axis cc=none,swift --db "$dir/db"
 says sweep-controls-says '2 ran'

@@ -31,6 +31,8 @@ python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/long.txt" --schedule gpip
 ok "progress on a terminal" "$([ "$(tr '\r' '\n' <"$t/progress" | grep -c '^simulating .* %')" -gt 1 ] && echo yes)" yes
 "$STEPCAST" run "$t/long.txt" --schedule gpipe >/dev/null 2>"$t/quiet"
 ok "none in a pipe" "$? $(wc -c <"$t/quiet" | tr -d ' ')" "0 0"
+python3 tests/tools/terminal.py 80 "$STEPCAST" coll alltoall --gpus 64 --cluster dgx-a100 --net packet -b 192M -e 192M >"$t/progress"
+ok "time left of packets" "$([ "$(tr '\r' '\n' <"$t/progress" | grep -c '^packets .* left')" -gt 1 ] && echo yes)" yes
 # where files went, unless it is not wanted; nothing of it in a pipe
 python3 tests/tools/terminal.py 80 "$STEPCAST" run "$t/w.txt" --json "$t/a.json" --csv "$t/a.csv" >"$t/tty"
 ok "where files went" "$(tr -d '\r' <"$t/tty" | grep -c "^wrote $t/a\.\(json\|csv\)$")" 2

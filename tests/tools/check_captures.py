@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 
-STEP = 0.10  # each; docs/model/operators.md has what is reached
+STEP = 0.08  # each; docs/model/operators.md has what is reached
+STEP_COMPILED = 0.10
 MEMORY = 0.06
 
 
@@ -46,7 +47,7 @@ def main(program, folder, truth):
         step = result["step_time_us"] / 1e3
         error = step / measured - 1
         line = f"{row['model']}-{row['batch']} {step:.1f} ms, measured {measured:.1f}: {error:+.1%}"
-        if abs(error) > STEP:
+        if abs(error) > (STEP_COMPILED if mode else STEP):
             wrong.append(line)
         if not mode:  # the compiler keeps other tensors
             memory = result["memory_bytes"]["total"] / float(row["peak_allocated"]) - 1

@@ -4,7 +4,8 @@ expected of them: fct.txt (src dst sport size start fct standalone received) and
 
     check_packet.py PROGRAM FOLDER...
 
-Completion times have to be equal to the nanosecond, and so have the counts of marks, pauses and losses."""
+Completion times have to be equal to the nanosecond, and so have the counts of marks, pauses and losses; none may be
+below the least there can be."""
 import json
 import os
 import subprocess
@@ -50,6 +51,8 @@ def differences(answer, flows, counters):
             row[6] = 0
         if row != want:
             found.append(f"flow {number}: {row}, not {want}")
+        if got["fct_ns"] is not None and got["fct_ns"] < got["ideal_ns"]:
+            found.append(f"flow {number}: {got['fct_ns']} ns, but at best {got['ideal_ns']}")
     for ours, theirs in COUNTERS.items():
         if answer["counters"][ours] != int(counters[theirs]):
             found.append(f"{ours}: {answer['counters'][ours]}, not {counters[theirs]}")

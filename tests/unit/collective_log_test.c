@@ -95,6 +95,26 @@ static void several_tables(void **state) {
     assert_string_equal(ctx->notes[ctx->note_count - 1].code, "log-ranks");
 }
 
+/* nccl-tests prints a row's figures when they are measured: NCCL may speak before them, and
+ * between those of its two parts. */
+static void figures_later(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    char *text = sc__format(&ctx->arena,
+                            "%s%s",
+                            header,
+                            "  8  2  float  sum  -1node-a:1:1 [0] NCCL INFO 4 Bytes\n"
+                            "node-a:1:1 [0] NCCL INFO 1.5 2.5 3.5 4 float\n"
+                            "  13.67  0.00  0.00  0node-a:1:1 [0] NCCL INFO more\n"
+                            "  13.00  0.00  0.00  0\n"
+                            "  16  4  float  sum  -1\n"
+                            "  14.00  0.00  0.00  0  13.50  0.00  0.00  0\n");
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_int_equal(log.count, 1);
+    assert_int_equal(log.tables[0].count, 2);
+    assert_true(log.tables[0].rows[0].us == 13.67 && log.tables[0].rows[1].us == 14.00);
+}
+
 static void bad_logs(void **state) {
     static const char *const bad[][2] = {
         {"", "no row"},
@@ -103,6 +123,10 @@ static void bad_logs(void **state) {
         {"8 2 float sum -1 x 0.00 0.00 0 13.00 0.00 0.00 0\n", "whole"},
         {"8 2 float sum -1 13 0.00 0.00 0 13.00 0.00\n", "whole"},
         {"8 2 float sum -1 -5 0.00 0.00 0 13.00 0.00 0.00 0\n", "whole"},
+        {"8 2 float\n", "whole"},
+        {"8 2 float sum -1\n", ":1:1"},
+        {"8 2 float sum -1\n16 4 float sum -1 13 0.00 0.00 0\n", ":1:1"},
+        {"8 2 float sum -1\n13.67 0.00\n", ":1:1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -167,6 +191,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_and_old_columns),
         cmocka_unit_test(several_tables),
+        cmocka_unit_test(figures_later),
         cmocka_unit_test(bad_logs),
         cmocka_unit_test(finds_hidden_constants),
         cmocka_unit_test(operations_by_name),

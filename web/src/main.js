@@ -86,7 +86,7 @@ function packets(runs) {
   const sections = [packet.packetControls(runs), packet.packetHeat(runs), packet.packetPauses(runs), packet.packetDistributions(runs), packet.packetLinks(runs),
     packet.packetFlows(runs), r.notes({ input: runs })].filter(Boolean);
   document.title = "Packets · stepcast";
-  return [head("Flows, packet by packet", commandLine(runs), sections), h("main", { id: "main" }, packet.packetHeadline(runs), sections)];
+  return [head(runs.what ? `${runs.what}, packet by packet` : "Flows, packet by packet", commandLine(runs), sections), h("main", { id: "main" }, packet.packetHeadline(runs), sections)];
 }
 
 function two(a, b) {

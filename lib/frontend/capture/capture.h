@@ -88,10 +88,9 @@ struct sc__capture_call {
 struct sc__capture_op {
     uint32_t call;
     uint32_t module;
-    uint8_t phase;    /* enum sc__phase */
-    int32_t stream;   /* below 0: communication of group -1-stream */
-    uint32_t quiet;   /* operations without a kernel since the one before */
-    uint32_t entered; /* modules whose forward began since */
+    uint8_t phase;  /* enum sc__phase */
+    int32_t stream; /* below 0: communication of group -1-stream */
+    uint32_t quiet; /* operations without a kernel since the one before */
     struct sc__capture_list born;
     struct sc__capture_list freed;
     struct sc__capture_list after; /* operations of other streams it waits for */
@@ -286,6 +285,7 @@ struct sc__operators {
     double learned_attention_deep[2]; /* more than 64 numbers a head */
     double recurrent[2];              /* forward, backward: factor on the products */
     double recurrent_step;            /* us of a step beside its product */
+    double ctc_step[2];               /* us of a step of a CTC loss */
     /* host, us: an operation by its kind (forward, backward), a further kernel of it; what
      * Python and autograd take beside, for each operation and each view; a tensor in a
      * list; a step */

@@ -162,7 +162,9 @@ void sc__pricing_iterate(struct sc__pricing *p, const struct sc__operator *o) {
     struct sc__kernel kernel = walk_kernel(p, &w, o->traffic * bytes);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
-    p->price.kernels = o->kernels;
+    /* a copy, which is then worked on in place */
+    if (o->kernels > 1)
+        sc__pricing_and(p, sc__pricing_copy(p, sc__pricing_input(p, 0)));
 }
 
 /* A copy of a tensor whose elements do not lie in order, in order. */
@@ -333,8 +335,13 @@ void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o) {
     struct sc__capture_tensor from = *in;
     struct sc__capture_tensor to = *out;
     bool grows = false;
+    struct sc__kernel kernel;
     if (in->dims != out->dims) {
-        sc__pricing_move(p, o->work, in->bytes + out->bytes, 1);
+        /* one of several, which the output has side by side */
+        kernel = sc__pricing_copy(p, in);
+        kernel.work = o->work;
+        sc__pricing_kernel(p, kernel);
+        sc__pricing_and(p, sc__elementwise(p->model, p->call->op, out->bytes));
         return;
     }
     for (unsigned d = 0; d < in->dims; d++) {
@@ -345,7 +352,7 @@ void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o) {
     from.bytes = to.bytes = to.elements * element_bytes(out);
     struct walk w = {.operand = {&to, &from}, .operands = 2};
     lay_out(&w);
-    struct sc__kernel kernel = walk_kernel(p, &w, from.bytes + to.bytes);
+    kernel = walk_kernel(p, &w, from.bytes + to.bytes);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
     if (grows)

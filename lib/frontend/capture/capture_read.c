@@ -491,7 +491,6 @@ static sc_status read_op(const struct sc__node *n,
     op->phase = phases[phase];
     op->stream = (int32_t)number[PART_STREAM];
     op->quiet = (uint32_t)number[PART_QUIET];
-    op->entered = (uint32_t)number[PART_ENTERED];
     return SC_OK;
 }
 

@@ -145,7 +145,9 @@ struct sc__packet_flow {
     int64_t start;      /* -1: it waits, or never began */
     int64_t completion; /* from start to the last ACK; -1: never */
     int64_t received;   /* from start to the last byte at the receiver; -1: never */
-    int64_t alone;      /* its completion with nothing in the way, by a formula */
+    int64_t alone;      /* its completion with nothing in the way, by ns-3's formula */
+    int64_t ideal;      /* no completion can be shorter (packet_ideal.c) */
+    int64_t fluid; /* on a fabric: its bytes at the rate of the slower of its two ports */
 };
 
 struct sc__packet_flows {

@@ -15,7 +15,7 @@
 /* Sizes are simulated at which a component has so many packets, twice and three times as
  * many; larger ones follow if time grows with size alike between them. */
 #define PACKETS_AT_FIRST 60000.0
-#define GROWTH_TOLERANCE 0.002
+#define GROWTH_TOLERANCE 0.005
 #define PACKETS_TRIED 4.0 /* times more, where it does not */
 
 struct alone_result {
@@ -89,7 +89,7 @@ static sc_status simulate_component(struct sc__packet_alone *a,
     sc_status status = sc__packet_shape_traffic(&b, s, c, bytes, &t);
     if (status == SC_OK && t.count) {
         bool cut = t.phases < t.all_phases;
-        sc__packet_live_add(l, &t, use, true, 0, 0);
+        sc__packet_live_add(l, &t, use, SC__PACKET_KEEP_ENDS, 0, 0);
         status = sc__packet_live_run(l, INT64_MAX, &over);
         if (status == SC_OK)
             r->time = last_delivery(&t, over->delivered);
@@ -238,7 +238,7 @@ static sc_status run_size(struct sc__packet_alone *a,
         uint64_t grain = (uint64_t)a->settings->config.payload << 10;
         uint64_t unit = (uint64_t)((double)bytes * first / packets) / grain * grain;
         if (!unit)
-            break;
+            continue;
         SC__TRY(run_growing(a, s, c, bytes, unit, use, r, &alike));
         if (alike)
             return SC_OK;

@@ -10,6 +10,7 @@
  *        └─ periods of transfers that meet on links (packet_memory.h) */
 #include "network/packet/packet_engine.h"
 
+#include "network/packet/packet_list.h"
 #include "network/packet/packet_memory.h"
 
 #include <stdlib.h>
@@ -17,6 +18,10 @@
 
 #define DEFAULT_NETWORK "simai-400g"
 #define DEFAULT_CONTROL "dcqcn"
+/* Of a collective that is looked at, at most: some seconds. */
+#define MOST_SEEN_PACKETS 2e6
+/* Some seconds: then what would be quicker is said. */
+#define MANY_EVENTS 100000000u
 
 struct packet_active {
     struct sc_transfer transfer;
@@ -233,9 +238,8 @@ packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     return SC_OK;
 }
 
-static void note_effort(struct packet_net *n) {
+static void note_effort(const struct packet_net *n) {
     const struct sc__packet_counters *c = &n->effort.counters;
-    sc__packet_memory_free(n->memory);
     sc__note(n->ctx,
              "packets",
              "%llu packets were simulated, in %llu events: %llu marked, %llu pauses, %llu "
@@ -246,6 +250,13 @@ static void note_effort(struct packet_net *n) {
              (unsigned long long)c->pauses,
              (unsigned long long)(c->buffer_losses + c->link_losses),
              100 * n->effort.largest_bound);
+    if (c->events > MANY_EVENTS && !n->settings.exact)
+        sc__note(
+            n->ctx,
+            "packets-slow",
+            "little of it repeats, so that nearly all packets were simulated: --net flow "
+            "shares links without packets, at once; -j N puts transfers that share none on "
+            "threads");
 }
 
 static sc_status packet_link_use(void *self,
@@ -268,6 +279,7 @@ static sc_status packet_link_use(void *self,
                                             .capacity = n->graph.capacity[i]};
     }
     sc__placed_link_use(use, count, step, add, to);
+    sc__packet_memory_free(n->memory);
     note_effort(n);
     return SC_OK;
 }
@@ -365,6 +377,81 @@ sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t
     SC__TRY(find_kind(n, &t, &k));
     *time = k->software + k->alone * 1000;
     return SC_OK;
+}
+
+/* Those that have packets. */
+static void take_messages(struct packet_net *n,
+                          const struct sc__packet_run *run,
+                          struct sc__packet_flows *out) {
+    const struct sc__packet_traffic *t = run->traffic;
+    out->items = SC__NEW_ARRAY(n->arena, struct sc__packet_flow, t->count);
+    out->count = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct sc__packet_message *m = &t->messages[i];
+        if (m->from == m->to)
+            continue;
+        struct sc__packet_flow *f = &out->items[out->count++];
+        *f = run->flows[i];
+        f->from = m->from;
+        f->to = m->to;
+        f->bytes = m->bytes;
+        f->source_port = m->phase;
+    }
+}
+
+static sc_status see_kind(struct packet_net *n,
+                          struct sc__packet_live *l,
+                          const struct sc__packet_kind *k,
+                          struct sc__packet_seen *out) {
+    struct sc__packet_traffic_builder b = n->alone.builder;
+    struct sc__packet_traffic t = {0};
+    struct sc__packet_run *over;
+    b.arena = &l->arena;
+    uint64_t bytes = (uint64_t)ceil((double)k->bytes * out->share);
+    SC__TRY(sc__packet_shape_traffic(&b, k->shape, &k->shape->all, bytes, &t));
+    if (!t.count)
+        return SC_OK;
+    l->sim->watch = &out->watch;
+    struct sc__packet_run *run =
+        sc__packet_live_add(l, &t, k->use, SC__PACKET_KEEP_FLOWS, 0, 0);
+    SC__TRY(sc__packet_live_run(l, INT64_MAX, &over));
+    sc__packet_watch_close(&out->watch, l->sim->queue.now);
+    l->counters.base_rtt = l->sim->base_rtt;
+    l->counters.window = l->sim->window;
+    out->counters = l->counters;
+    take_messages(n, run, &out->messages);
+    return SC_OK;
+}
+
+sc_status sc__packet_see(struct sc__net *net,
+                         int coll,
+                         uint64_t bytes,
+                         uint32_t spans,
+                         struct sc__packet_seen *out) {
+    struct packet_net *n = net->self;
+    struct sc__packet_kind *k;
+    *out = (struct sc__packet_seen){.share = 1};
+    if (n->cluster->ideal)
+        return SC_OK;
+    struct sc_transfer t = sc__placed_only_transfer(&n->jobs, coll, bytes);
+    SC__TRY(find_kind(n, &t, &k));
+    double packets =
+        k->shape->sent_per_byte * (double)k->bytes / n->settings.config.payload;
+    out->software = k->software;
+    if (packets > MOST_SEEN_PACKETS)
+        out->share = MOST_SEEN_PACKETS / packets;
+    sc__packet_watch_graph(&out->watch, n->arena, &n->graph, spans);
+    struct sc__packet_live *l =
+        sc__packet_live_new(&n->fabric, &n->settings.steps, &n->settings.random);
+    sc_status status = see_kind(n, l, k, out);
+    sc__packet_live_free(l);
+    return status;
+}
+
+void sc__packet_note_effort(const struct sc__net *net) {
+    const struct packet_net *n = net->self;
+    if (!n->cluster->ideal)
+        note_effort(n);
 }
 
 static sc_status packet_create(struct sc_engine_job *job, void **self) {

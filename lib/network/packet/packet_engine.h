@@ -4,6 +4,7 @@
 #define SC_NETWORK_PACKET_ENGINE_H
 
 #include "network/engine.h"
+#include "network/packet/packet_watch.h"
 #include "network/placed_jobs.h"
 
 /* w may be NULL: jobs are added then. */
@@ -22,5 +23,21 @@ sc_status sc__packet_group(struct sc_context *ctx,
                            const struct sc__settings *settings,
                            struct sc__net *out);
 sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
+/* A collective as it goes: its messages, and the links over time. */
+struct sc__packet_seen {
+    double share;     /* of its bytes: less than 1 where all have too many packets */
+    int64_t software; /* ps before the first packet */
+    struct sc__packet_flows messages;
+    struct sc__packet_counters counters;
+    struct sc__packet_watch watch;
+};
+/* spans: of time, at most; an even number. */
+sc_status sc__packet_see(struct sc__net *net,
+                         int coll,
+                         uint64_t bytes,
+                         uint32_t spans,
+                         struct sc__packet_seen *out);
+/* How much was simulated for them, and how far to trust the rest: as a note. */
+void sc__packet_note_effort(const struct sc__net *net);
 
 #endif

@@ -39,6 +39,12 @@ void sc__packet_watch_graph(struct sc__packet_watch *w,
     }
 }
 
+/* The slower one of the ports at the ends of the path at hand: those all paths share. */
+static double ends_rate(const struct sc__packet_fabric *f, uint32_t count) {
+    return fmin((double)sc__packet_link_rate(f, f->links[0]),
+                (double)sc__packet_link_rate(f, f->links[count - 1]));
+}
+
 /* The time alone: docs/model/packet.md; on one path, of the largest part. */
 static sc_status set_alone(struct packet_list *l, struct sc__packet_flow *part) {
     struct sc__packet_fabric *f = &l->fabric;
@@ -55,6 +61,7 @@ static sc_status set_alone(struct packet_list *l, struct sc__packet_flow *part) 
     }
     double bits = ((double)part->bytes + (double)packets * PLAIN_HEADER) * 8;
     part->alone += (int64_t)(bits * 1e9 / (double)rate);
+    part->fluid = (int64_t)((double)part->bytes * 8e9 / ends_rate(f, count));
     return SC_OK;
 }
 
@@ -101,6 +108,8 @@ static sc_status add_parts(struct packet_list *l, uint32_t i) {
         SC__TRY(set_alone(l, part));
         if (part->alone > f->alone)
             f->alone = part->alone;
+        if (part->fluid > f->fluid)
+            f->fluid = part->fluid;
     }
     return SC_OK;
 }
@@ -170,6 +179,8 @@ static void join_parts(struct packet_list *l) {
     for (uint32_t i = 0; i < l->parts.count; i++) {
         const struct sc__packet_flow *part = &l->parts.items[i];
         struct sc__packet_flow *f = &l->flows->items[l->whole[i]];
+        if (part->ideal > f->ideal)
+            f->ideal = part->ideal;
         if (part->completion < 0 || f->completion < 0)
             f->completion = -1;
         else if (part->completion > f->completion)

@@ -81,6 +81,29 @@ static sc_status lay_many_paths(struct sc__packet_live *l,
     return SC_OK;
 }
 
+/* A message of several parts takes at least as long as the longest of them. */
+static void note_sent(struct sc__packet_live *l,
+                      struct sc__packet_run *run,
+                      const struct live_pair *p,
+                      int64_t at) {
+    if (!run->flows)
+        return;
+    struct sc__packet_flow *f = &run->flows[p->message];
+    int64_t ideal = sc__packet_ideal(l->sim, &p->pair, !l->sim->config->wait_for_arrival);
+    f->start = at;
+    f->ideal = ideal > f->ideal ? ideal : f->ideal;
+}
+
+static void
+note_delivered(const struct sc__packet_run *run, uint32_t message, int64_t now) {
+    if (run->delivered)
+        run->delivered[message] = now;
+    if (!run->flows)
+        return;
+    run->flows[message].completion = now - run->flows[message].start;
+    run->flows[message].received = run->flows[message].completion;
+}
+
 static sc_status send_part(struct sc__packet_live *l,
                            struct sc__packet_run *run,
                            uint32_t message,
@@ -101,6 +124,7 @@ static sc_status send_part(struct sc__packet_live *l,
     p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
+    note_sent(l, run, p, at);
     sc__packet_schedule(&l->sim->queue, &p->pair.start, SC__PACKET_LAUNCH, at);
     return SC_OK;
 }
@@ -140,8 +164,7 @@ static void deliver(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     const struct sc__packet_traffic *t = run->traffic;
     if (--run->waits[p->message])
         return;
-    if (run->delivered)
-        run->delivered[p->message] = s->queue.now;
+    note_delivered(run, p->message, s->queue.now);
     for (uint32_t i = t->next_first[p->message]; i < t->next_first[p->message + 1]; i++)
         if (--run->waits[t->next[i]] == 0 && l->status == SC_OK)
             l->status = send_message(l, run, t->next[i], s->queue.now);
@@ -181,15 +204,21 @@ void sc__packet_live_free(struct sc__packet_live *l) {
 struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
                                            const struct sc__packet_traffic *t,
                                            double use,
-                                           bool keep,
+                                           enum sc__packet_keep keep,
                                            uint32_t user,
                                            int64_t at) {
     struct sc__packet_run *run = SC__NEW(&l->arena, struct sc__packet_run);
-    *run =
-        (struct sc__packet_run){.traffic = t, .left = t->count, .use = use, .user = user};
+    *run = (struct sc__packet_run){.traffic = t,
+                                   .left = t->count,
+                                   .use = use,
+                                   .user = user,
+                                   .before = l->added};
+    l->added = run;
     run->waits = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
-    if (keep)
+    if (keep != SC__PACKET_KEEP_NOTHING)
         run->delivered = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
+    if (keep == SC__PACKET_KEEP_FLOWS)
+        run->flows = SC__NEW_ARRAY(&l->arena, struct sc__packet_flow, t->count);
     sc__map_init(&run->limiters, &l->arena);
     l->running++;
     for (uint32_t i = 0; i < t->count; i++)
@@ -213,6 +242,17 @@ static sc_status stuck(const struct sc__packet_live *l) {
         (unsigned long long)(l->counters.buffer_losses + l->counters.link_losses));
 }
 
+/* How much of what is here has arrived. */
+static double share_received(const struct sc__packet_live *l) {
+    double received = 0;
+    double bytes = 0;
+    for (const struct sc__packet_run *run = l->added; run; run = run->before) {
+        received += (double)run->received;
+        bytes += (double)run->bytes;
+    }
+    return bytes > 0 ? received / bytes : 0;
+}
+
 sc_status sc__packet_live_run(struct sc__packet_live *l,
                               int64_t until,
                               struct sc__packet_run **over) {
@@ -223,7 +263,7 @@ sc_status sc__packet_live_run(struct sc__packet_live *l,
         if (!sc__packet_step(l->sim))
             break;
         if (l->counters.events % EVENTS_PER_REPORT == 0)
-            l->status = sc__progress(l->ctx, "packets", 0);
+            l->status = sc__progress(l->ctx, "packets", share_received(l));
     }
     SC__TRY(l->status);
     *over = l->over;

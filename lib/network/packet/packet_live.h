@@ -11,11 +11,13 @@ struct sc__packet_run {
     uint32_t left;      /* messages */
     double use;         /* of its busiest port that software lets it have, 0…1 */
     int64_t *delivered; /* by message, ns; NULL: nobody asks */
-    struct sc__map limiters; /* by host */
+    struct sc__packet_flow *flows; /* by message, likewise */
+    struct sc__map limiters;       /* by host */
     uint32_t user;
     /* bytes that have arrived, and of all messages */
     uint64_t received;
     uint64_t bytes;
+    struct sc__packet_run *before; /* that was added before it */
 };
 
 struct sc__packet_live {
@@ -27,7 +29,8 @@ struct sc__packet_live {
     struct sc__packet_counters counters;
     int64_t send; /* ns before each message */
     uint32_t running;
-    struct sc__packet_run *over; /* that has ended and was not taken yet */
+    struct sc__packet_run *added; /* the last one */
+    struct sc__packet_run *over;  /* that has ended and was not taken yet */
     struct sc__packet_pair *free_pairs;
     sc_status status; /* of what happened inside */
 };
@@ -36,12 +39,17 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
                                             const struct sc__steps *steps,
                                             const struct sc__packet_random *random);
 void sc__packet_live_free(struct sc__packet_live *l);
-/* A transfer whose messages begin at a time, not before what has happened; keep: note
- * when each is delivered. */
+/* What is noted of messages: nothing, when each is delivered, all of it. */
+enum sc__packet_keep {
+    SC__PACKET_KEEP_NOTHING,
+    SC__PACKET_KEEP_ENDS,
+    SC__PACKET_KEEP_FLOWS
+};
+/* A transfer whose messages begin at a time, not before what has happened. */
 struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
                                            const struct sc__packet_traffic *t,
                                            double use,
-                                           bool keep,
+                                           enum sc__packet_keep keep,
                                            uint32_t user,
                                            int64_t at);
 /* Goes on until a transfer ends, or to `until`; *over is NULL then. Messages that

@@ -361,7 +361,7 @@ static void add_entry(struct memory_period *p, uint32_t entry) {
     p->entries[entry].run = sc__packet_live_add(p->live,
                                                 &p->cast->traffic[i],
                                                 k->use,
-                                                false,
+                                                SC__PACKET_KEEP_NOTHING,
                                                 entry,
                                                 p->entries[entry].at);
 }

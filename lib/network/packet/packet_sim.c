@@ -398,6 +398,8 @@ void sc__packet_sim_init(struct sc__packet_sim *s,
 
 sc_status sc__packet_simulate_pairs(struct sc__packet_sim *s) {
     bool stopped;
+    for (uint32_t i = 0; i < s->flows->count; i++)
+        s->flows->items[i].ideal = sc__packet_ideal(s, &s->pairs[i], true);
     order_flows(s);
     SC__TRY(run_events(s, &stopped));
     count_unfinished(s, stopped);

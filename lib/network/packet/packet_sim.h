@@ -402,6 +402,12 @@ void sc__uet_mark_port(const struct sc__packet_sim *s, struct sc__packet_port *p
 /* packet_uet_sender.c: when base RTT and window are known. */
 void sc__uet_setup(struct sc__packet_sim *s);
 
+/* packet_ideal.c: ns that the flow of a pair takes at least, to the last byte at the
+ * receiver or to its ACK. */
+int64_t sc__packet_ideal(const struct sc__packet_sim *s,
+                         const struct sc__packet_pair *p,
+                         bool acknowledged);
+
 /* packet_cc_hpcc.c: the busiest link of the path is in use so much: a new rate. full: a
  * round trip is over. */
 void sc__packet_hpcc_react(struct sc__packet_sim *s,
