@@ -112,6 +112,40 @@ take_option(struct sc_request *req,
                     item->value);
 }
 
+/* Of two items of one axis: the second does not go on with the list of the first. */
+static bool begins_again(const struct sc__config_item *first,
+                         const struct sc__config_item *x) {
+    bool lists = strchr(first->key + 5, '.') && strchr(x->key + 5, '.');
+    return !lists || !strcmp(first->key, x->key);
+}
+
+static sc_status axis_twice(struct sc_request *req,
+                            const char *file,
+                            const struct sc__config_item *first,
+                            const struct sc__config_item *again) {
+    struct sc__place place = {.file = file, .line = again->line};
+    return sc__fail(req->ctx,
+                    SC_INPUT,
+                    &place,
+                    "write all its values in one list",
+                    "%s stands there more than once: line %u has another",
+                    option_name(req->ctx, again),
+                    first->line);
+}
+
+static sc_status
+refuse_empty_axis(struct sc_request *req, const char *file, const struct sc__config *c) {
+    struct sc__place place = {.file = file, .line = c->empty_line};
+    if (!c->empty || strncmp(c->empty, "axes.", 5) != 0)
+        return SC_OK;
+    return sc__fail(req->ctx,
+                    SC_INPUT,
+                    &place,
+                    "give it values, or leave it out",
+                    "%s has no values",
+                    c->empty);
+}
+
 /* The values of an axis of a sweep, "axes.tp.0", "axes.tp.1" …: one --axis. Returns
  * how many items they are. */
 static sc_status
@@ -142,6 +176,8 @@ take_axis(struct sc_request *req,
         if (strncmp(c->items[i].key, "axes.", 5) != 0 ||
             strcmp(option_name(req->ctx, &c->items[i]), name) != 0)
             break;
+        if (i > at && begins_again(first, &c->items[i]))
+            return axis_twice(req, file, first, &c->items[i]);
         if (!o->arg && !strcmp(value, "true"))
             value = "yes";
         if (!o->arg && !strcmp(value, "false"))
@@ -166,6 +202,7 @@ sc_status sc__job_file_take(struct sc_request *req,
     SC__TRY(sc__read_all(req->ctx, file, JOB_BYTES, &text));
     SC__TRY(sc__config_read_yaml(req->ctx, file, text, &c));
     req->input_count = 0;
+    SC__TRY(refuse_empty_axis(req, file, &c));
     for (uint32_t i = 0; i < c.count; i++) {
         const struct sc__config_item *item = &c.items[i];
         uint32_t taken = 1;

@@ -238,6 +238,8 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
     bool given = p->first_layers || p->last_layers || p->count_embedding || p->count_loss;
     if (p->zero > 1)
         return "ZeRO 2 and 3 are another trainer's";
+    if (p->mesh.shard)
+        return "groups of shards are not written";
     if (p->schedule != SC__SCHEDULE_1F1B && p->schedule != SC__SCHEDULE_INTERLEAVED)
         return "its schedules are 1F1B and interleaved";
     if (m->layers % (p->mesh.pp * p->vpp) && !given)

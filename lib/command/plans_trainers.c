@@ -16,6 +16,11 @@ static bool is_plain_bf16(const struct sc__plan *p) {
 
 /* ---- torchtitan ---- */
 
+/* Copies of the weights; its degree of sharding is that of dp alone, cp comes on top. */
+static uint32_t replicas_of(const struct sc__plan *p) {
+    return p->mesh.shard ? p->mesh.dp * p->mesh.cp / p->mesh.shard : 1;
+}
+
 static const char *unsaid_to_torchtitan(const struct sc__plans *x,
                                         const struct sc__plan *p,
                                         const char *order) {
@@ -27,6 +32,8 @@ static const char *unsaid_to_torchtitan(const struct sc__plans *x,
         return "it knows models by name and flavor";
     if (p->zero != 3 && p->mesh.dp * p->mesh.cp > 1)
         return "it shards as ZeRO 3 does";
+    if (p->mesh.dp % replicas_of(p))
+        return "its groups of shards hold whole groups of context parallel";
     if (!is_plain_bf16(p))
         return "of the types bf16 and fp8 are written";
     if (p->mesh.tp > 1 && !p->sequence_parallel)
@@ -75,10 +82,12 @@ const char *sc__plans_put_torchtitan(const struct sc__plans *x,
                "\n[parallelism]\ndata_parallel_shard_degree = %u\n"
                "tensor_parallel_degree = %u\ncontext_parallel_degree = %u\n"
                "pipeline_parallel_degree = %u\n",
-               p->mesh.dp,
+               p->mesh.dp / replicas_of(p),
                p->mesh.tp,
                p->mesh.cp,
                p->mesh.pp);
+    if (replicas_of(p) > 1)
+        sc__printf(out, "data_parallel_replicate_degree = %u\n", replicas_of(p));
     if (p->mesh.ep > 1)
         sc__printf(out, "expert_parallel_degree = %u\n", p->mesh.ep);
     if (p->mesh.pp > 1)
@@ -106,6 +115,8 @@ static const char *unsaid_to_deepspeed(const struct sc__plans *x,
         return "context, expert and virtual pipeline parallel are not in its file";
     if (p->mesh.tp > 1 && p->sequence_parallel)
         return "its tensor parallel has no sequence parallel: --no-sequence-parallel";
+    if (p->mesh.shard)
+        return "groups of shards are not written";
     if (p->recompute != SC__RECOMPUTE_NONE)
         return "recomputation is the model's, not in its file";
     if (p->dtype != SC__FP16 && (p->dtype != SC__BF16 || p->gemm != SC__BF16))

@@ -224,6 +224,17 @@ static const char *settings_text(struct sc_context *ctx,
     return sc__strndup(&ctx->arena, b.text, b.size);
 }
 
+sc_status sc__sweep_read(struct sc_request *req, uint32_t *points, const char **last) {
+    struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
+    s->req = req;
+    SC__TRY(read_axes(s));
+    keep_given(s);
+    struct sc__setting_list list = settings_of(req->ctx, s, s->points - 1);
+    *points = s->points;
+    *last = settings_text(req->ctx, &list);
+    return SC_OK;
+}
+
 struct point_trial {
     const struct sweep *sweep;
     struct sc_context *ctx;

@@ -30,6 +30,10 @@ struct sc__sweep_row {
     const char *message; /* why not, or "" */
 };
 
+/* The axes of a request, read as a sweep reads them: how many points they make, and the
+ * settings of the last one, a JSON object. Nothing is run. */
+sc_status sc__sweep_read(struct sc_request *req, uint32_t *points, const char **last);
+
 struct sc__store;
 
 /* Opens the database, or makes it. definition: what the sweep is; one that holds

@@ -72,6 +72,14 @@ static sc_status store_fail(const struct sc__store *s, int code) {
                         &at,
                         "one sweep at a time may write to it",
                         "another program writes to it");
+    if ((code & 0xff) == SQLITE_CONSTRAINT)
+        return sc__fail(
+            s->ctx,
+            SC_SYSTEM,
+            &at,
+            "one process at a time, several under mpirun or srun --mpi=pmix; the tasks of "
+            "a job array need a database each",
+            "another process has written points of this sweep meanwhile");
     return sc__fail(s->ctx, SC_SYSTEM, &at, NULL, "%s", sqlite3_errmsg(s->db));
 }
 

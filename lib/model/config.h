@@ -19,6 +19,9 @@ struct sc__config {
     struct sc__config_item *items;
     uint32_t count;
     uint32_t capacity;
+    /* key and line of a list without an entry, the last one; NULL: none */
+    const char *empty;
+    uint32_t empty_line;
 };
 
 enum sc__config_kind {

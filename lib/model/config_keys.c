@@ -62,10 +62,19 @@ struct yaml_keys {
     uint32_t anchor_capacity;
 };
 
+/* Text goes on as a C string. */
+static sc_status yaml_text(struct yaml_keys *y) {
+    const yaml_event_t *e = &y->event;
+    bool scalar = e->type == YAML_SCALAR_EVENT;
+    if (!scalar || !memchr(e->data.scalar.value, '\0', e->data.scalar.length))
+        return SC_OK;
+    return config_error(y->ctx, y->file, e->start_mark.line + 1, "text with a zero byte");
+}
+
 static sc_status yaml_next(struct yaml_keys *y) {
     yaml_event_delete(&y->event);
     if (yaml_parser_parse(&y->parser, &y->event))
-        return SC_OK;
+        return yaml_text(y);
     memset(&y->event, 0, sizeof y->event);
     return config_error(y->ctx,
                         y->file,
@@ -125,8 +134,13 @@ static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
 }
 
 static sc_status yaml_sequence(struct yaml_keys *y, const char *prefix, const char *name) {
+    size_t line = y->event.start_mark.line + 1;
     for (uint32_t i = 0;; i++) {
         SC__TRY(yaml_next(y));
+        if (y->event.type == YAML_SEQUENCE_END_EVENT && !i) {
+            y->out->empty = sc__format(&y->ctx->arena, "%s.%s", prefix, name);
+            y->out->empty_line = (uint32_t)line;
+        }
         if (y->event.type == YAML_SEQUENCE_END_EVENT)
             return SC_OK;
         SC__TRY(yaml_value(y, prefix, sc__format(&y->ctx->arena, "%s.%u", name, i)));

@@ -67,7 +67,10 @@ static const struct axis_text axis_texts[] = {
       "ZeRO 1, weights gathered behind forward|zero=1|overlap-param=yes",
       "ZeRO 0|zero=0",
       "ZeRO 2|zero=2",
-      "ZeRO 3|zero=3"}},
+      "ZeRO 3|zero=3",
+      "ZeRO 3 in groups of 8|zero=3|shard-group=8",
+      "ZeRO 3 in groups of 32|zero=3|shard-group=32",
+      "ZeRO 3 in groups of 128|zero=3|shard-group=128"}},
     {SC__CHOICE_SEQUENCE,
      SC__TRY_SEQUENCE,
      {"sequence parallel|sequence-parallel=",
@@ -320,6 +323,33 @@ static enum sc__dtype type_of(const struct sc__search_value *v) {
     return strcmp(v->sets[0].option->name, "fp4") ? SC__FP8 : SC__FP4;
 }
 
+/* Ranks of dp × cp that share the weights, as a value sets them; 0: all. */
+static uint32_t shard_group_of(const struct sc__search_value *v) {
+    uint32_t group = 0;
+    for (unsigned i = 0; i < SC__SEARCH_SETS && v->sets[i].option; i++)
+        if (!strcmp(v->sets[i].option->name, "shard-group"))
+            (void)sc__parse_u32(sc__str(v->sets[i].text), &group); /* a value of ours */
+    return group;
+}
+
+static bool sets_zero_3(const struct sc__search_value *v) {
+    return v->sets[0].option && !strcmp(v->sets[0].option->name, "zero") &&
+           !strcmp(v->sets[0].text, "3");
+}
+
+/* With a pipeline weights are gathered once a step: 3 is as 2. Groups of shards are not
+ * modelled with expert parallelism. */
+static bool sharding_can_be(const struct enumeration *e,
+                            const struct sc__search_value *v,
+                            uint32_t ranks) {
+    const uint16_t *n = e->at.number;
+    uint32_t group = shard_group_of(v);
+    bool grouped = ranks > group && ranks % (group ? group : 1) == 0;
+    if (group && (!grouped || n[SC__NUMBER_EP] > 1))
+        return false;
+    return ranks > 1 && !(n[SC__NUMBER_PP] > 1 && sets_zero_3(v));
+}
+
 /* A value other than the first says something about this plan. */
 static bool choice_can_be(const struct enumeration *e, int axis) {
     const uint16_t *n = e->at.number;
@@ -336,9 +366,7 @@ static bool choice_can_be(const struct enumeration *e, int axis) {
                !(c[SC__CHOICE_MOE_OVERLAP] &&
                  !strcmp(a->values[c[axis]].label, "dualpipev"));
     case SC__CHOICE_SHARDING:
-        /* with a pipeline weights are gathered once a step: 3 is as 2 */
-        return dp * n[SC__NUMBER_CP] > 1 &&
-               !(n[SC__NUMBER_PP] > 1 && !strcmp(a->values[c[axis]].label, "ZeRO 3"));
+        return sharding_can_be(e, &a->values[c[axis]], dp * n[SC__NUMBER_CP]);
     case SC__CHOICE_SEQUENCE:
         return n[SC__NUMBER_TP] > 1;
     case SC__CHOICE_TP_OVERLAP:

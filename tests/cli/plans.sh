@@ -206,6 +206,16 @@ read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recomp
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3
 read_back t.toml torchtitan-2026 "" --model llama3-70b --gpus 128 --zero 3 --tp 8 --recompute full --vpp 1
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3 --pp 2 --vpp 1 --fp8 --recompute full
+read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 64 --zero 3 --shard-group 16 --cp 2 --tp 1 --pp 1 --micro-batch 1
+expect "groups of shards and DeepSpeed" 1 "groups of shards are not written" "$S" plans --model llama3-8b --gpus 16 --global-batch 16 --seq 4096 --software deepspeed --zero 3 --shard-group 8 --tp 1 --cp 1 --pp 1 --recompute none --write-launch "$tmp/no.json"
+expect "groups of shards and Megatron" 1 "groups of shards are not written" "$S" plans --model gpt2 --gpus 16 --global-batch 16 --seq 1024 --zero 1 --shard-group 8 --tp 1 --cp 1 --pp 1 --write-launch "$tmp/no.sh"
+for more in "" --exhaustive; do
+    "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -c "
+import json, sys
+d = json.load(sys.stdin)
+print(d['plans'][0]['step_time_us'], d['plans'][0]['command'])" >"$tmp/hsdp$more"
+done
+check "groups of shards are searched" "$(cmp "$tmp/hsdp" "$tmp/hsdp--exhaustive" && "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero | head -1 | sed 's/ plans.*//')" 7
 read_back d.json deepspeed "--model llama3-8b --seq 4096 --gpus 16" --model llama3-8b --gpus 16 --zero 3 --cp 1 --pp 1 --recompute none
 read_back d.json deepspeed "--model gpt3-1.3b --seq 4096 --gpus 16" --model gpt3-1.3b --gpus 16 --zero 2 --tp 2 --cp 1 --pp 1 --recompute none --micro-batch 1 --no-sequence-parallel
 expect "a plan of other software" 1 "--software torchtitan-2026" "$S" plans $few --write-launch "$tmp/no.toml"

@@ -108,6 +108,43 @@ printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  colour: [red]\n' >"$tmp/bad.yaml"
 expect "an axis of a file that is no option" 3 "bad.yaml:4: error: there is no option 'colour'" "$S" sweep "$tmp/bad.yaml" --db "$tmp/n.db"
 printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  tp: [1]\n' >"$tmp/axes.yaml"
 expect "axes are of sweep" 3 "axes.yaml:4: error: there is no option" "$S" run "$tmp/axes.yaml"
+while IFS='|' read -r axes status words; do
+    printf 'stepcast: job/1\nmodel: gpt2\ncluster: dgx-h100:8\nglobal-batch: 8\naxes:\n'"$axes"'\n' >"$tmp/hostile.yaml"
+    rm -f "$tmp/n.db"
+    expect "axes of a file: $axes" "$status" "$words" "$S" sweep "$tmp/hostile.yaml" --db "$tmp/n.db"
+done <<'T'
+  pp: [1]\n  tp: []|3|hostile.yaml:7: error: axes.tp has no values
+  tp: {a: 1}|3|hostile.yaml:6: error: there is no option 'a'
+  tp: [1]\n  tp: [2]|3|hostile.yaml:7: error: tp stands there more than once
+  tp: [1]\n  tp: 2|3|hostile.yaml:7: error: tp stands there more than once
+  fp8: [true]\n  fp8: false|3|hostile.yaml:7: error: fp8 stands there more than once
+  tp: [1]\n  pp: [1]\n  tp: [2]|3|hostile.yaml:8: error: tp stands there more than once
+  tp: "1\\0,2"|3|hostile.yaml:6: error: text with a zero byte
+  tp: [[1, 2], 3]|3|hostile.yaml:6: error: there is no option '0'
+  tp: &a [1]\n  pp: *a|3|hostile.yaml:7: error: the alias
+  ? [a, b]\n  : 1|3|hostile.yaml:6: error: a key that is no word
+  "": [1]|3|hostile.yaml:6: error: there is no option ''
+  tp: [1, ,2]|3|hostile.yaml:6: error: not YAML
+  tp: 1..|2|'1..' is no range
+  tp: 0..4*2|2|is no range
+  tp: 1..4+0|2|is no range
+  tp: 1..18446744073709551616|2|is no range
+  tp: 1..4294967295|2|too many values
+  seq: 1..999999\n  tp: 1..100|2|more than 10000000 points
+  db: [a.db]|2|no option 'db' to sweep
+  model: [gpt2]|2|--model is given and an axis
+  tp: [~]|1|--tp takes a whole number
+  tp: [-1]|1|--tp takes a whole number
+T
+rm -f "$tmp/n.db"
+# tasks of a job array know nothing of each other: all but the first to write are told so
+for task in 0 1 2; do
+    (SLURM_ARRAY_TASK_ID=$task "$S" sweep $what --db "$tmp/array.db" -j 1 >/dev/null 2>"$tmp/array.$task"; echo $? >"$tmp/array.rc$task") &
+done
+wait
+rows "$tmp/array.db" >"$tmp/array.rows"
+test -s "$tmp/a.rows" && cmp -s "$tmp/a.rows" "$tmp/array.rows"
+check "a job array on one database" "$? $(grep -l '^0' "$tmp"/array.rc? | wc -l | awk '{print ($1 >= 1)}') $(cat "$tmp"/array.? | grep -v 'another pro\|hint:' | wc -l)" "0 1 0"
 expect "a flag that is neither" 2 "is no value of it" "$S" sweep $few --axis sequence-parallel=maybe --db "$tmp/n.db"
 expect "a file of another kind" 3 "is no file of a sweep" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
 expect "a file that is not there" 3 "there is no such file" "$S" sweep "$tmp/missing.yaml" --db "$tmp/n.db"
@@ -125,6 +162,13 @@ else
     rows "$tmp/ranks.db" >"$tmp/ranks.rows"
     test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/ranks.rows" && cmp -s "$tmp/whole.out" "$tmp/ranks.out"
     check "four ranks give the same rows and words" $? 0
+    # As srun starts them: a stub of it, whose PMIx is mpirun's.
+    under_slurm='SLURM_PROCID=$OMPI_COMM_WORLD_RANK; export SLURM_PROCID; unset OMPI_COMM_WORLD_SIZE; exec "$@"'
+    SLURM_STEP_NUM_TASKS=4 mpirun --allow-run-as-root --oversubscribe -n 4 -x SLURM_STEP_NUM_TASKS sh -c "$under_slurm" srun "$S" sweep $long --db "$tmp/srun.db" >"$tmp/srun.out" 2>&1
+    rows "$tmp/srun.db" >"$tmp/srun.rows"
+    test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/srun.rows" && cmp -s "$tmp/whole.out" "$tmp/srun.out"
+    check "four ranks of srun give the same rows and words" $? 0
+    expect "srun without PMIx" 4 "srun --mpi=pmix" env SLURM_STEP_NUM_TASKS=4 SLURM_PROCID=0 "$S" sweep $few --axis tp=1 --db "$tmp/n.db"
     ranks $long --db "$tmp/lost.db" >/dev/null 2>&1 &
     pid=$!
     for try in 1 2 3 4 5 6 7 8 9 10; do
