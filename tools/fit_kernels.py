@@ -76,7 +76,27 @@ def generic_gemm(gpu):
     return gpu_file
 
 
-GENERIC = {"gemm": generic_gemm, "moe": generic_moe}
+# Tokens of a chunk and channels or heads of a block, as the kernels cut their work; bytes that such a piece moves (a chunk of
+# the delta rule passes about twenty-five operands of 64 tokens and a head of 128).
+SEQUENCE_PIECES = {"delta": (64, 1, 25 * 64 * 128 * 2), "conv": (8, 256, 8 * 256 * 4), "conv_update": (1, 256, 256 * 12),
+                   "delta_update": (1, 1, 2 * 128 * 128 * 4)}
+TRTLLM_CONV = (512, 1, 512 * 4)
+
+
+def generic_sequence(gpu):
+    """A file to begin with: convolution and delta rule move their bytes at the memory's rate; the rest are round numbers."""
+    gpu_file = json.load(open(f"data/gpus/{gpu}.json"))
+    sheet = gpu_file["datasheet"]
+    for software, ops in gpu_file["constants"]["sequence"].items():
+        for op in ops:
+            chunk, width, moved = TRTLLM_CONV if (software, op) == ("trtllm", "conv") else SEQUENCE_PIECES[op]
+            fixed, row, walk = (15, 2, 1) if op == "delta" else (3, 0.1, 0.1)
+            work = moved * sheet["sms"] / (1e6 * sheet["dram_tbs"])
+            ops[op] = [chunk, width, fixed, row, walk, work, 0.02, 1, 0.5, 1000, 0.5, 1, 0.01]
+    return gpu_file
+
+
+GENERIC = {"gemm": generic_gemm, "moe": generic_moe, "sequence": generic_sequence}
 
 # ---- which rows, and the sizes that part them ----
 
