@@ -272,7 +272,7 @@ def short(x):
 
 def put(text, key, value):
     """Replaces the value of a key of `constants`, or adds it at their beginning."""
-    at = re.search(r'"%s": ' % re.escape(key), text)
+    at = re.compile(r'"%s": ' % re.escape(key)).search(text, text.index('"constants"'))
     if not at:
         return text.replace('"constants": {', '"constants": {\n    "%s": %s,' % (key, value), 1)
     _, end = json.JSONDecoder().raw_decode(text, at.end())
@@ -321,9 +321,10 @@ def install(kind, gpu, fitted):
         has = described["datasheet"]["peak_tflops"]
         types = {t: new["dtype"][t] for t in LINEAR.values() if t in new["dtype"] and t.split("-")[0] in has}
         casts = {c: new["memory"][c] for c in CASTS}
-        if gpu == "h200":  # it has more in both
+        if gpu == "h200":  # it has more in both, and no fp4
             for key, value in [*types.items(), *casts.items()]:
-                text = put(text, key, json.dumps(value))
+                if key != "quantize_fp4":
+                    text = put(text, key, json.dumps(value))
         elif types:
             text = put(text, "dtype", json.dumps(types))
             text = put(text, "memory", json.dumps(casts))
