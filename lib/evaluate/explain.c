@@ -1,7 +1,7 @@
 /* explain: what the software's profile set, and the step without each of it. The
  * same model, plan and cluster are evaluated once more for every entry of the
  * profile that decided something, with that entry left out: what the profile is
- * like, or what is usual, holds then. */
+ * like, or what is usual, holds then; and once with what is usual alone. */
 #include "evaluate/evaluate.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static sc_status explain_once(void *self) {
     in.options = t->ev->given_options;
     in.plan_options = NULL;
     in.engine.ctx = t->ctx;
-    in.without = t->without + 1;
+    in.without = t->without == SC__SOFTWARE_ALL ? 0 : t->without + 1;
     SC__TRY(sc__evaluation_model(t->ctx, &in, t->model, t->plan, again));
     SC__TRY(sc__evaluation_run(t->ctx, again, false));
     t->step = again->result.step;
@@ -51,6 +51,17 @@ static int64_t step_without(struct sc_context *ctx, struct trial *t) {
     return t->step;
 }
 
+/* The step with the profile that all others fall back on. */
+static int64_t
+usual_step(struct sc_context *ctx, const struct trial *asked, const char *usual) {
+    sc_plan plan = *asked->plan;
+    struct trial t = *asked;
+    plan.software = usual;
+    t.plan = &plan;
+    t.without = SC__SOFTWARE_ALL;
+    return step_without(ctx, &t);
+}
+
 sc_status sc__evaluation_explain(struct sc_context *ctx,
                                  struct sc__evaluation *ev,
                                  const struct sc__model *model,
@@ -58,9 +69,12 @@ sc_status sc__evaluation_explain(struct sc_context *ctx,
     struct sc__arena *arena = &ev->result.arena;
     const struct sc__software *s = ev->plan.software;
     struct sc__software_costs *table = SC__NEW(arena, struct sc__software_costs);
+    struct trial all = {.ev = ev, .model = model, .plan = plan};
     *table = (struct sc__software_costs){.name = sc__strdup(arena, s->name),
                                          .title = sc__strdup(arena, s->title),
-                                         .source = sc__strdup(arena, s->source)};
+                                         .source = sc__strdup(arena, s->source),
+                                         .usual = sc__software_root()};
+    table->usual_step = usual_step(ctx, &all, table->usual);
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__software_entry *e = &s->entries[i];
         struct trial t = {.ev = ev, .model = model, .plan = plan, .without = i};

@@ -67,7 +67,8 @@ enum {
     SC__LAYER_MIXER = 4, /* times enum sc__mixer */
     SC__LAYER_MIXER_ONLY = 16,
     SC__LAYER_OWN_HEADS = 32,
-    SC__LAYER_KINDS = 64
+    SC__LAYER_WIDE = 64, /* products of the plain type beside narrow ones */
+    SC__LAYER_KINDS = 128
 };
 
 static inline enum sc__mixer sc__kind_mixer(int kind) {

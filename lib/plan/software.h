@@ -81,6 +81,8 @@ struct sc__software_facts {
 /* The option of a plan or of an evaluation that a profile may set, or NULL. */
 const struct sc__option *sc__software_option(const char *name);
 
+/* The profile that has every constant: what is usual. */
+const char *sc__software_root(void);
 /* A profile of data/software/ or a file. */
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,

@@ -40,6 +40,10 @@
 static const char *const constant_names[] = {EACH_CONSTANT(NAME) NULL};
 static const size_t constant_offsets[] = {EACH_CONSTANT(OFFSET)};
 
+const char *sc__software_root(void) {
+    return ROOT;
+}
+
 const char *const *sc__software_constant_names(void) {
     return constant_names;
 }

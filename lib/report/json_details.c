@@ -275,6 +275,11 @@ static void details_put_software(struct sc__json *j, const struct sc__software_c
     sc__json_string(j, "name", s->name);
     sc__json_string(j, "title", s->title);
     sc__json_string(j, "source", s->source);
+    sc__json_string(j, "usual", s->usual);
+    if (s->usual_step >= 0)
+        sc__json_us(j, "step_usual_us", s->usual_step);
+    else
+        sc__json_null(j, "step_usual_us");
     sc__json_array(j, "set");
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__software_cost *row = &s->rows[i];

@@ -123,6 +123,8 @@ struct sc__software_costs {
     const char *name;
     const char *title;
     const char *source;
+    const char *usual;  /* the profile that all others fall back on */
+    int64_t usual_step; /* the step with that; −1: it cannot run so */
     struct sc__software_cost *rows;
     uint32_t count;
     uint32_t capacity;

@@ -36,6 +36,10 @@ without=$(python3 -c 'import json,sys
 for r in json.load(open(sys.argv[1]))["software"]["set"]:
     if r.get("option") == "grad-dtype": print(r["step_without_us"])' "$tmp/e.json")
 check explain_cost "$without" "$(step $run --software nemo-25.04 --grad-dtype fp32)"
+together=$(python3 -c 'import json,sys
+print(json.load(open(sys.argv[1]))["software"]["step_usual_us"])' "$tmp/e.json")
+check explain_together "$together" "$(step $run --software megatron-core-2025)"
+expect explain_sum 0 "all of it" cat "$tmp/e.txt"
 expect explain_input 2 "--explain says what the software" "$STEPCAST" run tests/data/seed_000.txt --explain
 
 # a file
