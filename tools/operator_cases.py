@@ -464,9 +464,22 @@ def scaled_picture_cases():
         yield module_case(straight, batch, channels, size, size)
 
 
+def ctc_cases():
+    """Losses over sequences whose labels have no places; targets on the GPU."""
+    for steps, batch, labels, longest in ((200, 32, 32, 40), (400, 16, 80, 60), (800, 32, 500, 100), (1500, 8, 1000, 200),
+                                          (400, 64, 30, 20), (1000, 4, 5000, 50)):
+        def build(steps=steps, batch=batch, labels=labels, longest=longest):
+            x = tensor(steps, batch, labels, dtype=torch.float32)
+            targets = torch.randint(1, labels, (batch, longest), device="cuda")
+            lengths = [torch.full((batch,), n, device="cuda") for n in (steps, longest)]
+            return lambda: run_back(lambda t: functional.ctc_loss(t.log_softmax(-1), targets, *lengths), x)
+
+        yield build
+
+
 KINDS = {
     "conv1d": conv1d_cases, "conv2d": conv2d_cases, "norm": norm_cases, "attention": attention_cases,
     "product": product_cases, "elementwise": elementwise_cases, "copy": copy_cases, "sum": sum_cases, "table": table_cases,
     "laid_out": laid_out_cases, "window": window_cases, "small_product": small_product_cases, "grouped": grouped_cases,
-    "learned_mask": learned_mask_cases, "recurrent": recurrent_cases, "scaled_picture": scaled_picture_cases,
+    "learned_mask": learned_mask_cases, "recurrent": recurrent_cases, "scaled_picture": scaled_picture_cases, "ctc": ctc_cases,
 }

@@ -110,6 +110,8 @@ static void carry_unaligned(struct sc__unaligned_constants *u, double issue, dou
     u->odd_n *= issue;
     u->odd_dgrad *= issue;
     u->odd_wgrad *= issue;
+    u->tf32 *= issue;
+    u->tf32_wgrad *= issue;
     u->te /= clock;
 }
 
@@ -161,6 +163,14 @@ static void carry_scan(double *c, double dram, double clock, double issue) {
     c[SC__SCAN_KEY] /= dram;
     c[SC__SCAN_SCORE] /= issue;
     c[SC__SCAN_WALK] /= clock;
+}
+
+/* rate: of the units that multiply, on one SM. */
+static void carry_wide(double *c, double rate, double dram, double clock, double sms) {
+    c[SC__WIDE_R] *= rate;
+    c[SC__WIDE_B] /= clock;
+    c[SC__WIDE_TE] *= sms / dram;
+    c[SC__WIDE_BW] *= dram;
 }
 
 static void carry_context(double *c, double dram, double sm_rate, double l2) {
@@ -248,6 +258,12 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_serving(g, base, dram, clock, sm_rate);
     for (unsigned i = 0; i < 2; i++)
         carry_scan(g->scan[i], dram, clock, issue);
+    for (unsigned i = 0; i < SC__BATCHED_WIDE; i++)
+        carry_wide(g->batched_wide[i],
+                   i == SC__BATCHED_FP32 ? fp32_rate : clock,
+                   dram,
+                   clock,
+                   g->sms / base->sms);
     for (unsigned i = 0; i < SC__EXCHANGES; i++)
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);

@@ -173,8 +173,8 @@ struct sc__gemm_dtype {
     double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
 };
 
-/* Leading dimensions that are no multiple of 8 elements: FLOP/us of the kernels
- * for them on the whole chip. */
+/* Leading dimensions that are no multiple of 8 elements (of 4 in tf32): FLOP/us of the
+ * kernels for them on the whole chip. */
 struct sc__unaligned_constants {
     double even;      /* all multiples of 2 */
     double odd;       /* forward with one odd, but for */
@@ -182,6 +182,8 @@ struct sc__unaligned_constants {
     double odd_dgrad; /* input gradient with one odd */
     double odd_wgrad; /* weight gradient with one odd */
     double te;        /* us per output element and SM: epilogue of even ones */
+    double tf32;      /* tf32, but for */
+    double tf32_wgrad;
 };
 
 /* A weight gradient added to an fp32 buffer in its epilogue, as Megatron does:
@@ -197,6 +199,26 @@ struct sc__batched_constants {
     double step;
     double memory;
     double t0;
+};
+
+/* Batched GEMMs of four-byte types, by what they are computed in. */
+enum sc__wide_batched {
+    SC__BATCHED_FP32,
+    SC__BATCHED_TF32,
+    SC__BATCHED_TF32_UNALIGNED, /* a size is no multiple of 4 */
+    SC__BATCHED_WIDE
+};
+
+/* In the order in which the GPU's file lists them. */
+enum sc__wide_batched_constant {
+    SC__WIDE_R,    /* FLOP/us of an SM; 0: loading hides it */
+    SC__WIDE_B,    /* us per (rows + columns) of a tile and 64 elements of k */
+    SC__WIDE_TE,   /* us per element of a tile */
+    SC__WIDE_BW,   /* B/us */
+    SC__WIDE_T0,   /* us; 0: not known */
+    SC__WIDE_Q,    /* sharpness of the maximum */
+    SC__WIDE_WAVE, /* as of GEMMs */
+    SC__WIDE_CONSTANTS
 };
 
 /* Section 1, mixtures of experts. */
@@ -460,6 +482,7 @@ struct sc__gpu {
     double sequence[SC__SERVING_SOFTWARES][SC__SEQUENCE_OPS][SC__SEQUENCE_CONSTANTS];
     /* Mamba-2's scan, forward and backward. */
     double scan[2][SC__SCAN_CONSTANTS];
+    double batched_wide[SC__BATCHED_WIDE][SC__WIDE_CONSTANTS];
     double serving[SC__SERVING_SOFTWARES][SC__SERVING_PHASES][SC__SERVING_TYPES]
                   [SC__SERVING_CONSTANTS];
     double exchange_ranks; /* GPUs of the node they were measured on */

@@ -93,6 +93,8 @@ const struct sc__gpu_field sc__gpu_unaligned_fields[] = {
     {"odd_dgrad", AT(unaligned.odd_dgrad)},
     {"odd_wgrad", AT(unaligned.odd_wgrad)},
     {"te", AT(unaligned.te)},
+    {"tf32", AT(unaligned.tf32)},
+    {"tf32_wgrad", AT(unaligned.tf32_wgrad)},
     {0}};
 const struct sc__gpu_field sc__gpu_power_fields[] = {
     {"idle_w", AT(power.idle)},
@@ -129,6 +131,8 @@ const struct sc__gpu_field sc__gpu_other_fields[] = {
 const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
 const char *const sc__gpu_exchange_names[] = {
     "dispatch", "combine", "dispatch_ll", "combine_ll", NULL};
+const char *const sc__gpu_batched_names[] = {
+    "batched_fp32", "batched_tf32", "batched_tf32_unaligned", NULL};
 const char *const sc__gpu_serving_names[] = {"trtllm", "vllm", "sglang", NULL};
 const char *const sc__gpu_sequence_names[] = {
     "conv", "conv_update", "delta", "delta_update", NULL};

@@ -69,11 +69,27 @@ static uint32_t attention_class(const struct sc__gpu *g, const struct sc__kernel
     return (uint32_t)(a - g->attention);
 }
 
+/* Numbers of groups: of batched products of four-byte types. */
+enum { FIRST_WIDE = 4 };
+
+/* Of a batched product of four-byte types, else NULL. */
+static const double *wide_constants(const struct sc__gpu *g,
+                                    const struct sc__kernel_key *k) {
+    if (k->what != SC__KERNEL_OP_BATCHED)
+        return NULL;
+    return sc__wide_batched_constants(g, k->dtype, k->size[0] | k->size[1] | k->size[2]);
+}
+
 /* Rows with the same answer belong together; small numbers are fitted first,
  * because the later ones build on them. */
 static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kernel_key *k) {
     if (k->what == SC__KERNEL_OP_GEMM && main_type(k))
         return sc__gemm_unaligned(k) ? 1 : k->size[6] ? 2 : 0;
+    if (sc__gemm_unaligned(k))
+        return 3;
+    const double *wide = wide_constants(g, k);
+    if (wide)
+        return FIRST_WIDE + (uint32_t)((wide - g->batched_wide[0]) / SC__WIDE_CONSTANTS);
     if (k->what <= SC__KERNEL_OP_BATCHED)
         return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
     if (k->what <= SC__KERNEL_OP_ATTENTION_B)
@@ -142,10 +158,22 @@ static void cap_chip_rate(struct group *g, struct sc__gpu *u) {
             g->parameters[i].most = most;
 }
 
+static void offer_wide(struct group *g, double *c) {
+    offer(g, &c[SC__WIDE_BW], true);
+    offer(g, &c[SC__WIDE_B], false);
+    offer(g, &c[SC__WIDE_T0], false);
+    offer(g, &c[SC__WIDE_R], true);
+    offer(g, &c[SC__WIDE_TE], false);
+    offer_ratio(g, &c[SC__WIDE_Q]);
+}
+
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     struct sc__gemm_constants *c = &u->gemm;
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
-    if (sc__gemm_unaligned(k)) {
+    if (sc__gemm_unaligned(k) && k->dtype == SC__TF32) {
+        offer(g, &u->unaligned.tf32, true);
+        offer(g, &u->unaligned.tf32_wgrad, true);
+    } else if (sc__gemm_unaligned(k)) {
         struct sc__unaligned_constants *n = &u->unaligned;
         offer(g, &n->odd, true);
         offer(g, &n->even, true);
@@ -161,6 +189,8 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &u->grouped.t0, false);
         offer(g, &u->grouped.tile, false);
         offer(g, &u->grouped.memory, false);
+    } else if (wide_constants(u, k)) {
+        offer_wide(g, u->batched_wide[gpu_fit_group_of(u, k) - FIRST_WIDE]);
     } else if (k->what == SC__KERNEL_OP_BATCHED) {
         offer(g, &u->batched.memory, false);
         offer(g, &u->batched.t0, false);
@@ -262,6 +292,7 @@ static void offer_sequence(struct group *g, double *c) {
     offer_part(g, &c[SC__SEQUENCE_PART]);
     offer_ratio(g, &c[SC__SEQUENCE_RESIDENT]);
     offer_ratio(g, &c[SC__SEQUENCE_ODD]);
+    offer_ratio(g, &c[SC__SEQUENCE_Q]);
 }
 
 static void offer_context(struct group *g, double *c) {
@@ -622,7 +653,9 @@ static struct group collect(struct sc_context *ctx,
 static const char *group_name(struct sc_context *ctx, const struct group *g) {
     const struct sc__kernel_key *k = &g->rows[0]->key;
     if (sc__gemm_unaligned(k))
-        return "gemm, unaligned";
+        return k->dtype == SC__TF32 ? "gemm tf32, unaligned" : "gemm, unaligned";
+    if (wide_constants(g->gpu, k) == g->gpu->batched_wide[SC__BATCHED_TF32_UNALIGNED])
+        return "gemm_batched tf32, unaligned";
     if (k->what <= SC__KERNEL_OP_BATCHED || k->what == SC__KERNEL_OP_ADAMW)
         return sc__format(&ctx->arena, "%s %s", g->name, sc__dtype_name(k->dtype));
     if (k->what <= SC__KERNEL_OP_ATTENTION_B)

@@ -497,6 +497,32 @@ static sc_status read_scan_b(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "scan_backward", o, SC__SCAN_CONSTANTS, r->gpu->scan[1]);
 }
 
+static sc_status
+read_wide(struct gpu_read_reader *r, enum sc__wide_batched which, json_t *list) {
+    const char *name = sc__gpu_batched_names[which];
+    double *c = r->gpu->batched_wide[which];
+    SC__TRY(read_list(r, name, list, SC__WIDE_CONSTANTS, c));
+    if (c[SC__WIDE_T0] > 0 && !(c[SC__WIDE_Q] >= 0.1 && c[SC__WIDE_Q] <= 100))
+        return bad(r, NULL, "%s: %s is from 0.1 to 100", name, "the sharpness");
+    if (c[SC__WIDE_T0] > 0 && !(c[SC__WIDE_BW] > 0))
+        return bad(r, NULL, "%s: %s is above 0", name, "the bandwidth");
+    if (!(c[SC__WIDE_WAVE] <= 1))
+        return bad(r, NULL, "%s: %s is at most 1", name, "the wave");
+    return SC_OK;
+}
+
+static sc_status read_batched_fp32(struct gpu_read_reader *r, json_t *o) {
+    return read_wide(r, SC__BATCHED_FP32, o);
+}
+
+static sc_status read_batched_tf32(struct gpu_read_reader *r, json_t *o) {
+    return read_wide(r, SC__BATCHED_TF32, o);
+}
+
+static sc_status read_batched_odd(struct gpu_read_reader *r, json_t *o) {
+    return read_wide(r, SC__BATCHED_TF32_UNALIGNED, o);
+}
+
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "adamw", o, 3, r->gpu->adamw);
 }
@@ -504,17 +530,31 @@ static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
 static const struct section {
     const char *key;
     sc_status (*read)(struct gpu_read_reader *r, json_t *o);
-} sections[] = {{"gemm", read_gemm},           {"tiles", read_tiles},
-                {"dtype", read_dtypes},        {"grouped", read_grouped},
-                {"attention", read_attention}, {"attention_fp32", read_attention_fp32},
-                {"memory", read_memory},       {"attention_software", read_software},
-                {"power", read_power},         {"host", read_hosts},
-                {"other", read_other},         {"embedding", read_embedding},
-                {"adamw", read_adamw},         {"batched", read_batched},
-                {"deepep", read_deepep},       {"moe", read_moe},
-                {"sequence", read_sequence},   {"serving", read_serving},
-                {"scan_forward", read_scan},   {"scan_backward", read_scan_b},
-                {"unaligned", read_unaligned}, {0}};
+} sections[] = {{"gemm", read_gemm},
+                {"tiles", read_tiles},
+                {"dtype", read_dtypes},
+                {"grouped", read_grouped},
+                {"attention", read_attention},
+                {"attention_fp32", read_attention_fp32},
+                {"memory", read_memory},
+                {"attention_software", read_software},
+                {"power", read_power},
+                {"host", read_hosts},
+                {"other", read_other},
+                {"embedding", read_embedding},
+                {"adamw", read_adamw},
+                {"batched", read_batched},
+                {"deepep", read_deepep},
+                {"moe", read_moe},
+                {"sequence", read_sequence},
+                {"serving", read_serving},
+                {"scan_forward", read_scan},
+                {"scan_backward", read_scan_b},
+                {"unaligned", read_unaligned},
+                {"batched_fp32", read_batched_fp32},
+                {"batched_tf32", read_batched_tf32},
+                {"batched_tf32_unaligned", read_batched_odd},
+                {0}};
 
 static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {
     const char *key;

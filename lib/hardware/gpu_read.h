@@ -20,6 +20,7 @@ extern const struct sc__gpu_field sc__gpu_sheet_fields[], sc__gpu_gemm_fields[],
     sc__gpu_other_fields[], sc__gpu_moe_fields[];
 
 extern const char *const sc__gpu_exchange_names[];
+extern const char *const sc__gpu_batched_names[];
 extern const char *const sc__gpu_serving_names[], *const sc__gpu_sequence_names[],
                                                       *const sc__gpu_phase_names[],
                                                           *const sc__gpu_serving_types[];

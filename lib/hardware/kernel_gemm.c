@@ -413,6 +413,58 @@ double sc__gemm_grouped_us(const struct sc__gpu *gpu,
            c->t0;
 }
 
+/* What four-byte types are computed in; the GPU has constants for it, or NULL. */
+const double *
+sc__wide_batched_constants(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t sizes) {
+    enum sc__dtype t = available(gpu, type);
+    if (t != SC__FP32 && t != SC__TF32)
+        return NULL;
+    enum sc__wide_batched which = t == SC__FP32 ? SC__BATCHED_FP32
+                                  : sizes & 3   ? SC__BATCHED_TF32_UNALIGNED
+                                                : SC__BATCHED_TF32;
+    const double *c = gpu->batched_wide[which];
+    return c[SC__WIDE_T0] > 0 ? c : NULL;
+}
+
+/* Many small products of four-byte types: kernels of before Hopper, in tiles of any
+ * sides from 32 to 256. fp32 walks in steps of 8, tf32 of 32. */
+static double wide_waves(const double *c, const struct gemm *p, double batch) {
+    static const double sides[][2] = {{256, 128},
+                                      {256, 64},
+                                      {128, 128},
+                                      {128, 64},
+                                      {128, 32},
+                                      {64, 64},
+                                      {64, 32},
+                                      {32, 32}};
+    double best = INFINITY;
+    double k_step = c == p->gpu->batched_wide[SC__BATCHED_FP32] ? 8 : 32;
+    double deep = k_step * ceil(to_double(p->k) / k_step);
+    for (unsigned i = 0; i < 2 * sizeof sides / sizeof *sides; i++) {
+        double rows = sides[i / 2][i % 2];
+        double columns = sides[i / 2][1 - i % 2];
+        double each = batch * ceil(to_double(p->m) / rows) *
+                      ceil(to_double(p->n) / columns) / to_double(p->sms);
+        double waves =
+            (1 - c[SC__WIDE_WAVE]) * ceil(each) + c[SC__WIDE_WAVE] * fmax_one(each);
+        double multiply = c[SC__WIDE_R] > 0 ? 2 * rows * columns / c[SC__WIDE_R] : 0;
+        double load = c[SC__WIDE_B] * (rows + columns) / 64;
+        best = fmin(best,
+                    waves * (deep * (multiply + load) + c[SC__WIDE_TE] * rows * columns));
+    }
+    return best;
+}
+
+static double wide_batched_us(const double *c, const struct gemm *p, uint64_t batch) {
+    double m = to_double(p->m);
+    double n = to_double(p->n);
+    double k = to_double(p->k);
+    double count = to_double(batch);
+    double bytes = p->element * count * (m * k + n * k + m * n);
+    double waves = wide_waves(c, p, count);
+    return c[SC__WIDE_T0] + sc__smooth_max(waves, bytes / c[SC__WIDE_BW], c[SC__WIDE_Q]);
+}
+
 double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            enum sc__dtype type,
                            uint64_t batch,
@@ -421,13 +473,16 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t k) {
     const struct sc__batched_constants *c = &gpu->batched;
     struct gemm p = describe(gpu, type, batch, m, n, k);
+    const double *wide = sc__wide_batched_constants(gpu, type, m | n | k);
+    if (wide)
+        return wide_batched_us(wide, &p, batch);
     return limited_by(&p,
                       grouped_waves(&p, batch, c->step, 0, 0),
                       other_limits(&p, p.memory * c->memory)) +
            c->t0;
 }
 
-/* ---- sizes that are no multiple of 8 ---- */
+/* ---- sizes that are no multiple of 8, or of 4 in tf32 ---- */
 
 /* Leading dimensions: of the operands k and k (forward), k and n (input
  * gradient), m and n (weight gradient); of the output n. They are or-ed: only
@@ -436,9 +491,13 @@ static uint64_t leading(const struct sc__kernel_key *key) {
     return key->size[1] | (key->size[5] == SC__LAYOUT_WGRAD ? key->size[0] : key->size[2]);
 }
 
+/* Loads of 16 bytes: 8 elements of bf16, 4 of tf32. */
 bool sc__gemm_unaligned(const struct sc__kernel_key *key) {
-    return key->what == SC__KERNEL_OP_GEMM && sc__dtype_bytes(key->dtype) == 2 &&
-           leading(key) & 7;
+    if (key->what != SC__KERNEL_OP_GEMM)
+        return false;
+    if (key->dtype == SC__TF32)
+        return leading(key) & 3;
+    return sc__dtype_bytes(key->dtype) == 2 && leading(key) & 7;
 }
 
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout) {
@@ -450,6 +509,8 @@ uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout 
 /* An odd one leaves kernels that load single elements; they differ by layout. */
 static double unaligned_rate(const struct sc__unaligned_constants *c,
                              const struct sc__kernel_key *key) {
+    if (key->dtype == SC__TF32)
+        return key->size[5] == SC__LAYOUT_WGRAD ? c->tf32_wgrad : c->tf32;
     if (!(leading(key) & 1))
         return c->even;
     if (key->size[5] == SC__LAYOUT_DGRAD)
@@ -459,7 +520,7 @@ static double unaligned_rate(const struct sc__unaligned_constants *c,
     return key->size[2] & 7 ? c->odd : c->odd_n;
 }
 
-/* Tiles of 128x256, for odd ones of 128x128 too, in steps of 32; k is split up
+/* Tiles of 128x256, for odd ones and tf32 of 128x128 too, in steps of 32; k is split up
  * to four waves. */
 static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     static const struct tile shapes[] = {{128, 256}, {256, 128}, {128, 128}};
@@ -468,7 +529,7 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
     uint64_t k = key->size[2];
     uint64_t batch = key->size[3] ? key->size[3] : 1;
     uint64_t sms = (uint64_t)gpu->sms;
-    bool odd = leading(key) & 1;
+    bool odd = key->dtype == SC__TF32 || leading(key) & 1;
     double rate = unaligned_rate(&gpu->unaligned, key) / gpu->sms;
     double te = odd ? 0 : gpu->unaligned.te;
     double best = INFINITY;

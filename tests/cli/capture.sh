@@ -1,7 +1,7 @@
 #!/bin/sh
 # Captured PyTorch steps: forecasts beside measured steps, traffic of FSDP, what-if by
 # module, and refusals.
-# not of the program: no_torch|old_torch|no_mesh|repeated_layers
+# not of the program: no_torch|old_torch|no_mesh|repeated_layers|captured_programs
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
@@ -106,8 +106,13 @@ else
 fi
 if ! python3 -c "import torch" 2>/dev/null; then
     echo "skip capture: repeated_layers [needs python:torch]"
-elif python3 tests/tools/check_repeated_layers.py bindings/python >"$tmp/layers" 2>&1; then echo "ok repeated_layers"
+    echo "skip capture: captured_programs [needs python:torch]"
 else
-    echo "not ok repeated_layers"
-    tail -20 "$tmp/layers"
+    for tool in repeated_layers captured_programs; do
+        if python3 tests/tools/check_$tool.py bindings/python >"$tmp/layers" 2>&1; then echo "ok $tool"
+        else
+            echo "not ok $tool"
+            tail -20 "$tmp/layers"
+        fi
+    done
 fi

@@ -17,7 +17,7 @@ package = types.ModuleType("stepcast")
 package.__path__ = [os.path.join(sys.path[0], "stepcast")]
 sys.modules["stepcast"] = package
 
-from stepcast.capture import _session  # noqa: E402
+from stepcast.capture import _session, _values  # noqa: E402
 from stepcast.capture._document import Capture  # noqa: E402
 
 
@@ -138,6 +138,43 @@ class Ranks(unittest.TestCase):
             _session._run_ranks(None, 0, None, "auto", 1)
         with self.assertRaisesRegex(_session.CaptureError, "the mesh has 8 ranks, the world 6"):
             _session._run_ranks(None, 6, [("dp", 8)], "auto", 1)
+
+
+class Tensor:
+    """Anything that takes an attribute."""
+
+
+class Values(unittest.TestCase):
+    """No NaN and no infinity anywhere; what else the host asks for is not known."""
+
+    def after(self, name, *inputs, args=None):
+        out = Tensor()
+        _values.notice(name, args or inputs, list(inputs), [out])
+        return _values.is_no(out)
+
+    def test_questions(self):
+        x, y = Tensor(), Tensor()
+        self.assertTrue(self.after("aten.isnan", x))
+        self.assertTrue(self.after("aten.isinf", x))
+        self.assertTrue(self.after("aten.ne", x, x))
+        self.assertFalse(self.after("aten.ne", x, y))
+        self.assertTrue(self.after("aten.eq", x, args=(x, float("inf"))))
+        self.assertFalse(self.after("aten.eq", x, args=(x, 0.0)))
+        self.assertFalse(self.after("aten.any", x))
+
+    def test_answers_of_answers(self):
+        no, other = Tensor(), Tensor()
+        _values.notice("aten.isnan", (other,), [other], [no])
+        self.assertTrue(self.after("aten.any", no))
+        self.assertTrue(self.after("aten.logical_or", no, no))
+        self.assertFalse(self.after("aten.logical_or", no, other))
+        self.assertFalse(self.after("aten.logical_not", no))
+
+    def test_scaler_of_gradients(self):
+        gradient, found, scale = Tensor(), Tensor(), Tensor()
+        _values.notice(_values.UNSCALES, ([gradient], found, scale), [gradient, found, scale], [])
+        self.assertTrue(_values.is_no(found))
+        self.assertFalse(_values.is_no(gradient))
 
 
 class Groups(unittest.TestCase):

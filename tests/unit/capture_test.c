@@ -199,6 +199,12 @@ static void test_measured_operators(void **state) {
          "0, 1",
          "2",
          405.1},
+        {"aten._ctc_loss",
+         "[[\"fp32\", [400, 16, 80]], [\"int64\", [16, 60]], [\"fp32\", [16]], [\"fp32\", "
+         "[16, 400, 121]]]",
+         "0, 1",
+         "2, 3",
+         343.8},
         /* nothing to add; and a frame, filled and copied into */
         {"aten.constant_pad_nd", "[[\"fp32\", [64, 48, 48, 96]]]", "0", "0", 29.8},
         {"aten.constant_pad_nd",

@@ -4,7 +4,9 @@
 #include "hardware/kernel.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "hardware/kernel_model.h"
 #include "kernel_checks.h"
 
 /* ---- GEMMs by trying everything ---- */
@@ -132,6 +134,15 @@ static void unaligned_gemms(void **state) {
          by_trying(4097, 512, 2048, u->odd_wgrad, 0));
     near(sc__gemm(p, NULL, SC__FP16, 8192, 1028, 4090).us,
          by_trying(8192, 1028, 4090, u->even, u->te));
+    /* tf32: of no multiple of 4 */
+    near(sc__gemm(p, NULL, SC__TF32, 4096, 50257, 768).us,
+         by_trying(4096, 50257, 768, u->tf32, 0));
+    near(sc__gemm_dgrad(p, NULL, SC__TF32, 4096, 768, 50258).us,
+         by_trying(4096, 768, 50258, u->tf32, 0));
+    near(sc__gemm_wgrad(p, NULL, SC__TF32, 50257, 768, 4096, false).us,
+         by_trying(50257, 768, 4096, u->tf32_wgrad, 0));
+    double four = sc__gemm(p, NULL, SC__TF32, 2048, 4100, 4096).us;
+    assert_true(four < 0.6 * sc__gemm(p, NULL, SC__TF32, 2048, 4098, 4096).us);
     double whole = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096).us;
     assert_true(fabs(sc__gemm(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) < 0.01);
     assert_true(fabs(sc__gemm_dgrad(p, NULL, SC__BF16, 4095, 4096, 4096).us / whole - 1) <
@@ -180,12 +191,38 @@ static void wide_elements(void **state) {
     near(wide.effort / narrow.effort, 20);
 }
 
+/* Batched products of four bytes, written out where one tile of 32x32 is best; what they
+ * are computed in decides which constants. */
+static void wide_batches(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    static const double some[SC__BATCHED_WIDE][SC__WIDE_CONSTANTS] = {
+        {1024, 0.5, 0.25, 1e15, 3, 50, 0},
+        {0, 0.5, 0.25, 1e15, 5, 50, 1},
+        {2048, 0, 0.25, 1, 7, 50, 0}};
+    memcpy(g.batched_wide, some, sizeof some);
+    double area = 0.25 * 32 * 32;
+    /* 10 deep: two steps of 8, each element of k 2 us of products and half a us of loads */
+    near(sc__gemm_batched_us(&g, SC__FP32, 132, 30, 32, 10), 3 + 16 * (2 + 0.5) + area);
+    near(sc__gemm_batched_us(&g, SC__FP32, 133, 30, 32, 10), 3 + 2 * (16 * 2.5 + area));
+    /* tf32 in steps of 32, a wave and a half counts as it is */
+    near(sc__gemm_batched_us(&g, SC__TF32, 198, 32, 32, 12), 5 + 1.5 * (16 + area));
+    /* no multiple of 4: here the memory, 4 bytes an element */
+    near(sc__gemm_batched_us(&g, SC__TF32, 8, 30, 30, 10), 7 + 4.0 * 8 * (300 + 300 + 900));
+    /* a GPU without tf32 computes it in fp32; without constants the older form */
+    g.peak[SC__TF32] = 0;
+    near(sc__gemm_batched_us(&g, SC__TF32, 132, 32, 32, 8), 3 + 8 * 2.5 + area);
+    double bf16 = sc__gemm_batched_us(gpu("h200"), SC__BF16, 64, 512, 512, 64);
+    near(sc__gemm_batched_us(&g, SC__BF16, 64, 512, 512, 64), bf16);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
         cmocka_unit_test_setup_teardown(wide_elements, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_heads, open_context, close_context),
+        cmocka_unit_test_setup_teardown(wide_batches, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

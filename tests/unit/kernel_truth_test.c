@@ -13,6 +13,7 @@ static const char newer[] = "data/truth/h200_kernels.csv";
 static const char older[] = "data/truth/kernels-h200.csv";
 static const char fp32[] = "data/truth/h200_fp32.csv";
 static const char scan[] = "data/truth/h200_scan.csv";
+static const char products[] = "data/truth/h200_products.csv";
 
 static const struct sc__gpu *h200(void) {
     const struct sc__gpu *g;
@@ -242,6 +243,48 @@ static void scans(void **state) {
     }
 }
 
+/* Products of four bytes: batched ones in fp32 and tf32, and tf32 of no multiple of 4.
+ * Rows after the first FIRST_RANDOM are random sizes that nothing was fitted to. */
+enum { FIRST_RANDOM = 312, PRODUCT_CLASSES = 4 };
+
+static unsigned product_class(const struct sc__kernel_key *k) {
+    uint64_t sizes = k->size[0] | k->size[1] | k->size[2];
+    if (k->what == SC__KERNEL_OP_GEMM)
+        return 0;
+    return k->dtype == SC__FP32 ? 1 : sizes & 3 ? 3 : 2;
+}
+
+static void products_of_four_bytes(void **state) {
+    static const struct {
+        const char *name;
+        int rows;
+        double mean;
+    } bounds[PRODUCT_CLASSES] = {{"tf32, unaligned", 84, 9},
+                                 {"fp32, batched", 237, 10.5},
+                                 {"tf32, batched", 123, 11.5},
+                                 {"tf32, batched, unaligned", 114, 17.5}};
+    struct sc__kernel_table table = {0};
+    double sum[PRODUCT_CLASSES] = {0};
+    int count[PRODUCT_CLASSES] = {0};
+    (void)state;
+    read_rows(products, &table);
+    for (uint32_t i = FIRST_RANDOM; i < table.count; i++) {
+        const struct sc__kernel_row *r = &table.rows[i];
+        unsigned c = product_class(&r->key);
+        sum[c] += 100 * fabs(sc__kernel_cost(h200(), &r->key) / r->us - 1);
+        count[c]++;
+    }
+    for (int c = 0; c < PRODUCT_CLASSES; c++) {
+        double mean = sum[c] / count[c];
+        printf("%-26s %3d random rows, mean error %.1f %%\n",
+               bounds[c].name,
+               count[c],
+               mean);
+        assert_int_equal(count[c], bounds[c].rows);
+        assert_true(mean <= bounds[c].mean);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(errors_by_class, open_context, close_context),
@@ -254,6 +297,9 @@ int main(void) {
                                         close_context),
         cmocka_unit_test_setup_teardown(half_of_the_shapes, open_context, close_context),
         cmocka_unit_test_setup_teardown(scans, open_context, close_context),
+        cmocka_unit_test_setup_teardown(products_of_four_bytes,
+                                        open_context,
+                                        close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

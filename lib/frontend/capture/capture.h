@@ -285,6 +285,7 @@ struct sc__operators {
     double learned_attention_deep[2]; /* more than 64 numbers a head */
     double recurrent[2];              /* forward, backward: factor on the products */
     double recurrent_step;            /* us of a step beside its product */
+    double ctc_step[2];               /* us of a step of a CTC loss */
     /* host, us: an operation by its kind (forward, backward), a further kernel of it; what
      * Python and autograd take beside, for each operation and each view; a tensor in a
      * list; a step */

@@ -144,6 +144,7 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"learned_attention_deep", out->learned_attention_deep, 2},
         {"recurrent", out->recurrent, 2},
         {"recurrent_step_us", &out->recurrent_step, 1},
+        {"ctc_step_us", out->ctc_step, 2},
         {"host_plain_us", out->host_kind[SC__HOST_PLAIN], 2},
         {"host_product_us", out->host_kind[SC__HOST_PRODUCT], 2},
         {"host_convolution_us", out->host_kind[SC__HOST_CONVOLUTION], 2},
@@ -482,6 +483,16 @@ static void price_recurrent(struct sc__pricing *p, bool backward) {
     p->price.launching = layers * (double)steps * p->operators->host_recurrent[backward];
 }
 
+/* What has been said so far goes from step to step: each waits for the one before. */
+static void price_ctc(struct sc__pricing *p, bool backward) {
+    const struct sc__capture_tensor *x = sc__pricing_input(p, backward ? 1 : 0);
+    double bytes = sc__pricing_bytes(p, p->call->in) + sc__pricing_bytes(p, p->call->out);
+    struct sc__kernel kernel = sc__elementwise(p->model, p->call->op, bytes);
+    kernel.us += (double)sc__pricing_size(x, 0) * p->operators->ctc_step[backward];
+    kernel.work = SC__WORK_LOSS;
+    sc__pricing_kernel(p, kernel);
+}
+
 /* ---- by name ---- */
 
 double sc__pricing_bytes(const struct sc__pricing *p, struct sc__capture_list list) {
@@ -559,6 +570,10 @@ static bool price_by_shape(struct sc__pricing *p) {
         price_recurrent(p, false);
     else if (!strcmp(op, "stepcast.recurrent_backward"))
         price_recurrent(p, true);
+    else if (!strcmp(op, "aten._ctc_loss"))
+        price_ctc(p, false);
+    else if (!strcmp(op, "aten._ctc_loss_backward"))
+        price_ctc(p, true);
     else
         return false;
     return true;

@@ -6,6 +6,8 @@
  * back. What else happens (windows, credit, losses, others) only takes longer. */
 #include "network/packet/packet_uet.h"
 
+#define MOST_TIME 4e15 /* ns: 46 days; the longest ways of such can be added up */
+
 /* A way of a packet: the port of its host, then those of switches. */
 struct ideal_way {
     const struct sc__packet_port *first;
@@ -22,9 +24,13 @@ static int64_t packets_time(const struct sc__packet_sim *s,
                             const struct sc__packet_port *port,
                             uint64_t size,
                             uint64_t count) {
-    if (!s->fine)
-        return (int64_t)count * sc__packet_time(size, port->rate);
-    return (int64_t)((double)count * (double)size * 8e9 / (double)port->rate * (1 - 1e-12));
+    int64_t one = sc__packet_time(size, port->rate);
+    double all = (double)count * (double)one;
+    if (s->fine)
+        all = (double)count * (double)size * 8e9 / (double)port->rate * (1 - 1e-12);
+    if (all >= MOST_TIME)
+        return (int64_t)MOST_TIME;
+    return s->fine ? (int64_t)all : (int64_t)count * one;
 }
 
 /* The last byte at the receiver; in_order: all packets go this way, and so wait for each

@@ -14,12 +14,12 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily,
 )
 
-from . import _attention, _rms_norm
+from . import _attention, _ctc, _rms_norm, _values
 from ._compile import Units
 
 aten = torch.ops.aten
 
-STANDS_FOR = {**_attention.STANDS_FOR, **_rms_norm.STANDS_FOR}
+STANDS_FOR = {**_attention.STANDS_FOR, **_ctc.STANDS_FOR, **_rms_norm.STANDS_FOR}
 
 DTYPES = {
     torch.bfloat16: "bf16",
@@ -501,19 +501,33 @@ class Recorder(TorchDispatchMode):
         return out
 
     def _scalar(self, tensor):
-        """The host asks for a value: of a tensor on the GPU it is true, or one."""
+        """The host asks for a value: of a tensor on the GPU it is true, or one, unless it is
+        known to be none."""
         if not isinstance(tensor, FakeTensor):
             with unset_fake_temporarily():
                 return tensor.item()
         if on_gpu(tensor):
             self.host_waits(self.current.number)
+        value = not _values.is_no(tensor)
         if tensor.dtype == torch.bool:
-            return True
-        return 1.0 if tensor.dtype.is_floating_point else 1
+            return value
+        return float(value) if tensor.dtype.is_floating_point else int(value)
+
+    @staticmethod
+    def _keep_on_gpu(tensors):
+        """Some operations forget the number of the device that theirs were on."""
+        for tensor in tensors:
+            if isinstance(tensor, FakeTensor) and not on_gpu(tensor):
+                tensor.fake_device = GPU
 
     def _operation(self, name, func, args, kwargs, out):
-        outputs = [tensor for tensor in tensors_of(out) if on_gpu(tensor)]
+        made = list(tensors_of(out))
         inputs = [tensor for tensor in tensors_of((args, kwargs)) if on_gpu(tensor)]
+        if inputs and kwargs.get("device") is None:
+            self._keep_on_gpu(made)
+        outputs = [tensor for tensor in made if on_gpu(tensor)]
+        if name in _values.NAMES:
+            _values.notice(name, args, inputs, outputs)
         if not outputs and not inputs:
             if name not in NOT_REAL:
                 self.quiet()

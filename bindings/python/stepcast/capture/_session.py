@@ -516,7 +516,7 @@ class _Session:
         """body(session) under fake tensors; afterwards self.program is there."""
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        from . import _attention, _compile, _fake_cuda, _recurrent, _rms_norm
+        from . import _attention, _compile, _ctc, _fake_cuda, _recurrent, _rms_norm
         from ._recorder import OnGpu
 
         fake = FakeTensorMode(allow_non_fake_inputs=True)
@@ -524,6 +524,7 @@ class _Session:
             stack.enter_context(_fake_cuda.Replaced(self.recorder, gpus=8))
             stack.enter_context(_compile.Replaced(self.recorder.units))
             stack.enter_context(_attention.Replaced())
+            stack.enter_context(_ctc.Replaced())
             stack.enter_context(_recurrent.Replaced())
             stack.enter_context(_rms_norm.Replaced())
             stack.enter_context(self._storages())

@@ -1,0 +1,116 @@
+"""Programs that decide by what the GPU computed, or use functions that are replaced. Needs
+PyTorch.
+
+    check_captured_programs.py PACKAGE_FOLDER
+"""
+
+import os
+import sys
+import types
+import unittest
+
+sys.path.insert(0, sys.argv.pop(1))
+# the package itself loads the C library, which is not needed here
+package = types.ModuleType("stepcast")
+package.__path__ = [os.path.join(sys.path[0], "stepcast")]
+sys.modules["stepcast"] = package
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from stepcast.capture import _session  # noqa: E402
+
+
+def operations(build):
+    """[(operation, phase)] of the step."""
+    document = _session.capture(build).document()
+    program = document["programs"][document["classes"][0]["program"]]
+    return [(document["calls"][op[0]]["op"], op[2]) for op in program["ops"]]
+
+
+def linear(rows=8, size=64):
+    model = nn.Linear(size, size).to("cuda")
+    return model, torch.randn(rows, size, device="cuda"), torch.optim.AdamW(model.parameters())
+
+
+class Decisions(unittest.TestCase):
+    def test_scaler_lets_the_optimizer_run(self):
+        def build():
+            model, x, optimizer = linear()
+            scaler = torch.amp.GradScaler("cuda")
+
+            def step():
+                with torch.autocast("cuda", torch.float16):
+                    loss = model(x).float().pow(2).mean()
+                scaler.scale(loss).backward()
+                scaler.unscale_(optimizer)
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)
+                scaler.step(optimizer)
+                scaler.update()
+                optimizer.zero_grad()
+
+            return step
+
+        seen = operations(build)
+        self.assertIn("u", {phase for _, phase in seen})
+        self.assertIn(("aten._foreach_addcdiv_", "u"), seen)
+        self.assertIn("host.wait", {name for name, _ in seen})
+
+    def test_no_nan(self):
+        def build():
+            model, x, optimizer = linear()
+
+            def step():
+                loss = model(x).pow(2).mean()
+                if torch.isnan(loss) or torch.isinf(loss).any() or not torch.isfinite(loss):
+                    raise ValueError("a loss that is no number")
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        self.assertIn(("aten.addmm", "f"), operations(build))
+
+
+class Replaced(unittest.TestCase):
+    def test_fourier(self):
+        def build():
+            model, x, optimizer = linear()
+
+            def step():
+                torch.fft.irfft(torch.fft.rfft(model(x)) * 2).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        names = [name for name, _ in operations(build)]
+        self.assertIn("aten._fft_r2c", names)
+        self.assertIn("aten.mm", names)
+
+    def test_ctc(self):
+        def build(lengths_on):
+            model = nn.Linear(64, 30).to("cuda")
+            optimizer = torch.optim.AdamW(model.parameters())
+            sound = torch.randn(50, 4, 64, device="cuda")
+            labels = torch.randint(1, 30, (4, 10), device="cuda")
+            lengths = [torch.full((4,), n, device=lengths_on) for n in (50, 10)]
+
+            def step():
+                loss = functional.ctc_loss(model(sound).log_softmax(-1), labels, *lengths)
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        for place in ("cpu", "cuda"):
+            seen = operations(lambda place=place: build(place))
+            self.assertIn(("aten._ctc_loss", "f"), seen)
+            self.assertIn(("aten._ctc_loss_backward", "b"), seen)
+
+
+if __name__ == "__main__":
+    unittest.main()
