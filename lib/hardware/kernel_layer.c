@@ -94,6 +94,19 @@ static void dynamic_cast(struct sc__layer_maker *m,
                                                : (twice + 1) * (in + w)));
 }
 
+/* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor
+ * and of its transform, one casts by rows, and one casts by columns what a Hadamard
+ * transform of 16 values made, for the weight gradient. Half a byte an element is written
+ * and a scale for each 16; random numbers of stochastic rounding are not moved. */
+static void cast_fp4(struct sc__layer_maker *m, double elements) {
+    double wide = sc__dtype_bytes(m->s->dtype);
+    double narrow = 0.5 + 1.0 / 16;
+    double each = wide + narrow;
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "amax", wide * elements));
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_fp4", each * elements));
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "hadamard_fp4", each * elements));
+}
+
 /* Transformer Engine casts each operand that is not a weight, with its
  * transpose; weights are cast once a step. With the scale of the moment a pass over
  * the operand finds its largest value first; a delayed one is found by the cast. */
@@ -104,6 +117,10 @@ cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint6
     uint64_t all = rows * (l->experts ? l->experts : 1);
     if (m->s->dynamic_casts && !l->experts) {
         dynamic_cast(m, l, rows);
+        return;
+    }
+    if (m->s->gemm == SC__FP4) {
+        cast_fp4(m, (double)all * (double)cols);
         return;
     }
     if (m->s->scale_of_now)

@@ -11,7 +11,8 @@ int sc__layer_kind(const struct sc__lowering *l, uint32_t layer) {
     return (sc__model_has_experts(m, layer) ? SC__LAYER_MOE : SC__LAYER_DENSE) +
            (windowed ? SC__LAYER_WINDOW : 0) + (int)mixer * SC__LAYER_MIXER +
            (sc__model_has_feed_forward(m, layer) ? 0 : SC__LAYER_MIXER_ONLY) +
-           (sc__model_own_heads(m, layer) ? SC__LAYER_OWN_HEADS : 0);
+           (sc__model_own_heads(m, layer) ? SC__LAYER_OWN_HEADS : 0) +
+           (sc__plan_layer_stays_wide(&l->plan, m, layer) ? SC__LAYER_WIDE : 0);
 }
 
 static void shape_mixer(const struct sc__lowering *l, int kind, struct sc__layer_shape *s) {
@@ -38,41 +39,42 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
     struct sc__attention_heads heads = sc__kind_heads(l, kind);
-    struct sc__layer_shape s = {.fusion = (enum sc__fusion)p->fusion,
-                                .dtype = (enum sc__dtype)p->dtype,
-                                .gemm = (enum sc__dtype)p->gemm,
-                                .batch = p->micro_batch,
-                                .seq = p->seq,
-                                .hidden = m->hidden,
-                                .heads = m->heads,
-                                .kv_heads = heads.kv_heads,
-                                .head_dim = m->kv_lora ? m->nope_dim : heads.qk_dim,
-                                .key_values = heads.kv_projections == 1,
-                                .ffn = m->ffn,
-                                .tp = p->mesh.tp,
-                                .cp = p->mesh.cp,
-                                .sequence_parallel = p->sequence_parallel,
-                                .gated = m->gated,
-                                .rmsnorm = m->norm == SC__RMSNORM,
-                                .bias = m->linear_bias,
-                                .qkv_bias = m->qkv_bias,
-                                .qk_norm = m->qk_norm,
-                                .v_norm = m->v_norm,
-                                .new_gelu = m->new_gelu,
-                                .rope = !m->positions && !m->no_rotary,
-                                .causal = true,
-                                .post_norms = m->post_norms,
-                                .dynamic_casts = p->dynamic_casts,
-                                .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
-                                .dropout = p->dropout,
-                                .attention = (enum sc__attention_software)p->attention,
-                                .q_rank = m->q_lora,
-                                .kv_rank = m->kv_lora,
-                                .rope_dim = m->rope_dim,
-                                .v_dim = m->v_dim,
-                                .lora = p->lora,
-                                .lora_targets = p->lora_targets,
-                                .four_bits = p->qlora};
+    struct sc__layer_shape s = {
+        .fusion = (enum sc__fusion)p->fusion,
+        .dtype = (enum sc__dtype)p->dtype,
+        .gemm = (enum sc__dtype)(kind & SC__LAYER_WIDE ? p->dtype : p->gemm),
+        .batch = p->micro_batch,
+        .seq = p->seq,
+        .hidden = m->hidden,
+        .heads = m->heads,
+        .kv_heads = heads.kv_heads,
+        .head_dim = m->kv_lora ? m->nope_dim : heads.qk_dim,
+        .key_values = heads.kv_projections == 1,
+        .ffn = m->ffn,
+        .tp = p->mesh.tp,
+        .cp = p->mesh.cp,
+        .sequence_parallel = p->sequence_parallel,
+        .gated = m->gated,
+        .rmsnorm = m->norm == SC__RMSNORM,
+        .bias = m->linear_bias,
+        .qkv_bias = m->qkv_bias,
+        .qk_norm = m->qk_norm,
+        .v_norm = m->v_norm,
+        .new_gelu = m->new_gelu,
+        .rope = !m->positions && !m->no_rotary,
+        .causal = true,
+        .post_norms = m->post_norms,
+        .dynamic_casts = p->dynamic_casts,
+        .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
+        .dropout = p->dropout,
+        .attention = (enum sc__attention_software)p->attention,
+        .q_rank = m->q_lora,
+        .kv_rank = m->kv_lora,
+        .rope_dim = m->rope_dim,
+        .v_dim = m->v_dim,
+        .lora = p->lora,
+        .lora_targets = p->lora_targets,
+        .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
     shape_mixer(l, kind, &s);

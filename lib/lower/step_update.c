@@ -222,6 +222,32 @@ broadcast_weights(struct sc__step_emitter *e, uint32_t stage, const struct sc__s
                           "weights");
 }
 
+/* Weights of products are cast once a step, where they are used: those that this rank has
+ * of the layers that are not kept wide. */
+static void cast_weights(struct sc__step_emitter *e, uint32_t stage) {
+    const struct sc__plan *p = &e->l->plan;
+    double each = sc__plan_weight_cast_bytes(p);
+    double weights = 0;
+    for (uint32_t c = 0; each > 0 && c < p->vpp; c++) {
+        uint32_t first;
+        uint32_t n = sc__plan_layers(p, e->l->model, stage, c, &first);
+        for (uint32_t i = first; i < first + n; i++) {
+            struct sc__shard s = sc__plan_layer_shard(p, e->l->model, i);
+            bool wide = sc__plan_layer_stays_wide(p, e->l->model, i);
+            weights += wide ? 0 : s.dense + s.experts;
+        }
+    }
+    if (each * weights < 1)
+        return;
+    struct sc__kernel k =
+        sc__elementwise(e->l->kernel_model, "cast weights", each * weights);
+    struct sc__step_item x = {.phase = SC__UPDATE,
+                              .work = SC__WORK_ELEMENTWISE,
+                              .us = sc__step_kernel_us(e->l, &k),
+                              .name = "cast weights"};
+    sc__step_emit_compute(e, &x, SC__NONE);
+}
+
 uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_trained(p, l->model, stage);
@@ -252,5 +278,6 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
                           width * s.experts,
                           "weights");
     }
+    cast_weights(&e, stage);
     return sc__step_block_end(&e);
 }

@@ -56,12 +56,23 @@ struct stage_keeps {
 
 static struct layer_keeps
 layer_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
-    struct sc__plan once = *p;
+    struct sc__plan of_layer = *p;
+    if (sc__plan_layer_stays_wide(p, m, layer))
+        of_layer.gemm = p->dtype;
+    struct sc__plan once = of_layer;
     once.recompute = SC__RECOMPUTE_NONE;
     return (struct layer_keeps){.whole = sc__layer_activations(m, &once, layer),
-                                .kept = sc__layer_activations(m, p, layer),
-                                .fragment = sc__layer_fragment(m, p, layer),
-                                .workspace = sc__layer_workspace(m, p, layer)};
+                                .kept = sc__layer_activations(m, &of_layer, layer),
+                                .fragment = sc__layer_fragment(m, &of_layer, layer),
+                                .workspace = sc__layer_workspace(m, &of_layer, layer)};
+}
+
+static bool layers_keep_alike(const struct sc__model *m,
+                              const struct sc__plan *p,
+                              uint32_t a,
+                              uint32_t b) {
+    return sc__model_layers_alike(m, a, b) &&
+           sc__plan_layer_stays_wide(p, m, a) == sc__plan_layer_stays_wide(p, m, b);
 }
 
 /* Layers that are recomputed keep their input, and while one is, all it has;
@@ -71,7 +82,7 @@ static void add_layer(const struct sc__model *m,
                       uint32_t layer,
                       struct stage_keeps *k) {
     bool repeated = !p->recompute_block || k->layers < p->recompute_layers;
-    if (!k->layers++ || !sc__model_layers_alike(m, k->last, layer))
+    if (!k->layers++ || !layers_keep_alike(m, p, k->last, layer))
         k->like = layer_keeps(m, p, layer);
     k->last = layer;
     double kept = repeated ? k->like.kept : k->like.whole;

@@ -23,6 +23,7 @@ struct parameter_counts {
     double trained;
     double trained_sharded;
     double matrices; /* share of the trained ones */
+    double wide;     /* of layers whose products stay in the plain type */
 };
 
 static struct parameter_counts
@@ -38,6 +39,15 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
                                  .sharded = whole.dense / dp + whole.experts / edp,
                                  .trained = trained.dense + trained.experts};
     n.trained_sharded = trained.dense / dp + trained.experts / edp;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        uint32_t count = sc__plan_layers(p, m, stage, c, &first);
+        for (uint32_t i = first; i < first + count; i++) {
+            struct sc__shard layer = sc__plan_layer_shard(p, m, i);
+            bool wide = sc__plan_layer_stays_wide(p, m, i);
+            n.wide += wide ? layer.dense + layer.experts : 0;
+        }
+    }
     n.matrices = n.trained > 0 && !p->lora ? fmax(0, 1 - ends / n.trained) : 1;
     return n;
 }
@@ -216,6 +226,8 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         state_of_shards(m, p, stage, &n, &out);
     else
         state_of_whole_weights(p, &n, m->tied ? 0 : embedding, &out);
+    if (p->zero < 3 && !p->lora && !p->plain_update && !p->amp)
+        out.weights += n.wide * (sc__plan_width(p) - used_bytes(p));
     out.optimizer = optimizer_state(p, &n);
     uint32_t first;
     if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0) {

@@ -39,6 +39,29 @@ double sc__plan_gathered_bytes(const struct sc__plan *p) {
     return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
 }
 
+static bool casts_products(const struct sc__plan *p) {
+    return p->gemm == SC__FP8 || p->gemm == SC__FP4;
+}
+
+bool sc__plan_layer_stays_wide(const struct sc__plan *p,
+                               const struct sc__model *m,
+                               uint32_t layer) {
+    bool first = layer < p->bf16_first;
+    bool last = (uint64_t)layer + p->bf16_last >= m->layers;
+    return casts_products(p) && (first || last);
+}
+
+/* Read in bf16 and written by rows and by columns with their scales; weights kept in fp8
+ * are read as that, and only turned. NVFP4's have a maximum of the whole tensor beside
+ * those of their blocks: a pass more. PyTorch's float8 casts for every use. */
+double sc__plan_weight_cast_bytes(const struct sc__plan *p) {
+    if (!casts_products(p) || p->dynamic_casts || p->lora || p->zero >= 2)
+        return 0;
+    if (p->gemm == SC__FP4)
+        return 2 + 2 + 2 * 0.5625;
+    return sc__plan_gathered_bytes(p) < 2 ? 2 : 4;
+}
+
 bool sc__plan_offloads(const struct sc__plan *p) {
     return p->offload_optimizer > 0 || p->offload_params || p->offload_activations;
 }

@@ -153,6 +153,9 @@ struct sc__plan {
     uint32_t offload_activations; /* layers of a stage, the first ones */
     bool overlap_offload;
     uint32_t host_threads;
+    /* first and last layers whose products are of the plain type */
+    uint32_t bf16_first;
+    uint32_t bf16_last;
     struct sc__memory_figures figures;
     bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
@@ -241,6 +244,13 @@ double sc__plan_kv_bytes(const struct sc__plan *p,
 
 /* Ranks of experts a token is sent to. */
 double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m);
+
+/* Products are cast to fp8 or fp4, but those of this layer are not. */
+bool sc__plan_layer_stays_wide(const struct sc__plan *p,
+                               const struct sc__model *m,
+                               uint32_t layer);
+/* Bytes moved to cast a weight once a step, both layouts; 0: none is. */
+double sc__plan_weight_cast_bytes(const struct sc__plan *p);
 
 /* Something of it is on the host. */
 bool sc__plan_offloads(const struct sc__plan *p);

@@ -70,12 +70,24 @@ static sc_status read_precision(const struct sc__settings *s, sc_plan *p) {
     return SC_OK;
 }
 
+/* Megatron counts such layers with --first-last-layers-bf16 alone, usually one each. */
+static void read_wide_layers(const struct sc__settings *s, sc_plan *p) {
+    bool said = sc__setting_flag(s, "first-last-layers-bf16");
+    if (said && !sc__setting(s, "num-layers-at-start-in-bf16"))
+        p->bf16_first = 1;
+    if (said && !sc__setting(s, "num-layers-at-end-in-bf16"))
+        p->bf16_last = 1;
+    if (!said && sc__setting(s, "megatron-args"))
+        p->bf16_first = p->bf16_last = 0;
+}
+
 sc_status sc__plan_read(const struct sc__settings *s, sc_plan *p) {
     static const struct sc__option *const tables[] = {sc__model_options, NULL};
     *p = (sc_plan)SC_PLAN_INIT;
     SC__TRY(sc__options_take(s, tables, SC__IN_PLAN, p));
     SC__TRY(check_given(s, p));
     SC__TRY(read_precision(s, p));
+    read_wide_layers(s, p);
     /* whatever --use-distributed-optimizer says beside it */
     if (p->torch_fsdp2 == SC_ON && !sc__setting(s, "zero"))
         p->zero = 3;

@@ -227,6 +227,25 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->grad_bytes = half ? 2 : 4;
 }
 
+/* The first and the last layers may stay out of fp8 and fp4. */
+static sc_status resolve_wide_layers(struct sc_context *ctx,
+                                     const sc_plan *g,
+                                     const struct sc__model *m,
+                                     struct sc__plan *p) {
+    p->bf16_first = g->bf16_first;
+    p->bf16_last = g->bf16_last;
+    if ((uint64_t)g->bf16_first + g->bf16_last <= m->layers)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    NULL,
+                    "%u first and %u last layers in bf16 are more than the %u there are",
+                    g->bf16_first,
+                    g->bf16_last,
+                    m->layers);
+}
+
 static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->fusion = choice(g->fusion, SC__FUSION_MEGATRON);
     p->attention = choice(g->attention, SC__ATTENTION_CURRENT);
@@ -628,6 +647,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_pipeline(ctx, &g, m, p));
     SC__TRY(resolve_recompute(ctx, &g, p));
     resolve_precision(&g, p);
+    SC__TRY(resolve_wide_layers(ctx, &g, m, p));
     resolve_software(&g, p);
     SC__TRY(resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
@@ -723,6 +743,8 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .offload_activations = p->offload_activations,
         .overlap_offload = toggle(p->overlap_offload),
         .host_threads = p->host_threads,
+        .bf16_first = p->bf16_first,
+        .bf16_last = p->bf16_last,
         .optimizer = toggle(p->optimizer),
         .ignore_memory = toggle(p->ignore_memory),
         .vocab_multiple = p->vocab_multiple,

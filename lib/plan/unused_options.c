@@ -50,6 +50,8 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         "sharded gradients are reduced layer by layer beside backward";
     static const char gathers[] = "only ZeRO gathers weights";
     static const char later[] = "gradients are reduced after backward, all at once";
+    static const char wide[] = "no product is in fp8 or fp4";
+    bool narrow = p->gemm == SC__FP8 || p->gemm == SC__FP4;
     const char *why = alone ? one : sharded ? always : later;
     bool no_buckets = alone || sharded || !p->overlap_grad;
     const struct idle list[] = {
@@ -66,6 +68,8 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
         {"shard-group", alone, one},
+        {"num-layers-at-start-in-bf16", !narrow, wide},
+        {"num-layers-at-end-in-bf16", !narrow, wide},
         {"offload-optimizer", !p->optimizer, "there is no optimizer"},
         {"host-threads", !(p->offload_optimizer > 0), "no optimizer runs on the host"},
         {"overlap-offload",
