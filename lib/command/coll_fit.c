@@ -252,7 +252,7 @@ sc_status sc__coll_against(struct sc_request *req, const char *path) {
 
 /* --- what a fit may move ---------------------------------------------------- */
 
-#define MEMBERS 5
+#define MEMBERS 4
 
 /* Constants that one cause moves together, as far as machines differ in it. */
 struct fit_cause {
@@ -272,12 +272,13 @@ static const struct fit_cause causes[] = {
     {"launch of a process", {{"launch", 0}}, false, false, ANYWHERE, 0.5, 2},
     {"LL128 inside a node", {{"ll128", 0}}, false, false, ONE_NODE, 0.8, 1},
     {"start inside a node",
-     {{"base", 0}, {"base", 1}, {"base", 2}, {"nvls_base", 0}, {"p2p_base", 0}},
+     {{"base", 0}, {"base", 1}, {"base", 2}, {"nvls_base", 0}},
      false,
      true,
      ONE_NODE,
      0.7,
      1.4},
+    {"start of an all-to-all", {{"p2p_base", 0}}, false, true, ONE_NODE, 0.7, 1.4},
     {"steps inside a node",
      {{"ring_step", 0}, {"ring_step", 1}},
      false,
@@ -302,7 +303,14 @@ static const struct fit_cause causes[] = {
     {"rounds that fill NVLS", {{"nvls_fill", 0}}, false, false, ONE_NODE, 0.5, 2},
     {"rate of all-to-all over NVLink", {{"p2p_share", 0}}, false, true, ONE_NODE, 0.7, 1.2},
     {"start between nodes",
-     {{"net_base", 0}, {"net_base", 1}, {"net_base", 2}, {"nvls_tree", 0}, {"p2p_net", 0}},
+     {{"net_base", 0}, {"net_base", 1}, {"net_base", 2}, {"nvls_tree", 0}},
+     false,
+     true,
+     SEVERAL_NODES,
+     0.6,
+     2},
+    {"start of messages between nodes",
+     {{"p2p_net", 0}},
      false,
      true,
      SEVERAL_NODES,
@@ -331,22 +339,32 @@ member_at(const struct fit_cause *cause, unsigned i, struct sc__constants *const
     return sc__constant_at(constants, k) + cause->members[i].index;
 }
 
+/* Operations of one machine differ in what a start or a step inside a node takes as much
+ * as machines do: one of them alone moves these a third as far. */
+static double reach(const struct fit_cause *cause, double limit, bool one_kind) {
+    bool little = one_kind && cause->shared && cause->needs == ONE_NODE && !cause->added;
+    return little ? cbrt(limit) : limit;
+}
+
 /* Times must not come out below nothing, however low the hop. */
-static double least_value(const struct fit_cause *cause, const struct sc__cluster *c) {
-    return cause->added ? fmax(cause->low, -c->constants.hop) : cause->low;
+static double
+least_value(const struct fit_cause *cause, const struct sc__cluster *c, bool one_kind) {
+    return cause->added ? fmax(cause->low, -c->constants.hop)
+                        : reach(cause, cause->low, one_kind);
 }
 
 static void add_cause(struct sc_context *ctx,
                       struct sc__coll_fit *fit,
                       const struct fit_cause *cause,
-                      const struct sc__samples *samples) {
+                      const struct sc__samples *samples,
+                      bool one_kind) {
     struct sc__fit_param *p =
         sc__fit_param_new(&ctx->arena,
                           fit,
                           cause->name,
                           cause->added,
-                          least_value(cause, samples->items[0].cluster),
-                          cause->high);
+                          least_value(cause, samples->items[0].cluster, one_kind),
+                          reach(cause, cause->high, one_kind));
     for (uint32_t i = 0; i < samples->count; i++) {
         struct sc__cluster *c = samples->items[i].cluster;
         double *at;
@@ -360,10 +378,11 @@ static void add_cause(struct sc_context *ctx,
 static void add_causes(struct sc_context *ctx,
                        struct sc__coll_fit *fit,
                        uint32_t chosen,
-                       const struct sc__samples *samples) {
+                       const struct sc__samples *samples,
+                       bool one_kind) {
     for (unsigned i = 0; i < CAUSES; i++)
         if (chosen >> i & 1)
-            add_cause(ctx, fit, &causes[i], samples);
+            add_cause(ctx, fit, &causes[i], samples, one_kind);
 }
 
 /* --- which causes the logs can decide --------------------------------------- */
@@ -421,7 +440,7 @@ static double left_out_error(struct sc_context *ctx,
         struct sc__coll_fit fit = new_fit(tables);
         sc__samples_predict(&copy);
         double before = mean_error(&copy, fold);
-        add_causes(ctx, &fit, chosen, &copy);
+        add_causes(ctx, &fit, chosen, &copy, tables->one_kind);
         sc__fit_run(&fit, &copy, fold);
         double after = mean_error(&copy, fold);
         *worst = fmax(*worst, after - before);
@@ -570,7 +589,7 @@ sc_status sc__coll_fit(struct sc_request *req) {
     struct sc__coll_fit fit = new_fit(&tables);
     sc__samples_predict(&tables.samples);
     double before = sc__samples_residual(&tables.samples);
-    add_causes(req->ctx, &fit, chosen, &tables.samples);
+    add_causes(req->ctx, &fit, chosen, &tables.samples, tables.one_kind);
     sc__fit_run(&fit, &tables.samples, UINT32_MAX);
     double after = sc__samples_residual(&tables.samples);
     coll_fit_put_rows(&req->out, &tables.samples);

@@ -725,6 +725,18 @@ static sc_status check_rates(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* What was measured inside nodes went over NVSwitch or xGMI, on V100 over a cube mesh, and
+ * never over PCIe. */
+static const char *grade_inside(const struct sc__cluster *c) {
+    const char *grade = sc__constants_grade("generations", c->generation, c->gpu);
+    bool mesh = !strcmp(c->generation, "volta");
+    if (c->inside == SC__INSIDE_PCIE)
+        return "guessed";
+    if (mesh != (c->inside == SC__INSIDE_MESH) && !strcmp(grade, "measured"))
+        return "scaled";
+    return grade;
+}
+
 sc_status sc__cluster_finish(struct sc_context *ctx,
                              struct sc__cluster *c,
                              const struct sc__place *at,
@@ -740,7 +752,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     resolve_gpu(ctx, c);
     resolve_defaults(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
-    c->grade_inside = sc__constants_grade("generations", c->generation, c->gpu);
+    c->grade_inside = grade_inside(c);
     c->grade_between = sc__constants_grade("classes", c->fabric.class, c->generation);
     for (uint32_t i = 0; i < c->override_count; i++) {
         const struct sc__constant *k = c->overrides[i].constant;

@@ -148,8 +148,10 @@ static void put_node(const struct sc__cluster *c, struct sc__buffer *out, uint32
 static void put_grade(const struct sc__cluster *c, struct sc__buffer *out, uint32_t nodes) {
     if (c->override_count)
         sc__printf(out, "collectives: %u constants of its own\n", c->override_count);
-    if (!strcmp(c->fabric.class, "plain"))
+    if (!strcmp(c->fabric.class, "plain")) {
+        sc__puts(out, "collectives: guessed (plain: closed forms, no software)\n");
         return;
+    }
     sc__printf(out, "collectives inside a node: %s (%s)", c->grade_inside, c->generation);
     if (nodes > 1)
         sc__printf(out, ", between nodes: %s (%s)", c->grade_between, c->fabric.class);

@@ -87,6 +87,11 @@ for op in all_gather reduce_scatter alltoall; do
     check "fit_leaves_$op" "$("$STEPCAST" coll $op -c $tmp/slow-tree.json:64 -b 1M -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')" \
         "$("$STEPCAST" coll $op -c dgx-h100:64 -b 1M -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')"
 done
+# an all-gather that starts later says nothing of all-to-alls, and of other rings that they start a little later
+"$STEPCAST" coll all_gather -c dgx-h100:8 -b 512 -e 1G -f 2 | awk '!/^#/ {$6 += 1.2} {print}' >$tmp/late
+expect fit_of_late 0 "start inside a node: x 1.1" "$STEPCAST" coll all_gather -c dgx-h100:8 --fit $tmp/late -o $tmp/late.json
+check late_leaves_alltoall "$("$STEPCAST" coll alltoall -c $tmp/late.json -b 512 -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')" \
+    "$("$STEPCAST" coll alltoall -c dgx-h100:8 -b 512 -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')"
 # logs as people have them
 markdown=${STEPCAST_SHARED:-../shared}/inputs/nccl/autodl_2x2080ti.md
 if [ -f $markdown ]; then
@@ -151,6 +156,13 @@ for name in aws-p5:16 aws-p4d:16 gcp-a3-mega:16 azure-ndv5:16 oci-h100:16 corewe
 done
 expect grade_measured 0 "inside a node: measured (hopper), between nodes: measured (efa)" "$STEPCAST" show --cluster aws-p5:16
 expect grade_scaled 0 "between nodes: scaled (ib)" "$STEPCAST" show --cluster dgx-b200:16
+expect grade_pcie 0 "inside a node: guessed (ampere)" "$STEPCAST" show --cluster a100-pcie:8
+# vTrain's V100: 22.6 GB/s between two, 85.4 between four, 135 between eight
+mesh() { "$STEPCAST" coll all_reduce -c dgx-v100:8 --gpus $1 -b 1G -e 1G | awk -v wanted=$2 '!/^#/ {print ($8 > 0.97 * wanted && $8 < 1.03 * wanted)}'; }
+check cube_mesh "$(mesh 2 22.6) $(mesh 4 85.4) $(mesh 8 134.5)" "1 1 1"
+expect grade_mesh 0 "inside a node: measured (volta)" "$STEPCAST" show --cluster dgx-v100:8
+expect grade_not_mesh 0 "inside a node: scaled (volta)" "$STEPCAST" show --cluster dgx-2:16
+expect grade_plain 0 "collectives: guessed (plain" "$STEPCAST" show --cluster tpu-torus
 expect grade_guessed 0 "between nodes: guessed (tcpx)" "$STEPCAST" show --cluster gcp-a3-high:16
 expect unknown_has_no_nvls 2 "cannot run as nvls" "$STEPCAST" coll all_reduce -c "gpu=x1 gpus=8 node=8 nvlink=450GB/s class=ib" --algo nvls
 # racks of 72 of which a job uses 64, whole racks, part of one
