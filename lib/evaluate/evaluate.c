@@ -176,6 +176,7 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  const struct sc__evaluation_input *in,
                                  const struct sc__model *model,
                                  const sc_plan *plan,
+                                 int64_t limit,
                                  struct sc__evaluation *ev,
                                  struct sc__plan_outlook *out) {
     SC__TRY(begin_model(ctx, in, model, plan, ev));
@@ -188,6 +189,7 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                              &ev->cluster,
                              placed,
                              ev->options.comm_sm_tax > 0,
+                             limit,
                              out));
     if (!bounds_are_known(&ev->options)) {
         out->bound = 0;
@@ -207,7 +209,7 @@ sc_status sc__evaluation_limit(struct sc_context *ctx,
     struct sc__pace *pace = SC__NEW(&ctx->arena, struct sc__pace);
     if (ev->plan.mesh.pp == 1)
         return SC_OK; /* there is nothing to replay */
-    SC__TRY(sc__evaluation_outlook(ctx, in, model, plan, other, &outlook));
+    SC__TRY(sc__evaluation_outlook(ctx, in, model, plan, INT64_MAX, other, &outlook));
     if (!sc__step_pace(&ctx->arena, &outlook.replay, ev->workload, pace))
         return SC_OK;
     ev->sim_options.pace = pace;

@@ -72,12 +72,14 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
                                const struct sc__model *model,
                                const sc_plan *plan,
                                struct sc__evaluation *out);
-/* What is known, of a plan that fits, without simulating it. ev gets the
- * plan and the cluster, and is of no other use. */
+/* What is known, of a plan that fits, without simulating it: how far its step is above
+ * `limit`, ps, does not matter. ev gets the plan and the cluster, and is of no other use.
+ */
 sc_status sc__evaluation_outlook(struct sc_context *ctx,
                                  const struct sc__evaluation_input *in,
                                  const struct sc__model *model,
                                  const sc_plan *plan,
+                                 int64_t limit,
                                  struct sc__evaluation *ev,
                                  struct sc__plan_outlook *out);
 /* What the parts of the model take at least; layers NULL: nothing is known. as_planned:

@@ -292,6 +292,7 @@ static void offer_sequence(struct group *g, double *c) {
     offer_part(g, &c[SC__SEQUENCE_PART]);
     offer_ratio(g, &c[SC__SEQUENCE_RESIDENT]);
     offer_ratio(g, &c[SC__SEQUENCE_ODD]);
+    offer_ratio(g, &c[SC__SEQUENCE_Q]);
 }
 
 static void offer_context(struct group *g, double *c) {

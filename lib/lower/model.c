@@ -329,6 +329,7 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                            const struct sc__cluster *cluster,
                            const struct sc__mesh *placed,
                            bool other_tax,
+                           int64_t limit,
                            struct sc__plan_outlook *out) {
     struct sc__lowering l;
     SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
@@ -337,7 +338,7 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
     *out = (struct sc__plan_outlook){.watts = step_watts(&l),
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
-    out->bound = sc__step_bound(&l, placed, &out->replay);
+    out->bound = sc__step_bound(&l, placed, limit, &out->replay);
     return SC_OK;
 }
 

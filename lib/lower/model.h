@@ -24,14 +24,15 @@ struct sc__plan_outlook {
     double capacity; /* bytes of memory of one GPU */
     struct sc__step_replay replay;
 };
-/* Of a plan that is known to fit into memory. placed: see sc__step_bound. other_tax:
- * compute is not taxed as the plan says. */
+/* Of a plan that is known to fit into memory. placed, limit: see sc__step_bound.
+ * other_tax: compute is not taxed as the plan says. */
 sc_status sc__plan_outlook(struct sc_context *ctx,
                            const struct sc__model *m,
                            const struct sc__plan *plan,
                            const struct sc__cluster *cluster,
                            const struct sc__mesh *placed,
                            bool other_tax,
+                           int64_t limit,
                            struct sc__plan_outlook *out);
 
 /* What the parts of a model take at least, each alone, ps: forward and backward of a

@@ -129,9 +129,11 @@ sc_status sc__step_blocks(struct sc__lowering *l);
 /* A time, ps, that the step is not shorter than; after sc__step_prepare, and the
  * workload is of no other use then. placed: how ranks are numbered on the cluster,
  * where transfers take at least the time alone, as on the analytic engine; NULL: they
- * are not counted. replay: how the schedule was replayed for it; may be NULL. */
+ * are not counted. Above `limit` any such time will do. replay: how the schedule was
+ * replayed for it, if it was. */
 int64_t sc__step_bound(struct sc__lowering *l,
                        const struct sc__mesh *placed,
+                       int64_t limit,
                        struct sc__step_replay *replay);
 
 /* What the parts take on any stage; placed as above. */

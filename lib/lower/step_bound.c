@@ -344,9 +344,7 @@ static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay 
                                              .message = b->message,
                                              .after = b->after,
                                              .slots = slots};
-    int64_t total = sc__pipeline_replay(b->l->arena, &costs, kept ? &kept->ends : NULL);
-    if (!kept)
-        return total;
+    int64_t total = sc__pipeline_replay(b->l->arena, &costs, &kept->ends);
     kept->total = total;
     kept->pp = p->mesh.pp;
     kept->overlap = p->overlap_p2p;
@@ -358,6 +356,7 @@ static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay 
 
 int64_t sc__step_bound(struct sc__lowering *l,
                        const struct sc__mesh *placed,
+                       int64_t limit,
                        struct sc__step_replay *replay) {
     double tax = l->workload->comm_tax;
     struct bounding b = {.l = l,
@@ -391,7 +390,8 @@ int64_t sc__step_bound(struct sc__lowering *l,
         fill += x.first + b.message[s];
         drain += x.last + b.message[s];
     }
-    take_larger(&most, replay_schedule(&b, replay));
+    if (most <= limit)
+        take_larger(&most, replay_schedule(&b, replay));
     return most;
 }
 

@@ -307,6 +307,17 @@ static void number_values(const struct enumeration *e, int which, struct range *
         powers(r, 1, 8);
 }
 
+/* What the user said is refused with its reason, later. */
+static bool experts_can_be(const struct enumeration *e) {
+    const uint16_t *n = e->at.number;
+    uint32_t etp = n[SC__NUMBER_ETP] ? n[SC__NUMBER_ETP] : n[SC__NUMBER_TP];
+    uint32_t stage = e->machine->gpus / n[SC__NUMBER_PP];
+    bool given = sc__space_number_given(e->s, SC__NUMBER_EP) ||
+                 sc__space_number_given(e->s, SC__NUMBER_ETP);
+    return given || n[SC__NUMBER_EP] == 1 ||
+           stage % ((uint32_t)n[SC__NUMBER_EP] * etp) == 0;
+}
+
 static bool sizes_can_be(const struct enumeration *e) {
     const struct sc__model *m = e->s->model;
     const uint16_t *n = e->at.number;
@@ -315,7 +326,7 @@ static bool sizes_can_be(const struct enumeration *e) {
         return false;
     uint64_t dp = e->machine->gpus / cut;
     return e->base.global_batch % (dp * n[SC__NUMBER_MICRO_BATCH]) == 0 &&
-           (m->experts ? m->experts : 1) % n[SC__NUMBER_EP] == 0;
+           experts_can_be(e) && (m->experts ? m->experts : 1) % n[SC__NUMBER_EP] == 0;
 }
 
 /* The type that a value of its axis sets. */
@@ -350,6 +361,18 @@ static bool sharding_can_be(const struct enumeration *e,
     return ranks > 1 && !(n[SC__NUMBER_PP] > 1 && sets_zero_3(v));
 }
 
+/* DualPipeV overlaps the dispatch by itself: asked for or not, it is one plan. And it
+ * needs two micro-batches a stage. */
+static bool dualpipev_can_be(const struct enumeration *e,
+                             uint32_t dp,
+                             const struct sc__search_value *v) {
+    const uint16_t *n = e->at.number;
+    uint32_t micro_batches = e->base.global_batch / (dp * n[SC__NUMBER_MICRO_BATCH]);
+    if (strcmp(v->label, "dualpipev") != 0)
+        return true;
+    return !e->at.choice[SC__CHOICE_MOE_OVERLAP] && micro_batches >= 2u * n[SC__NUMBER_PP];
+}
+
 /* A value other than the first says something about this plan. */
 static bool choice_can_be(const struct enumeration *e, int axis) {
     const uint16_t *n = e->at.number;
@@ -361,10 +384,8 @@ static bool choice_can_be(const struct enumeration *e, int axis) {
         return true;
     switch (axis) {
     case SC__CHOICE_SCHEDULE:
-        /* DualPipeV overlaps the dispatch by itself: asked for or not, it is one plan */
         return n[SC__NUMBER_PP] > 1 && n[SC__NUMBER_VPP] == 1 &&
-               !(c[SC__CHOICE_MOE_OVERLAP] &&
-                 !strcmp(a->values[c[axis]].label, "dualpipev"));
+               dualpipev_can_be(e, dp, &a->values[c[axis]]);
     case SC__CHOICE_SHARDING:
         return sharding_can_be(e, &a->values[c[axis]], dp * n[SC__NUMBER_CP]);
     case SC__CHOICE_SEQUENCE:

@@ -389,7 +389,7 @@ static sc_status find_bound(const struct trial *t) {
     sc_options options;
     SC__TRY(begin_trial(t, &plan, &options));
     struct sc__evaluation_input in = trial_input(t, &options);
-    SC__TRY(sc__evaluation_outlook(t->ctx, &in, s->model, &plan, ev, &outlook));
+    SC__TRY(sc__evaluation_outlook(t->ctx, &in, s->model, &plan, t->limit, ev, &outlook));
     if (outlook.bound > p->bound)
         p->bound = outlook.bound;
     p->watts = outlook.watts;
@@ -480,7 +480,8 @@ static sc_status bound_plan(void *self) {
 static void bound_chosen(void *self, uint32_t i) {
     struct sc__trials *w = self;
     struct sc__search_plan *p = &w->s->plans[w->chosen[i]];
-    p->outcome = outcome_of(with_context(w, (struct trial){.plan = p}, bound_plan));
+    struct trial t = {.plan = p, .limit = sc__families_limit(w->s, w->chosen[i])};
+    p->outcome = outcome_of(with_context(w, t, bound_plan));
     p->bounded = true;
 }
 

@@ -143,7 +143,7 @@ static sc_status executor_run(struct sc__executor *jobs, uint32_t count) {
         int64_t event;
         uint64_t skipped = jobs->out->skipped;
         SC__TRY(start_work(jobs, count, &event));
-        if (jobs->steady)
+        if (sc__steady_due(jobs))
             SC__TRY(skip_periods(jobs, &event));
         if (ends_early(jobs, turn, skipped)) {
             jobs->out->cut = true;

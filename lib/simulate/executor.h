@@ -391,6 +391,7 @@ void sc__account_span(struct sc__executor *x,
 void sc__steady_prepare(struct sc__executor *x);
 /* A stream starts an item: is it time to look? */
 void sc__steady_watch(struct sc__executor *x, uint32_t class, uint32_t stream);
+bool sc__steady_due(const struct sc__executor *x);
 /* Nothing more can start now: skips whole periods if the state has been here before. */
 sc_status sc__steady_look(struct sc__executor *x);
 /* The spans of the two ends of a message have found each other. */

@@ -582,10 +582,12 @@ static bool too_rare(struct sc__steady *y) {
     return y->looks++ % every != 0;
 }
 
+bool sc__steady_due(const struct sc__executor *x) {
+    return x->steady && x->steady->due;
+}
+
 sc_status sc__steady_look(struct sc__executor *x) {
     struct sc__steady *y = x->steady;
-    if (!y->due)
-        return SC_OK;
     y->due = false;
     if (too_rare(y))
         return SC_OK;

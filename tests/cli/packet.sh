@@ -223,6 +223,10 @@ assert len(slow) == 60 and 1 <= min(slow) < 1.1 < max(slow), (min(slow), max(slo
     then echo "ok slowdowns-at-least-1 $way"; else echo "not ok slowdowns-at-least-1 $way"; fi
     rm -f "$dir/slow.json"
 done
+# small frames take no ns on NVLink: their ports have spans nonetheless
+echo '0 1 1 0' >"$dir/list"
+check less-than-a-ns 0 "$STEPCAST" flows "$dir/list" --net packet --fabric dgx-h100 --samples 20 --json -
+says less-than-a-ns-says '"use": \[0'
 # several controls: each as alone
 for cc in dcqcn hpcc; do
     "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1
