@@ -47,6 +47,7 @@ print(path)
 P
 )" --offload-optimizer 1
 
+expect launch_file 1 "what waits on the host is not written" "$STEPCAST" plans --model llama3-8b --gpus 8 --cluster dgx-h100:8 --global-batch 16 --seq 4096 --tp 2 --pp 1 --micro-batch 1 --offload-optimizer 1 --zero 1 --write-launch "$tmp/launch.sh"
 # the step written down and read again is the same
 json() { "$@" --json - 2>/dev/null; }
 value() { python3 -c 'import json,sys
