@@ -1,0 +1,299 @@
+/* Limits of the collective model that hold whatever the constants are. */
+#include "workload/workload.h"
+
+#include "collective_helpers.h"
+
+static const char *const random_fabrics[] = {"none", "rail", "fat-tree", "hpn"};
+
+/* A random cluster in the one-line form, its figures in *f. */
+struct figures {
+    /* pod: leaves */
+    double node;
+    double nics;
+    double nodes;
+    double nvlink;
+    double nic;
+    double leaf;
+    double over;
+    double pod;
+    double pod_over;
+};
+
+static struct sc__cluster random_cluster(uint64_t *seed, struct figures *f) {
+    static const char *const gpus[] = {"a100", "h100", "h800", "b200"};
+    static const char *const classes[] = {"ib", "roce", "efa", "plain"};
+    char text[320];
+    f->node = (double)(1 + sc__random(seed) % 8);
+    f->nodes = (double)(1 + sc__random(seed) % 12);
+    f->nics = fmax(1, f->node / (double)(1 + sc__random(seed) % 4));
+    f->nics = floor(f->nics);
+    f->nvlink = 50 + (double)(sc__random(seed) % 900);
+    f->nic = 5 + (double)(sc__random(seed) % 95);
+    f->leaf = (double)(1 + sc__random(seed) % 12);
+    f->over = (double)(1 + sc__random(seed) % 8);
+    f->pod = (double)(1 + sc__random(seed) % 4);
+    f->pod_over = (double)(1 + sc__random(seed) % 8);
+    snprintf(text,
+             sizeof text,
+             "gpu=%s gpus=%.0f node=%.0f nics=%.0f nvlink=%.0fGB/s nic=%.0fGB/s leaf=%.0f "
+             "oversubscription=%.0f "
+             "pod-leaves=%.0f pod-oversubscription=%.0f fabric=%s class=%s",
+             gpus[sc__random(seed) % 4],
+             f->node * f->nodes,
+             f->node,
+             f->nics,
+             f->nvlink,
+             f->nic,
+             f->leaf,
+             f->over,
+             f->pod,
+             f->pod_over,
+             random_fabrics[sc__random(seed) % 4],
+             classes[sc__random(seed) % 4]);
+    return cluster(text);
+}
+
+/* Some of the cluster's GPUs, at least two. */
+static uint32_t random_group(uint64_t *seed, uint32_t gpus, uint32_t *out) {
+    uint32_t n = 0;
+    for (uint32_t share = 1 + (uint32_t)(sc__random(seed) % 4); n < 2; share = 1) {
+        n = 0;
+        for (uint32_t g = 0; g < gpus; g++)
+            if (sc__random(seed) % share == 0)
+                out[n++] = g;
+    }
+    return n;
+}
+
+/* Bytes that must leave a part that holds `a` of `n` ranks. */
+static double must_leave(int coll, double bytes, double a, double n) {
+    double b = n - a;
+    if (a < 1 || b < 1)
+        return 0;
+    switch (coll) {
+    case SC__ALLREDUCE:
+        return bytes;
+    case SC__ALLGATHER:
+        return bytes * a / n;
+    case SC__REDUCESCATTER:
+        return bytes * b / n;
+    case SC__ALLTOALL:
+        return bytes * a * b / n;
+    default:
+        return 0;
+    }
+}
+
+/* The largest of the bounds of all cuts around runs of `width` GPUs. */
+static double cut_bound(
+    int coll, double bytes, const uint32_t *gpu, uint32_t n, double width, double rate) {
+    double bound = 0;
+    for (uint32_t i = 0, j; i < n; i = j) {
+        uint32_t part = (uint32_t)(gpu[i] / width);
+        for (j = i; j < n && (uint32_t)(gpu[j] / width) == part; j++) {
+        }
+        bound = fmax(bound, must_leave(coll, bytes, j - i, n) / (rate * 1e3));
+    }
+    return bound;
+}
+
+static void no_cut_is_beaten(void **state) {
+    uint64_t seed = 20240611;
+    uint32_t gpu[128];
+    (void)state;
+    for (int round = 0; round < 4000; round++) {
+        struct figures f;
+        struct sc__cluster c = random_cluster(&seed, &f);
+        if (c.gpus < 2)
+            continue;
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        int coll = (int)(sc__random(&seed) % 4);
+        double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1;
+        double bound;
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        struct sc__coll_cost p = sc__collective_cost(&c, coll, &s, (uint64_t)bytes);
+        double nics_a_gpu = fmax(1, f.nics / f.node);
+        bound = cut_bound(coll,
+                          bytes,
+                          gpu,
+                          n,
+                          1,
+                          f.nvlink * (f.node > 1) + (f.nodes > 1) * f.nic * nics_a_gpu);
+        bound = fmax(bound, cut_bound(coll, bytes, gpu, n, f.node, f.nics * f.nic));
+        if (c.fabric.kind != SC__FABRIC_NONE && f.leaf < f.nodes)
+            bound = fmax(bound,
+                         cut_bound(coll,
+                                   bytes,
+                                   gpu,
+                                   n,
+                                   f.node * f.leaf,
+                                   f.leaf * f.nics * f.nic / f.over));
+        double pod = f.leaf * f.pod; /* nodes */
+        if (c.fabric.kind == SC__FABRIC_FAT_TREE && pod < f.nodes)
+            bound = fmax(bound,
+                         cut_bound(coll,
+                                   bytes,
+                                   gpu,
+                                   n,
+                                   f.node * pod,
+                                   pod * f.nics * f.nic / f.over / f.pod_over));
+        if (sc__us(p.time) < bound * (1 - 1e-9))
+            fail_msg(
+                "round %d: %s, coll %d of %.0f bytes on %u ranks (%s %s): %.3f us, the cut "
+                "needs %.3f",
+                round,
+                c.name,
+                coll,
+                bytes,
+                n,
+                sc__algo_name(p.algo),
+                sc__proto_name(p.proto),
+                sc__us(p.time),
+                bound);
+    }
+}
+
+/* A torus: nothing leaves a GPU faster than its links, nor a half of the
+ * machine faster than the links between the halves; and time grows. */
+static void no_cut_of_a_torus_is_beaten(void **state) {
+    uint64_t seed = 5;
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        uint32_t size[3];
+        char text[128];
+        double links = 0;
+        double rate = 10 + (double)(sc__random(&seed) % 90);
+        double least = INFINITY;
+        for (int d = 0; d < 3; d++)
+            size[d] = 1 + (uint32_t)(sc__random(&seed) % 6);
+        if (size[0] * size[1] * size[2] < 2)
+            continue;
+        snprintf(text,
+                 sizeof text,
+                 "class=plain dims=%ux%ux%u link=%.0fGB/s hop=1us",
+                 size[0],
+                 size[1],
+                 size[2],
+                 rate);
+        struct sc__cluster c = cluster(text);
+        double n = c.gpus;
+        double bytes = floor(exp2((double)(sc__random(&seed) % 35))) + 1;
+        for (int d = 0; d < 3; d++) {
+            double through =
+                size[d] > 2 ? 2 : size[d] > 1; /* links of a ring through its middle */
+            links += through;
+            if (size[d] % 2 == 0)
+                least = fmin(least, through * n / size[d]);
+        }
+        int coll = (int)(sc__random(&seed) % 4);
+        double bound = must_leave(coll, bytes, 1, n) / (links * rate * 1e3);
+        if (least < INFINITY)
+            bound = fmax(bound, must_leave(coll, bytes, n / 2, n) / (least * rate * 1e3));
+        double us = us_of(&c, coll, c.gpus, (uint64_t)bytes);
+        if (us < bound * (1 - 1e-9))
+            fail_msg("%s coll %d, %.0f bytes: %.3f us, the cut needs %.3f",
+                     text,
+                     coll,
+                     bytes,
+                     us,
+                     bound);
+        assert_true(us_of(&c, coll, c.gpus, 2 * (uint64_t)bytes) >= us);
+    }
+}
+
+static void longer_with_size(void **state) {
+    uint64_t seed = 7;
+    uint32_t gpu[128];
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct figures f;
+        struct sc__cluster c = random_cluster(&seed, &f);
+        if (c.gpus < 2)
+            continue;
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        for (int coll = 0; coll < SC__COLLS - 1; coll++) {
+            int64_t last = 0;
+            for (double bytes = 8; bytes < 0x1p34; bytes *= 1.07) {
+                int64_t now = sc__collective_time(&c, coll, &s, (uint64_t)bytes);
+                if (now < last)
+                    fail_msg("%s: coll %d gets faster at %.0f bytes: %.3f after %.3f us",
+                             c.name,
+                             coll,
+                             bytes,
+                             sc__us(now),
+                             sc__us(last));
+                last = now;
+            }
+        }
+    }
+}
+
+static void slower_links_never_help(void **state) {
+    uint64_t seed = 99;
+    uint32_t gpu[128];
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct figures f;
+        struct sc__cluster c = random_cluster(&seed, &f);
+        struct sc__cluster slow;
+        if (c.gpus < 2)
+            continue;
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        int coll = (int)(sc__random(&seed) % (SC__COLLS - 1));
+        uint64_t bytes = (uint64_t)exp2((double)(sc__random(&seed) % 35));
+        int64_t before = sc__collective_time(&c, coll, &s, bytes);
+        slow = c;
+        slow.nvlink /= 2;
+        assert_true(sc__collective_time(&slow, coll, &s, bytes) >= before);
+        slow = c;
+        slow.nic /= 2;
+        assert_true(sc__collective_time(&slow, coll, &s, bytes) >= before);
+    }
+}
+
+/* A network hop of the LL protocol takes NCCL 2.7 us; no algorithm has fewer
+ * than log2 of the nodes one after the other. */
+static void not_below_latency(void **state) {
+    (void)state;
+    for (uint32_t gpus = 16; gpus <= 65536; gpus *= 2) {
+        char text[64];
+        snprintf(text, sizeof text, "dgx-h100:%u", gpus);
+        struct sc__cluster c = cluster(text);
+        for (int coll = 0; coll < SC__COLLS; coll++)
+            assert_true(us_of(&c, coll, gpus, 8) >= 2.7 * log2(gpus / 8.0));
+    }
+}
+
+static void all_reduce_is_two_halves(void **state) {
+    static const char *const texts[] = {"dgx-a100:8",
+                                        "dgx-h100:8",
+                                        "dgx-h100:128",
+                                        "dgx-a100:64",
+                                        "gb200-nvl72:144"};
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct sc__cluster c = cluster(texts[i]);
+        c.tuning.algo = SC__ALGO_RING;
+        c.tuning.proto = SC__PROTO_SIMPLE;
+        double whole = us_of(&c, SC__ALLREDUCE, c.gpus, (uint64_t)1 << 33);
+        double halves = us_of(&c, SC__ALLGATHER, c.gpus, (uint64_t)1 << 33) +
+                        us_of(&c, SC__REDUCESCATTER, c.gpus, (uint64_t)1 << 33);
+        /* each half handles a part of its own, which the whole does once: measured 4–14 %
+         */
+        assert_near(halves, whole, 0.1, texts[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_cut_is_beaten),
+        cmocka_unit_test(longer_with_size),
+        cmocka_unit_test(no_cut_of_a_torus_is_beaten),
+        cmocka_unit_test(slower_links_never_help),
+        cmocka_unit_test(not_below_latency),
+        cmocka_unit_test(all_reduce_is_two_halves),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
