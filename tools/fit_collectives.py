@@ -186,6 +186,10 @@ def nvls_round(k, r, spread):
                                    loop * moved / 1e3 / line)
 
 
+def launch_peer(generation):
+    return 0 if generation in RCCL else 0.5
+
+
 def base1(k):
     return k["base1"] if "base1" in k else k["base0"] + k["more1"]
 
@@ -225,7 +229,7 @@ def inside_us(k, r, generation, spread):
     later = start + k["pair_simple"]
     pairs = np.minimum(start + r.S / r.n / 1e3 / k["pair_ll"], later + x + k["pair_mix"] * np.sqrt(later * x))
     us = np.where(r.op == 3, pairs, us)
-    return np.maximum(us, LAUNCH.get(generation, 5.0) * r.g)
+    return np.maximum(us, (LAUNCH.get(generation, 5.0) + np.where(r.op == 3, launch_peer(generation) * r.n, 0)) * r.g)
 
 
 def search(start, names, low, high, residuals, prior, scales):

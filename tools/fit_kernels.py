@@ -270,9 +270,9 @@ def short(x):
     return int(value) if value == int(value) else value
 
 
-def put(text, key, value):
-    """Replaces the value of a key of `constants`, or adds it at their beginning."""
-    at = re.search(r'"%s": ' % re.escape(key), text)
+def put(text, key, value, after="constants"):
+    """Replaces the value of a key that comes after another, or adds it at the beginning of `constants`."""
+    at = re.compile(r'"%s": ' % re.escape(key)).search(text, text.index('"%s": ' % after))
     if not at:
         return text.replace('"constants": {', '"constants": {\n    "%s": %s,' % (key, value), 1)
     _, end = json.JSONDecoder().raw_decode(text, at.end())
@@ -321,9 +321,11 @@ def install(kind, gpu, fitted):
         has = described["datasheet"]["peak_tflops"]
         types = {t: new["dtype"][t] for t in LINEAR.values() if t in new["dtype"] and t.split("-")[0] in has}
         casts = {c: new["memory"][c] for c in CASTS}
-        if gpu == "h200":  # it has more in both
-            for key, value in [*types.items(), *casts.items()]:
-                text = put(text, key, json.dumps(value))
+        if gpu == "h200":  # it has more in both, and no fp4
+            for key, value in types.items():
+                text = put(text, key, json.dumps(value), "dtype")
+            for key in CASTS[:2]:
+                text = put(text, key, json.dumps(casts[key]), "memory")
         elif types:
             text = put(text, "dtype", json.dumps(types))
             text = put(text, "memory", json.dumps(casts))

@@ -382,7 +382,9 @@ typedef struct sc_plan {
     uint32_t offload_activations; /* layers of a stage whose activations wait there */
     sc_toggle overlap_offload;    /* copies for the update run beside backward and beside
                                      each other; usually off */
-    uint32_t bf16_first;          /* layers whose products stay in bf16 beside fp8 or fp4 */
+    double gpu_spread; /* standard deviation of the GPUs' pace, as a share: a step waits for
+                          the slowest; 0: all alike */
+    uint32_t bf16_first; /* layers whose products stay in bf16 beside fp8 or fp4 */
     uint32_t bf16_last;
     uint32_t host_threads; /* of a rank, for what runs on the host; 0: the cores it has */
 } sc_plan;

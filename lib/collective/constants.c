@@ -10,6 +10,7 @@
 
 const struct sc__constant sc__constant_table[] = {
     ONE(launch),
+    ONE(launch_peer),
     MANY(eager, 2),
     MANY(base, 3),
     MANY(net_base, 3),

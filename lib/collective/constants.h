@@ -14,6 +14,7 @@
 
 struct sc__constants {
     double launch;          /* per GPU that one process drives */
+    double launch_peer;     /* more of it for each peer of an all-to-all */
     double eager[2];        /* a collective timed by PyTorch: one node, several */
     double base[3];         /* a kernel that does nothing, in one node */
     double net_base[3];     /* the same where the group leaves the node */

@@ -197,15 +197,18 @@ static bool coll_cost_is_plain(const struct sc__cluster *c) {
     return !c->fabric.class || !strcmp(c->fabric.class, "plain");
 }
 
-static double launch_time(const struct sc__cluster *c) {
-    return c->constants.launch *
-           (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
+/* `peers`: those of an all-to-all, whose sends and receives are enqueued one by one. */
+static double launch_time(const struct sc__cluster *c, uint32_t peers) {
+    double each = c->constants.launch + c->constants.launch_peer * peers;
+    return each * (c->tuning.gpus_per_process ? c->tuning.gpus_per_process : 1);
 }
 
 /* Us as a benchmark sees them: launching one after the other, and the timer. */
-static double timed_us(const struct sc__cluster *c, const struct sc__shape *s, double us) {
+static double
+timed_us(const struct sc__cluster *c, int coll, const struct sc__shape *s, double us) {
     double eager = c->tuning.eager_timer ? c->constants.eager[s->nodes > 1] : 0;
-    return fmax(us, launch_time(c)) + eager;
+    uint32_t peers = coll == SC__ALLTOALL ? s->ranks : 0;
+    return fmax(us, launch_time(c, peers)) + eager;
 }
 
 struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
@@ -220,7 +223,7 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
     struct choice best = choose_forced(&m);
     /* serving stacks launch whole CUDA graphs */
     bool in_graph = best.algo == SC__ALGO_CUSTOM;
-    double us = in_graph ? best.time : timed_us(c, s, best.time);
+    double us = in_graph ? best.time : timed_us(c, coll, s, best.time);
     struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
                               .algo = (uint8_t)best.algo,
                               .proto = (uint8_t)(best.proto + 1)};
@@ -310,7 +313,7 @@ int64_t sc__message_time_among(const struct sc__cluster *c,
     if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
         return sc__message_time(c, s->nodes < 2, bytes);
     double us = message_us(c, s->nodes < 2, s->ranks, 1, (double)bytes);
-    return sc__coll_model_ps(timed_us(c, s, us));
+    return sc__coll_model_ps(timed_us(c, SC__COLLS, s, us));
 }
 
 int64_t sc__message_time_shared(const struct sc__cluster *c,
@@ -323,7 +326,7 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
     if (c->fabric.kind == SC__FABRIC_DIMS)
         return sc__coll_model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
     double us = message_us(c, same_node, PAIR, sharing, (double)bytes);
-    return sc__coll_model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c)));
+    return sc__coll_model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c, 0)));
 }
 
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes) {

@@ -254,7 +254,8 @@ double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel 
     double nodes = (double)l->plan.gpus / l->cluster->node_gpus;
     /* The slowest of many GPUs sets the pace; its distance from the mean grows
      * with the logarithm of their number, as maxima do. */
-    return us * (nodes > 1 ? 1 + l->constants.jitter * log2(nodes) : 1);
+    double drift = nodes > 1 ? 1 + l->constants.jitter * log2(nodes) : 1;
+    return us * drift * l->plan.slowest;
 }
 
 static double

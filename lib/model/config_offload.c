@@ -20,11 +20,13 @@ offload(struct sc__launch *l, struct sc__flag_list *out, const char *name, const
         (struct sc__flag){name, as};
 }
 
-/* The number under a key where it is one, else what is usual. */
+/* What stands under a key; all of it where nothing does. What is no share is refused as
+ * the option's would be. */
 static const char *share_of(const struct sc__config *c, const char *key) {
     const char *given = sc__config_value(c, key);
-    double number;
-    return given && sc__parse_double(sc__str(given), &number) ? given : "1";
+    bool nothing = !given || !*given || sc__str_is_any_case(sc__str(given), "null") ||
+                   sc__str_is_any_case(sc__str(given), "none");
+    return nothing ? "1" : given;
 }
 
 static void offload_by_deepspeed(struct sc__launch *l,

@@ -153,6 +153,8 @@ struct sc__plan {
     uint32_t offload_activations; /* layers of a stage, the first ones */
     bool overlap_offload;
     uint32_t host_threads;
+    double gpu_spread; /* standard deviation of the ranks' pace */
+    double slowest;    /* the slowest rank's compute over the mean */
     /* first and last layers whose products are of the plain type */
     uint32_t bf16_first;
     uint32_t bf16_last;

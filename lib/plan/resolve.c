@@ -3,6 +3,7 @@
  * for the report of what was run. */
 #include "plan/plan.h"
 #include "plan/routing.h"
+#include "plan/slowest_rank.h"
 
 #include <string.h>
 
@@ -244,6 +245,35 @@ static sc_status resolve_wide_layers(struct sc_context *ctx,
                     g->bf16_first,
                     g->bf16_last,
                     m->layers);
+}
+
+/* More than this is no spread of GPUs that work. */
+#define WIDEST_SPREAD 0.5
+
+/* All ranks meet in every step, so that the slowest sets its pace. */
+static sc_status
+resolve_spread(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+    if (!(g->gpu_spread >= 0 && g->gpu_spread <= WIDEST_SPREAD))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "0.01: two of three GPUs are within 1 % of the mean",
+                        "--gpu-spread %g is not between 0 and %g",
+                        g->gpu_spread,
+                        WIDEST_SPREAD);
+    p->gpu_spread = g->gpu_spread;
+    p->slowest = 1;
+    if (!(g->gpu_spread > 0))
+        return SC_OK;
+    p->slowest = 1 + g->gpu_spread * sc__expected_largest(p->gpus);
+    sc__note(ctx,
+             "slowest-rank",
+             "GPUs differ in pace by %.3g %% (standard deviation): the slowest of %u is "
+             "expected %.3g %% behind the mean, and every step waits for it",
+             100 * g->gpu_spread,
+             p->gpus,
+             100 * (p->slowest - 1));
+    return SC_OK;
 }
 
 static void resolve_software(const sc_plan *g, struct sc__plan *p) {
@@ -648,6 +678,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_recompute(ctx, &g, p));
     resolve_precision(&g, p);
     SC__TRY(resolve_wide_layers(ctx, &g, m, p));
+    SC__TRY(resolve_spread(ctx, &g, p));
     resolve_software(&g, p);
     SC__TRY(resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
@@ -743,6 +774,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .offload_activations = p->offload_activations,
         .overlap_offload = toggle(p->overlap_offload),
         .host_threads = p->host_threads,
+        .gpu_spread = p->gpu_spread,
         .bf16_first = p->bf16_first,
         .bf16_last = p->bf16_last,
         .optimizer = toggle(p->optimizer),

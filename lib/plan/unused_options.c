@@ -70,6 +70,7 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"shard-group", alone, one},
         {"num-layers-at-start-in-bf16", !narrow, wide},
         {"num-layers-at-end-in-bf16", !narrow, wide},
+        {"gpu-spread", p->gpus == 1, "there is one GPU"},
         {"offload-optimizer", !p->optimizer, "there is no optimizer"},
         {"host-threads", !(p->offload_optimizer > 0), "no optimizer runs on the host"},
         {"overlap-offload",

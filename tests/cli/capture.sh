@@ -38,6 +38,11 @@ expect pipeline_bubble 0 "pipeline bubble" cat "$tmp/pp4.txt"
 "$STEPCAST" run $folder/experts-8.json.gz --cluster dgx-h100:8 --json "$tmp/experts.json" >/dev/null
 check experts_bytes "$(moved "$tmp/experts.json")" "$((4 * 4 * 8192 * 2048 * 2))"
 
+# DistributedDataParallel on eight ranks (tests/tools/check_captured_programs.py has the
+# script): all gradients in fp32 once, and the statistics of a batch norm with their count
+"$STEPCAST" run $folder/ddp-8.json.gz --cluster dgx-h100:8 --json "$tmp/ddp.json" >/dev/null
+check ddp_bytes "$(moved "$tmp/ddp.json")" "$((4 * (256 * 2000 + 2000 + 64 * 256 + 3 * 256) + 2 * 4 * 256 + 8))"
+
 # in Megatron's manner, tp 4, dp 2: each of 4 layers gathers its part of the sequence for two
 # column-parallel products and again for their weights, and twice for the gradients of
 # row-parallel ones; scatters after two row-parallel products and two gradients; gradients

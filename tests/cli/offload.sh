@@ -47,6 +47,7 @@ print(path)
 P
 )" --offload-optimizer 1
 
+expect launch_file 1 "what waits on the host is not written" "$STEPCAST" plans --model llama3-8b --gpus 8 --cluster dgx-h100:8 --global-batch 16 --seq 4096 --tp 2 --pp 1 --micro-batch 1 --offload-optimizer 1 --zero 1 --write-launch "$tmp/launch.sh"
 # the step written down and read again is the same
 json() { "$@" --json - 2>/dev/null; }
 value() { python3 -c 'import json,sys
@@ -98,6 +99,8 @@ deepspeed '"offload_optimizer": {"device": "nvme"}'
 expect deepspeed_disk 0 "offload_optimizer.device nvme changes the step and is not modelled" "$STEPCAST" run "$tmp/ds.json" --model llama3-8b --gpus 8 --seq 4096 --ignore-memory
 deepspeed '"offload_optimizer": {"device": "cpu", "ratio": 7}'
 expect deepspeed_bad_ratio 2 "not a share between 0 and 1" "$STEPCAST" run "$tmp/ds.json" --model llama3-8b --gpus 8 --seq 4096 --ignore-memory
+deepspeed '"offload_optimizer": {"device": "cpu", "ratio": "nan"}'
+expect deepspeed_no_ratio 2 "offload-optimizer" "$STEPCAST" run "$tmp/ds.json" --model llama3-8b --gpus 8 --seq 4096 --ignore-memory
 printf 'base_model: mistralai/Mistral-7B-v0.1\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$tmp/axolotl.yaml"
 expect axolotl 0 "GiB of each rank on its host" "$STEPCAST" run "$tmp/axolotl.yaml" --gpus 8 --ignore-memory
 printf 'model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z2_offload_config.json\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$tmp/factory.yaml"

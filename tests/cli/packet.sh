@@ -227,6 +227,12 @@ done
 echo '0 1 1 0' >"$dir/list"
 check less-than-a-ns 0 "$STEPCAST" flows "$dir/list" --net packet --fabric dgx-h100 --samples 20 --json -
 says less-than-a-ns-says '"use": \[0'
+# packets smaller than a unit of credit end as well
+echo '0 9 2000 0' >"$dir/list"
+for cc in rccc nscc-rccc; do
+    check "small-packets-$cc" 0 timeout 20 "$STEPCAST" flows "$dir/list" --net packet --fabric dgx-h100 --cc $cc --mtu 1 --json -
+    says "small-packets-$cc-end" '"stuck": 0'
+done
 # several controls: each as alone
 for cc in dcqcn hpcc; do
     "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc $cc --json "$dir/$cc.json" >/dev/null 2>&1

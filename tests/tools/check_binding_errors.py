@@ -192,6 +192,8 @@ class Plans(unittest.TestCase):
             "torch_fsdp2": "use-torch-fsdp2",
             "fp8_params": "fp8-param-gather",
             "optimizer_kind": "optimizer",
+            "bf16_first": "num-layers-at-start-in-bf16",
+            "bf16_last": "num-layers-at-end-in-bf16",
             "reshard": "reshard-after-forward",
             "optimizer": "no-optimizer",
             "bucket_parameters": "ddp-bucket-size",

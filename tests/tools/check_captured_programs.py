@@ -6,6 +6,7 @@ PyTorch.
 
 import os
 import sys
+import tempfile
 import types
 import unittest
 
@@ -72,6 +73,80 @@ class Decisions(unittest.TestCase):
             return step
 
         self.assertIn(("aten.addmm", "f"), operations(build))
+
+
+SCRIPT = """
+import os
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+dist.init_process_group("nccl")
+local = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local)
+model = nn.Sequential(nn.Linear(64, 256), nn.BatchNorm1d(256), nn.Linear(256, 2000)).cuda()
+model = DDP(model, device_ids=[local])
+data = TensorDataset(torch.randn(256, 64), torch.randint(0, 10, (256,)))
+loader = DataLoader(data, 8, sampler=DistributedSampler(data), num_workers=2, pin_memory=True)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+other = torch.optim.SGD([nn.Parameter(torch.zeros(4, device="cuda"))], lr=0.1)
+for x, y in loader:
+    loss = nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    other.param_groups[0]["params"][0].grad = torch.ones(4, device="cuda")
+    other.step()
+"""
+
+
+class DataParallel(unittest.TestCase):
+    def test_buckets_cover_all_gradients(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "train.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(SCRIPT)
+            document = _session.script(path, world_size=8).document()
+        calls = [document["calls"][op[0]] for op in document["programs"][0]["ops"]]
+        sent = [c["with"]["bytes"] for c in calls if c["op"] == "c10d.all_reduce"]
+        head, rest = 256 * 2000 + 2000, 64 * 256 + 3 * 256
+        # the gradient of the head fills the first bucket by itself, its bias comes before
+        self.assertEqual(sent, [4 * head, 4 * rest])
+        said = [c["with"]["bytes"] for c in calls if c["op"] == "c10d.broadcast"]
+        self.assertEqual(sorted(said), [8, 2 * 4 * 256])
+        # both optimizers, once
+        self.assertEqual(sum(c["op"] == "aten._foreach_add_" for c in calls), 2)
+
+    def test_no_sync_sends_nothing(self):
+        def build():
+            model = nn.parallel.DistributedDataParallel(nn.Linear(16, 16).to("cuda"))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            x = torch.randn(4, 16, device="cuda")
+
+            def step():
+                with model.no_sync():
+                    model(x).sum().backward()
+                model(x).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        document = _session.capture(build, world_size=2).document()
+        calls = [document["calls"][op[0]] for op in document["programs"][0]["ops"]]
+        sent = [c["with"]["bytes"] for c in calls if c["op"] == "c10d.all_reduce"]
+        self.assertEqual(sent, [4 * (16 * 16 + 16)])
+
+    def test_older_fsdp_is_refused(self):
+        def build():
+            from torch.distributed.fsdp import FullyShardedDataParallel
+
+            return FullyShardedDataParallel(nn.Linear(16, 16).to("cuda"))
+
+        with self.assertRaisesRegex(_session.CaptureError, "fully_shard"):
+            _session.capture(build, world_size=2)
 
 
 class Replaced(unittest.TestCase):

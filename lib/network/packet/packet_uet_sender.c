@@ -65,6 +65,8 @@ void sc__uet_setup(struct sc__packet_sim *s) {
     uet->target = (int64_t)(c->uet_target * (double)s->base_rtt);
     uet->scale = (double)s->window / REFERENCE_BDP;
     uet->credit_step = CREDIT_PACKETS * (int64_t)c->payload / SC__UET_CREDIT_UNIT;
+    if (!uet->credit_step) /* packets of less than 64 B: else nothing would be given */
+        uet->credit_step = 1;
 }
 
 /* Rings of a flow that is over are empty, and serve the next one. */

@@ -154,6 +154,8 @@ class _Session:
             self.recorder.layers = Layers(self.recorder, document.layers, alone)
         self.warm_up = warm_up
         self.optimizer_steps = 0
+        self.open_optimizers = []
+        self.leading_optimizer = None
         self.program = None
         self.stop_after_step = False
 
@@ -187,6 +189,7 @@ class _Session:
 
     def _before_optimizer(self, optimizer, *_):
         recorder = self.recorder
+        self.open_optimizers.append(optimizer)
         recorder.wait_for_all()
         recorder.phase = "update"
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
@@ -197,13 +200,20 @@ class _Session:
         recorder = self.recorder
         for state in optimizer.state.values():
             recorder.mark([t for t in state.values() if hasattr(t, "untyped_storage")], "optimizer")
+        self.open_optimizers.pop()
+        if self.open_optimizers:  # one that works inside another
+            return
         recorder.phase = None
+        self.leading_optimizer = self.leading_optimizer or optimizer
+        if optimizer is not self.leading_optimizer:
+            return
         self.optimizer_steps += 1
         if self.stop_after_step:
             self._optimizer_steps_of_script()
 
     def _optimizer_steps_of_script(self):
-        """In a script the step lies between two calls of the optimizer."""
+        """In a script the step lies between two calls of the optimizer, the first of them
+        where there are several."""
         if self.optimizer_steps == self.warm_up:
             self.recorder.begin()
         elif self.optimizer_steps == self.warm_up + 1:
@@ -516,7 +526,7 @@ class _Session:
         """body(session) under fake tensors; afterwards self.program is there."""
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        from . import _attention, _compile, _ctc, _fake_cuda, _recurrent, _rms_norm
+        from . import _attention, _compile, _ctc, _fake_cuda, _loaders, _recurrent, _rms_norm
         from ._recorder import OnGpu
 
         fake = FakeTensorMode(allow_non_fake_inputs=True)
@@ -534,6 +544,11 @@ class _Session:
             stack.enter_context(self._hooks())
             stack.enter_context(self._inner_fake_modes())
             stack.enter_context(self._distributed())
+            if self.torch.distributed.is_available():
+                from . import _ddp
+
+                stack.enter_context(_ddp.Replaced())
+            stack.enter_context(_loaders.Replaced())
             stack.enter_context(fake)
             stack.enter_context(self.recorder)
             stack.enter_context(OnGpu())
