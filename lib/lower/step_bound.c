@@ -348,6 +348,7 @@ static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay 
     kept->total = total;
     kept->pp = p->mesh.pp;
     kept->overlap = p->overlap_p2p;
+    kept->first_only = sc__schedule_overlaps_steps(p->schedule);
     kept->after = b->after;
     for (uint32_t s = 0; s < p->mesh.pp; s++)
         take_larger(&kept->message, b->message[s]);

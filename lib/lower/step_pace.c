@@ -70,6 +70,8 @@ static int64_t *pace_class(struct sc__arena *arena, struct pacing *x, uint32_t c
         return NULL;
     reached[p->calls] = x->r->ends.ends[x->stage][x->slots - 1] + x->r->message;
     reached[p->calls] += x->r->after[x->stage];
+    if (x->r->first_only && x->stage == 0)
+        reached[p->calls] = INT64_MAX / 4; /* nothing is known of what comes behind it */
     return reached;
 }
 

@@ -10,6 +10,7 @@ struct sc__step_replay {
     int64_t total; /* ps; 0: there was none */
     uint32_t pp;
     bool overlap;    /* receives are posted ahead */
+    bool first_only; /* total is the end of the first stage: steps overlap */
     int64_t message; /* the longest between two stages */
     int64_t *after;  /* by stage: what its step ends with */
     struct sc__replay_ends ends;

@@ -101,6 +101,26 @@ static void test_pause(void **state) {
     assert_int_equal(taxed - plain, 20000 / 4 - 5 + MESSAGE / 5 - 4);
 }
 
+/* The block waits 3 ns for another stream after 20: of the 5 lost before 2 are left, and
+ * of the message 70 − 25 − 3, beside which a fifth is lost. A long wait hides all. */
+static void test_wait(void **state) {
+    const struct sc__block_cost backward = {B, INT64_MAX};
+    const int64_t waits[] = {3000, 60000};
+    const int64_t lost[] = {2000 + 42000 / 5 - 5, 0};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct sc__block_cost forward = {.least = F,
+                                               .alone = INT64_MAX,
+                                               .pauses = 1,
+                                               .pause = {{20000, waits[i], true}}};
+        int64_t plain =
+            replay_blocks(SC__SCHEDULE_GPIPE, 2, 1, 2, MESSAGE, 0, forward, backward);
+        int64_t taxed =
+            replay_blocks(SC__SCHEDULE_GPIPE, 2, 1, 2, MESSAGE, 0.25, forward, backward);
+        assert_int_equal(taxed - plain, lost[i] + MESSAGE / 5 - 4);
+    }
+}
+
 /* One micro-batch down two stages and up again: at the turn there is no message. */
 static void test_v(void **state) {
     sc_context *ctx = sc_open();
@@ -155,6 +175,7 @@ int main(void) {
                                        cmocka_unit_test(test_messages),
                                        cmocka_unit_test(test_tax),
                                        cmocka_unit_test(test_pause),
+                                       cmocka_unit_test(test_wait),
                                        cmocka_unit_test(test_v),
                                        cmocka_unit_test(test_dualpipev),
                                        cmocka_unit_test(test_unknown)};
