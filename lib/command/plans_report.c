@@ -109,12 +109,15 @@ static void put_counts(const struct sc__search *s, struct sc__buffer *out) {
         sc__printf(out, "%u cannot be the best, ", s->unseen);
     sc__printf(out,
                "%u fit with %g %% of the memory free, %u do not, %u cannot be; %u "
-               "simulated\n\n",
+               "simulated",
                s->fit,
                100 * s->memory_margin,
                s->too_large,
                s->refused,
                s->evaluated);
+    if (s->in_part)
+        sc__printf(out, " (%u in part)", s->in_part);
+    sc__puts(out, "\n\n");
 }
 
 /* US dollars for a billion tokens. */
@@ -374,6 +377,7 @@ void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out) {
     sc__json_u64(&j, "too_large", s->too_large);
     sc__json_u64(&j, "refused", s->refused);
     sc__json_u64(&j, "simulated", s->evaluated);
+    sc__json_u64(&j, "simulated_in_part", s->in_part);
     sc__json_double(&j, "memory_margin", s->memory_margin);
     sc__json_notes(&j, x->req->ctx);
     put_list(x, "plans", s->best, s->best_count, &j);

@@ -178,7 +178,8 @@ struct sc__search {
     uint32_t too_large;
     uint32_t refused;
     uint32_t evaluated;
-    uint32_t *best; /* the best plan of each family, best first; as indices */
+    uint32_t in_part; /* of these: as far as to know that they are not shown */
+    uint32_t *best;   /* the best plan of each family, best first; as indices */
     uint32_t best_count;
     uint32_t best_room;
     uint32_t *front; /* of the Pareto front, fastest first */

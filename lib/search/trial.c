@@ -546,13 +546,16 @@ sc_status sc__trials_evaluate(struct sc__trials *t,
     t->chosen = plans;
     t->limits = limits;
     t->s->evaluated += count;
-    return sc__parallel_part(t->s->ctx,
-                             "evaluating plans",
-                             share_done(done),
-                             share_done(done),
-                             count,
-                             evaluate_chosen,
-                             t);
+    sc_status status = sc__parallel_part(t->s->ctx,
+                                         "evaluating plans",
+                                         share_done(done),
+                                         share_done(done),
+                                         count,
+                                         evaluate_chosen,
+                                         t);
+    for (uint32_t i = 0; i < count; i++)
+        t->s->in_part += t->s->plans[plans[i]].cut;
+    return status;
 }
 
 void sc__trials_say_why(struct sc__trials *t) {

@@ -28,7 +28,7 @@ function front(plans) {
 export function plansScatter({ search: s, simulated }) {
   const point = (p) => ({ x: p.step_time_us / 1e6, y: p.memory_bytes / GIB, text: `${cut(p)}\nmicro-batch ${p.micro_batch}\n${f.time(p.step_time_us)}, ${f.gib(p.memory_bytes)}, MFU ${f.share(p.mfu)}` });
   const all = simulated.map(point), line = front(simulated).map(point), [best] = s.plans, capacity = best.capacity_bytes / GIB;
-  return section("scatter", "Time against memory", "Every plan that was simulated; the others were shown to be slower without. The line joins those that no other beats in both.",
+  return section("scatter", "Time against memory", "Every plan that was simulated to its end; the others were shown to be slower before. The line joins those that no other beats in both.",
     responsive("Plans by time and memory", (width) => Plot.plot({ ...common(width), height: 320, x: { label: "step, s →", grid: true }, y: { label: "↑ GiB", grid: true, zero: true },
       marks: [Plot.ruleY([capacity], { stroke: "var(--bad)", strokeDasharray: "5 3" }), Plot.text([capacity], { y: (d) => d, text: () => `capacity ${f.gib(best.capacity_bytes)}`, frameAnchor: "right", textAnchor: "end", dy: -7, fill: "var(--bad)" }),
         Plot.line(line, { x: "x", y: "y", stroke: "var(--kind-backward)" }), Plot.dot(all, { x: "x", y: "y", fill: "var(--kind-forward)", fillOpacity: 0.7, r: 4 }),
