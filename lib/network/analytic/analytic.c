@@ -10,6 +10,7 @@
  * their part of it already in the time alone; claims are about different
  * operations and different classes. A collective that spans classes claims the
  * ports of all of them. */
+#include "base/random.h"
 #include "network/analytic/port_sharing.h"
 #include "network/engine.h"
 
@@ -254,8 +255,8 @@ analytic_place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t r
 static const struct sc__coll_cost *
 cost_of(struct analytic *n, const struct sc_transfer *t, const struct sc__shape *s) {
     bool fresh;
-    uint64_t key[3] = {t->bytes, (uint64_t)t->coll << 32 | t->group, t->class};
-    uint64_t *slot = sc__map_at(&n->costs, sc__hash(key, sizeof key, 0), &fresh);
+    uint64_t call = (uint64_t)t->coll << 48 | (uint64_t)t->group << 32 | t->class;
+    uint64_t *slot = sc__map_at(&n->costs, sc__splitmix64(call) ^ t->bytes, &fresh);
     if (fresh) {
         struct sc__coll_cost *p = SC__NEW(n->arena, struct sc__coll_cost);
         *p = sc__collective_cost(&n->cluster, t->coll, s, t->bytes);
