@@ -30,7 +30,9 @@ PAPERS = (
     ("--model llama3-405b --cluster dgx-h100:16384 --global-batch 2048 --seq 8192 --tp 8 --pp 16 --vpp 8", "Llama 3 405B, 16384 H100, arXiv 2407.21783"),
     ("--model nemotron4-340b --cluster dgx-h100:1536 --global-batch 768 --seq 4096 --tp 8 --pp 12 --vpp 8", "Nemotron-4 340B, 1536 H100, arXiv 2406.11704"),
     ("--model nemotron4-340b --cluster dgx-h100:6144 --global-batch 2304 --seq 4096 --tp 8 --pp 12 --vpp 8", "Nemotron-4 340B, 6144 H100, arXiv 2406.11704"),
-    ("--model deepseek-v3 --cluster hgx-h800:2048 --global-batch 15360 --seq 4096 --pp 16 --ep 64 --fp8", "DeepSeek-V3 fp8, 2048 H800, arXiv 2412.19437"),
+    ("--model deepseek-v3 --cluster 'hgx-h800:2048 nic=400Gbps' --global-batch 15360 --seq 4096 --pp 16 --ep 64 --micro-batch 1 --fp8 --fp8-recipe blockwise "
+     "--schedule dualpipev --moe-token-dispatcher-type flex --recompute selective --recompute-modules layernorm,mla_up_proj,moe_act",
+     "DeepSeek-V3 fp8, 2048 H800, arXiv 2412.19437"),
 )
 # What the search decides; with the number of values behind the name.
 OPEN = {"tp": 1, "pp": 1, "dp": 1, "cp": 1, "ep": 1, "etp": 1, "vpp": 1, "micro-batch": 1, "micro-batches": 1, "recompute": 1,
@@ -70,7 +72,8 @@ def line(program, words, title):
     ran = subprocess.run([program, "run", *words, "--json", "-"], capture_output=True, text=True)
     step = json.loads(ran.stdout)["step_time_us"] / 1e6
     fits = subprocess.run([program, "run", *without(words, {"ignore-memory": 0}), "--json", "-"], capture_output=True).returncode == 0
-    found = subprocess.run([program, "plans", *without(words, OPEN), "--top", "1", "--json", "-"], capture_output=True, text=True)
+    tries = ["--try", "schedule"] if "--schedule" in words else []
+    found = subprocess.run([program, "plans", *without(words, OPEN), *tries, "--top", "1", "--json", "-"], capture_output=True, text=True)
     if found.returncode:
         sys.exit(f"{title}: {found.stderr}")
     best = json.loads(found.stdout)["plans"][0]
@@ -81,6 +84,8 @@ def line(program, words, title):
     plan = shown(lambda n: value(words, n, "1"))
     other = shown(lambda n: best.get(n.replace("-", "_"), 1))
     other += "" if best.get("recompute", "none") == "none" else f", recompute {best['recompute']}"
+    if tries:
+        plan, other = f"{plan}, {value(words, 'schedule', '')}", f"{other}, {best['with']}"
     return f"| {title} | {plan} | {step:.2f} s{'' if fits else ' (1)'} | {other} | {best_step:.2f} s | {how} |\n"
 
 
@@ -90,7 +95,7 @@ def main():
     for file, row, title in ROWS:
         table += line(program, command_of(program, file, row), title)
     for words, title in PAPERS:
-        table += line(program, f"{words} {USUAL}".split(), title)
+        table += line(program, shlex.split(f"{words} {USUAL}"), title)
     if len(sys.argv) < 3:
         print(table, end="")
         return

@@ -36,3 +36,12 @@ check show_flops "$(sed -n 's/^  FLOPs *\([0-9.e+]*\) .*/\1/p' "$t/show")" \
 check help_begins_with_the_model "$(grep -m1 '^[A-Z].*:$' "$t/short")" "Model:"
 check help_names_the_rest "$(grep -c "help run all' has these too.*Chakra" "$t/short")" 1
 check help_all_has_them "$(grep -c -e '^Chakra:' -e '--tensor-model-parallel-size' "$t/short") $(grep -c -e '^Chakra:' -e '--tensor-model-parallel-size' "$t/long")" "0 2"
+
+# DeepSeek-V3 as its report has it (arXiv 2412.19437): 180 K H800 hours for a trillion tokens,
+# 19.9 s a step of 15,360 sequences of 4096 tokens on 2048 GPUs.
+deepseek=$(step --model deepseek-v3 --cluster 'hgx-h800:2048 nic=400Gbps' --global-batch 15360 --seq 4096 --pp 16 --ep 64 --micro-batch 1 \
+    --fp8 --fp8-recipe blockwise --zero 1 --schedule dualpipev --uneven-stages --moe-token-dispatcher-type flex \
+    --recompute selective --recompute-modules layernorm,mla_up_proj,moe_act --ignore-memory)
+check deepseek_v3 "$(python3 -c 'import sys
+hours = float(sys.argv[1]) / 1e6 * 2048 / 3600 / (15360 * 4096) * 1e12
+print("within 5 %" if abs(hours / 180e3 - 1) < 0.05 else hours)' "$deepseek")" "within 5 %"
