@@ -45,6 +45,7 @@ struct stage_keeps {
     /* for all of backward; from input to weight gradient */
     double activations;
     double fragment;
+    double first;            /* all of the first layer's */
     double again;            /* of one layer: what is computed again before its backward */
     double workspace;        /* of one layer: gradients on their way */
     double away;             /* activations that wait on the host */
@@ -86,6 +87,8 @@ static void add_layer(const struct sc__model *m,
         k->like = layer_keeps(m, p, layer);
     k->last = layer;
     double kept = repeated ? k->like.kept : k->like.whole;
+    if (k->layers == 1)
+        k->first = k->like.whole;
     if (k->layers > p->offload_activations) {
         k->activations += kept;
     } else {
@@ -209,7 +212,8 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     double loss = logits(m, p, stage, p->lora ? 0 : head);
     double layer = k.again + k.workspace + (added ? state.accumulated : 0);
     double begin = kept + fmax(loss, layer) + state.casts;
-    double first = state.growing - state.last + k.workspace + k.again;
+    /* its activations are all there, kept or computed again, and all other gradients */
+    double first = state.growing - state.last + k.workspace + k.first;
     double end = fmax(first, state.growing + state.accumulated);
     double update = state.growing + state.update;
     struct sc__stage_memory out = {.weights = state.weights,
@@ -226,7 +230,8 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
         out.workspace += loss > layer ? 0 : layer;
     } else if (end > update && first >= end) {
         out.gradients += state.growing - state.last;
-        out.workspace += k.workspace + k.again;
+        out.activations = k.first;
+        out.workspace += k.workspace;
     } else {
         out.gradients += state.growing;
         out.workspace += end > update ? state.accumulated : state.update;

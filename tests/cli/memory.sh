@@ -128,3 +128,10 @@ hint_holds "weights shared, one sequence at a time" --model llama3-8b --cluster 
 hint_holds "activations of a long sequence" --model llama3-8b --cluster h100:8 --seq 32768 --global-batch 8
 expect no_cut_fits 1 "neither recompute nor sharding" "$STEPCAST" run --model llama3-405b --gpus 16 --tp 8
 expect one_gpu 1 "trains adapters alone" "$STEPCAST" run --model llama3-8b --gpus 1
+
+# Where gradients come into being in backward, the last layer of it has all its activations, kept or
+# computed again: recomputation saves nothing there, and costs nothing.
+lite() { value total --model deepseek-v2-lite --gpus 1 --cluster hgx-h200:1 --seq 2048 --micro-batch 2 --global-batch 2 --fusion eager --recompute "$1" --ignore-memory; }
+none=$(lite none)
+full=$(lite full)
+holds "recomputation needs no more" "0 < ${full:-1} <= ${none:-0}"
