@@ -106,7 +106,7 @@ static void deal_rest(const struct sc__moe *moe, struct moe_expert *experts) {
         rest -= experts[i].load;
     bool more = rest > 0;
     double count = fabs(rest);
-    qsort(experts, moe->experts, sizeof *experts, by_load);
+    qsort(experts, (size_t)moe->experts, sizeof *experts, by_load);
     for (uint64_t i = 0; i < moe->experts && count >= 0.5; i++)
         count -= deal_round(moe, experts, count, more);
 }
