@@ -241,6 +241,8 @@ def idle(build, wanted):
 
 def main():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # tests send it to themselves; a shell's & ignores it
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
     if sys.argv[1] == "--idle":
         idle(sys.argv[2], sys.argv[3:])
     build, wanted = sys.argv[1], sys.argv[2:]
