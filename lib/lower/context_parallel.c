@@ -39,16 +39,20 @@ static void core_kernels(const struct context *c, double piece) {
     c->k->piece = 0;
 }
 
-static void by_ring(const struct context *c) {
-    gather_keys(c, true);
+static void scatter_gradients(const struct context *c, bool beside) {
     if (c->backward)
         sc__script_collective(c->k,
                               SC__REDUCESCATTER,
                               SC__GROUP_CP,
                               SC__STREAM_CP,
                               c->kv,
-                              true,
+                              beside,
                               "cp gradients");
+}
+
+static void by_ring(const struct context *c) {
+    gather_keys(c, true);
+    scatter_gradients(c, true);
     core_kernels(c, 0);
     sc__script_join(c->k, SC__STREAM_CP);
 }
@@ -56,14 +60,7 @@ static void by_ring(const struct context *c) {
 static void by_gather(const struct context *c) {
     gather_keys(c, false);
     core_kernels(c, 0);
-    if (c->backward)
-        sc__script_collective(c->k,
-                              SC__REDUCESCATTER,
-                              SC__GROUP_CP,
-                              SC__STREAM_CP,
-                              c->kv,
-                              false,
-                              "cp gradients");
+    scatter_gradients(c, false);
 }
 
 static void exchange_heads(const struct context *c, double bytes) {

@@ -251,7 +251,8 @@ analytic_place_of(struct analytic *n, uint16_t group, uint32_t class, uint32_t r
     return (const struct analytic_place *)(uintptr_t)*slot;
 }
 
-/* The cost of a collective, remembered by what decides it. */
+/* The cost of a collective, remembered by what decides it (the executor asks for the same
+ * ones again and again, so the key is mixed once). */
 static const struct sc__coll_cost *
 cost_of(struct analytic *n, const struct sc_transfer *t, const struct sc__shape *s) {
     bool fresh;

@@ -367,15 +367,22 @@ sc_status sc__packet_group(struct sc_context *ctx,
     return SC_OK;
 }
 
-sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
-    struct packet_net *n = net->self;
-    struct sc__packet_kind *k;
-    *time = 0;
+/* The transfer of a job that has one alone; NULL where the network is ideal. */
+static sc_status
+only_kind(struct packet_net *n, int coll, uint64_t bytes, struct sc__packet_kind **kind) {
+    *kind = NULL;
     if (n->cluster->ideal)
         return SC_OK;
     struct sc_transfer t = sc__placed_only_transfer(&n->jobs, coll, bytes);
-    SC__TRY(find_kind(n, &t, &k));
-    *time = k->software + k->alone * 1000;
+    return find_kind(n, &t, kind);
+}
+
+sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time) {
+    struct sc__packet_kind *k;
+    *time = 0;
+    SC__TRY(only_kind(net->self, coll, bytes, &k));
+    if (k)
+        *time = k->software + k->alone * 1000;
     return SC_OK;
 }
 
@@ -431,10 +438,9 @@ sc_status sc__packet_see(struct sc__net *net,
     struct packet_net *n = net->self;
     struct sc__packet_kind *k;
     *out = (struct sc__packet_seen){.share = 1};
-    if (n->cluster->ideal)
+    SC__TRY(only_kind(n, coll, bytes, &k));
+    if (!k)
         return SC_OK;
-    struct sc_transfer t = sc__placed_only_transfer(&n->jobs, coll, bytes);
-    SC__TRY(find_kind(n, &t, &k));
     double packets =
         k->shape->sent_per_byte * (double)k->bytes / n->settings.config.payload;
     out->software = k->software;
