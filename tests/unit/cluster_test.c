@@ -4,17 +4,8 @@
 #include "hardware/placement.h"
 #include "workload/workload.h"
 
-#include "test.h"
+#include "cluster_text.h"
 #include <math.h>
-
-#include "context.h"
-
-static struct sc__cluster cluster(const char *text) {
-    struct sc__cluster c;
-    if (sc__cluster_parse(ctx, text, 0, &c) != SC_OK)
-        fail_msg("%s: %s", text, sc_error_text(ctx));
-    return c;
-}
 
 /* The description is refused, and the message or hint has both words. */
 static void refused(const char *text, const char *word, const char *other) {

@@ -1,21 +1,9 @@
-/* Clusters by their text, and the time of a collective on one. */
+/* The time of a collective on a cluster, and how near it is. */
 #ifndef SC_TESTS_COLLECTIVE_HELPERS_H
 #define SC_TESTS_COLLECTIVE_HELPERS_H
 
-#include "hardware/cluster.h"
-
-#include "test.h"
+#include "cluster_text.h"
 #include <math.h>
-
-#include "context.h"
-
-static struct sc__cluster cluster(const char *text) {
-    struct sc__cluster c;
-    sc_status status = sc__cluster_parse(ctx, text, 0, &c);
-    if (status != SC_OK)
-        fail_msg("%s: %s", text, sc_error_text(ctx));
-    return c;
-}
 
 static double us_of(const struct sc__cluster *c, int coll, uint32_t ranks, uint64_t bytes) {
     struct sc__shape s = sc__cluster_shape(c, NULL, ranks);

@@ -24,6 +24,8 @@ static const double link_rate = 0.88 * 40e9;
 static const double core_rate = 690e6;
 
 struct run {
+    sc_status status;
+    double parameters;
     double step;
     double other;
     sc_communication copies; /* group "host" */
@@ -31,38 +33,53 @@ struct run {
     double on_host;
 };
 
+static void read_result(const sc_result *result, struct run *out) {
+    sc_breakdown parts;
+    out->step = sc_result_step_us(result);
+    assert_int_equal(sc_result_breakdown(result, 0, &parts), SC_OK);
+    out->other = parts.other_us;
+    for (uint32_t g = 0; g < sc_result_groups(result); g++) {
+        sc_communication c;
+        assert_int_equal(sc_result_communication(result, 0, g, &c), SC_OK);
+        if (!strcmp(c.group, "host"))
+            out->copies = c;
+    }
+    out->copies.group = NULL; /* the result's */
+    assert_int_equal(sc_result_memory(result, 0, &out->memory), SC_OK);
+    out->on_host = (double)sc_result_host_bytes(result, 0);
+}
+
+static struct run
+evaluate_shape(const sc_setting shape[5], const char *cluster_text, const sc_plan *plan) {
+    struct run out = {0};
+    sc_context *ctx = sc_open();
+    sc_model *model;
+    sc_cluster *cluster;
+    sc_result *result = NULL;
+    assert_int_equal(sc_model_build(ctx, shape, 5, &model), SC_OK);
+    assert_int_equal(sc_cluster_load(ctx, cluster_text, &cluster), SC_OK);
+    out.parameters = sc_model_parameters(model);
+    out.status = sc_evaluate(ctx, model, plan, cluster, NULL, &result);
+    if (out.status == SC_OK) {
+        read_result(result, &out);
+        sc_result_free(result);
+    } else if (out.status != SC_NO_FIT) {
+        fail_msg("%s", sc_error_text(ctx));
+    }
+    sc_cluster_free(cluster);
+    sc_model_free(model);
+    sc_close(ctx);
+    return out;
+}
+
 static struct run evaluate(const char *cluster_text, const sc_plan *plan) {
     static const sc_setting shape[] = {{"num-layers", "8"},
                                        {"hidden-size", "1024"},
                                        {"num-attention-heads", "16"},
                                        {"vocab-size", "51200"},
                                        {"max-position-embeddings", "1024"}};
-    struct run out = {0};
-    sc_context *ctx = sc_open();
-    sc_model *model;
-    sc_cluster *cluster;
-    sc_result *result;
-    sc_breakdown parts;
-    assert_int_equal(sc_model_build(ctx, shape, 5, &model), SC_OK);
-    assert_int_equal(sc_cluster_load(ctx, cluster_text, &cluster), SC_OK);
-    if (sc_evaluate(ctx, model, plan, cluster, NULL, &result) != SC_OK)
-        fail_msg("%s", sc_error_text(ctx));
-    out.step = sc_result_step_us(result);
-    assert_int_equal(sc_result_breakdown(result, 0, &parts), SC_OK);
-    out.other = parts.other_us;
-    for (uint32_t g = 0; g < sc_result_groups(result); g++) {
-        sc_communication c;
-        assert_int_equal(sc_result_communication(result, 0, g, &c), SC_OK);
-        if (!strcmp(c.group, "host"))
-            out.copies = c;
-    }
-    out.copies.group = NULL; /* the result's */
-    assert_int_equal(sc_result_memory(result, 0, &out.memory), SC_OK);
-    out.on_host = (double)sc_result_host_bytes(result, 0);
-    sc_result_free(result);
-    sc_cluster_free(cluster);
-    sc_model_free(model);
-    sc_close(ctx);
+    struct run out = evaluate_shape(shape, cluster_text, plan);
+    assert_int_equal(out.status, SC_OK);
     return out;
 }
 
@@ -215,25 +232,13 @@ static void zero_offload_of_2021(void **state) {
                                     {"num-attention-heads", "32"},
                                     {"vocab-size", "50257"},
                                     {"max-position-embeddings", "1024"}};
-        sc_context *ctx = sc_open();
-        sc_model *model;
-        sc_cluster *cluster;
-        sc_result *result;
-        sc_breakdown parts;
-        assert_int_equal(sc_model_build(ctx, shape, 5, &model), SC_OK);
-        assert_int_equal(sc_cluster_load(ctx, "dgx-2:1", &cluster), SC_OK);
         plan.offload_optimizer = 0;
-        assert_int_equal(sc_evaluate(ctx, model, &plan, cluster, NULL, &result), SC_NO_FIT);
+        assert_int_equal(evaluate_shape(shape, "dgx-2:1", &plan).status, SC_NO_FIT);
         plan.offload_optimizer = 1;
-        if (sc_evaluate(ctx, model, &plan, cluster, NULL, &result) != SC_OK)
-            fail_msg("%s", sc_error_text(ctx));
-        assert_int_equal(sc_result_breakdown(result, 0, &parts), SC_OK);
+        struct run moved = evaluate_shape(shape, "dgx-2:1", &plan);
+        assert_int_equal(moved.status, SC_OK);
         if (i == 0)
-            near(parts.other_us / sc_model_parameters(model) * 10e9, 2.57e6, 0.05);
-        sc_result_free(result);
-        sc_cluster_free(cluster);
-        sc_model_free(model);
-        sc_close(ctx);
+            near(moved.other / moved.parameters * 10e9, 2.57e6, 0.05);
     }
 }
 
