@@ -308,18 +308,21 @@ static void end_reduce(struct sc__script_maker *k) {
                           "tp reduce");
 }
 
-static void
-forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool moe) {
-    unsigned all = 1u << SC__FORWARD;
-    if (!moe) {
-        gather_tokens(k);
-        sc__script_part(k, f, SC__PART_MLP_IN, all);
-        join_chunks(k);
-        begin_reduce(k);
-        sc__script_part(k, f, SC__PART_MLP_OUT, all);
-        end_reduce(k);
+static void forward_dense_mlp(struct sc__script_maker *k,
+                              const struct sc__layer_kernels *f) {
+    gather_tokens(k);
+    sc__script_part(k, f, SC__PART_MLP_IN, 1u << SC__FORWARD);
+    join_chunks(k);
+    if (k->phase == SC__RECOMPUTE && sc__step_stops_early(k->l, k->kind))
         return;
-    }
+    begin_reduce(k);
+    sc__script_part(k, f, SC__PART_MLP_OUT, 1u << SC__FORWARD);
+    end_reduce(k);
+    sc__script_part(k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
+}
+
+static void forward_experts(struct sc__script_maker *k, const struct sc__layer_kernels *f) {
+    unsigned all = 1u << SC__FORWARD;
     await_exchange(k);
     sc__script_part(k, f, SC__PART_ROUTER, all);
     sc__script_part(k, f, SC__PART_SHARED, all);
@@ -330,6 +333,7 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
     sc__script_part(k, f, SC__PART_UNROUTE, all);
+    sc__script_part(k, f, SC__PART_MLP_ADD, all);
 }
 
 /* A scan goes along the sequence: under context parallelism heads are exchanged for
@@ -394,8 +398,10 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
         forward_mixer(&k, f, kind);
     if (!(kind & SC__LAYER_MIXER_ONLY)) {
         sc__script_part(&k, f, SC__PART_MLP_NORM, 1u << SC__FORWARD);
-        forward_mlp(&k, f, k.moe);
-        sc__script_part(&k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
+        if (k.moe)
+            forward_experts(&k, f);
+        else
+            forward_dense_mlp(&k, f);
     }
     host(&k);
 }
@@ -433,6 +439,18 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
     }
 }
 
+/* PyTorch's: what was gathered is still there, and the input gradient's reduction is
+ * that of a row-parallel GEMM, which the weight gradient waits for. */
+static void backward_column_dtensor(struct sc__script_maker *k,
+                                    const struct sc__layer_kernels *b,
+                                    enum sc__layer_part which) {
+    begin_reduce(k);
+    sc__script_part(k, b, which, 1u << SC__BACKWARD);
+    end_reduce(k);
+    if (!(k->skip & 1u << SC__WGRAD))
+        sc__script_part(k, b, which, 1u << SC__WGRAD);
+}
+
 /* The input gradient of a column-parallel GEMM, its reduction beside the
  * weight gradient. With sequence parallelism the input is gathered again,
  * beside the input gradient. */
@@ -440,6 +458,10 @@ static void backward_column(struct sc__script_maker *k,
                             const struct sc__layer_kernels *b,
                             enum sc__layer_part which) {
     const struct sc__plan *p = &k->l->plan;
+    if (p->sequence_parallel && k->l->constants.software.gather_again <= 0) {
+        backward_column_dtensor(k, b, which);
+        return;
+    }
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
     double bytes = activation_bytes(k->l);
     if (p->sequence_parallel)
