@@ -1,5 +1,5 @@
-/* SimAI's paths and the order in which its messages begin, against the reference simulator's
- * hash (reference/packet_mini.py) and GNU's std::sort. */
+/* SimAI's paths and the order in which its messages begin, against the reference
+ * simulator's hash (reference/packet_mini.py) and GNU's std::sort. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static void starts_as_sorted(void **unused) {
     static const uint32_t five[] = {4, 3, 2, 1, 0};
     static const uint32_t seventeen[] =
         {1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15, 16, 8};
-    static const uint32_t forty[] = {19, 18, 17, 16, 15, 14, 13, 12, 11, 0,  9,  8,  7, 6,
+    static const uint32_t forty[] = {19, 18, 17, 16, 15, 14, 13, 12, 11, 0,  9,  8,  7,  6,
                                      5,  4,  3,  2,  1,  10, 39, 38, 37, 36, 35, 34, 33, 32,
                                      31, 20, 29, 28, 27, 26, 25, 24, 23, 22, 21, 30};
     static const struct {

@@ -87,10 +87,8 @@ static bool choose_next(const struct simai_choice *c, uint32_t hop, uint32_t *ch
 }
 
 /* What is left; *path: one of them. */
-static uint32_t keep_chosen(struct simai_choice *c,
-                            uint32_t hop,
-                            uint32_t chosen,
-                            uint32_t *path) {
+static uint32_t
+keep_chosen(struct simai_choice *c, uint32_t hop, uint32_t chosen, uint32_t *path) {
     const struct sc__packet_fabric *f = c->fabric;
     uint32_t left = 0;
     uint32_t count;
