@@ -66,12 +66,7 @@ static void input_kernels(struct sc__lowering *t, const struct sc__tower *tower)
         tower_product(t, &tower->in[i], names, false, false, &t->embedding[0]);
         tower_product(t, &tower->in[i], names, true, i > 0, &t->embedding[1]);
     }
-    tower_memory(t,
-                 SC__MEM_ADD,
-                 rows,
-                 tower->body.hidden,
-                 SC__FORWARD,
-                 &t->embedding[0]);
+    tower_memory(t, SC__MEM_ADD, rows, tower->body.hidden, SC__FORWARD, &t->embedding[0]);
 }
 
 static void connector_kernels(struct sc__lowering *t, const struct sc__tower *tower) {
@@ -206,7 +201,13 @@ void sc__towers_scripts(struct sc__lowering *l) {
                      input | weight,
                      tower->in_params,
                      "patches");
-        tower_script(t, &t->head_forward, SC__FORWARD, &t->head[0], forward, 0, "connector");
+        tower_script(t,
+                     &t->head_forward,
+                     SC__FORWARD,
+                     &t->head[0],
+                     forward,
+                     0,
+                     "connector");
         tower_script(t,
                      &t->head_backward,
                      SC__BACKWARD,

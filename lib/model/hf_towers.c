@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { /* traits of a tower */
+enum {                 /* traits of a tower */
        TOWER_BIAS = 1, /* LayerNorm, and a bias in every linear layer */
        TOWER_GATED = 2,
        TOWER_RMSNORM = 4,
@@ -223,8 +223,12 @@ static void add_input(struct tower_reading *r, uint32_t in, double rows, bool bi
     t->in_params += (double)in * out + (bias ? out : 0);
 }
 
-static void add_output(
-    struct tower_reading *r, uint32_t in, uint32_t out, double rows, bool first, bool bias) {
+static void add_output(struct tower_reading *r,
+                       uint32_t in,
+                       uint32_t out,
+                       double rows,
+                       bool first,
+                       bool bias) {
     struct sc__tower *t = r->out;
     if (t->out_count == SC__TOWER_PRODUCTS) {
         tower_refuse(r, "its connector has more products than are modelled");
@@ -307,8 +311,8 @@ static void read_body(struct tower_reading *r) {
     body->post_norms = f->traits & TOWER_GEMMA4;
     body->qk_norm = f->traits & TOWER_GEMMA4;
     body->v_norm = f->traits & TOWER_GEMMA4;
-    if (body->layers > SC__MOST_LAYERS || !body->head_dim ||
-        body->heads % body->kv_heads || body->ffn > WIDEST_FEED_FORWARD)
+    if (body->layers > SC__MOST_LAYERS || !body->head_dim || body->heads % body->kv_heads ||
+        body->ffn > WIDEST_FEED_FORWARD)
         tower_refuse(r, "its sizes do not go together");
 }
 
@@ -485,22 +489,23 @@ static void connect_sound(struct tower_reading *r) {
 static void connect_tower(struct tower_reading *r) {
     static const struct {
         const char *model;
+        enum sc__tower_kind kind;
         void (*connect)(struct tower_reading *);
     } connectors[] = {
-        {"llava", connect_llava},
-        {"mistral3", connect_mistral3},
-        {"gemma3", connect_gemma3},
-        {"gemma4", connect_gemma4},
-        {"llama4", connect_llama4},
-        {"qwen2_vl", connect_qwen},
-        {"qwen2_5_vl", connect_qwen},
-        {"qwen3_vl", connect_qwen},
-        {"qwen3_vl_moe", connect_qwen},
-        {"qwen2_audio", connect_sound},
-        {"voxtral", connect_sound},
+        {"llava", SC__TOWER_VISION, connect_llava},
+        {"mistral3", SC__TOWER_VISION, connect_mistral3},
+        {"gemma3", SC__TOWER_VISION, connect_gemma3},
+        {"gemma4", SC__TOWER_VISION, connect_gemma4},
+        {"llama4", SC__TOWER_VISION, connect_llama4},
+        {"qwen2_vl", SC__TOWER_VISION, connect_qwen},
+        {"qwen2_5_vl", SC__TOWER_VISION, connect_qwen},
+        {"qwen3_vl", SC__TOWER_VISION, connect_qwen},
+        {"qwen3_vl_moe", SC__TOWER_VISION, connect_qwen},
+        {"qwen2_audio", SC__TOWER_AUDIO, connect_sound},
+        {"voxtral", SC__TOWER_AUDIO, connect_sound},
     };
     for (size_t i = 0; i < sizeof connectors / sizeof *connectors; i++)
-        if (!strcmp(connectors[i].model, r->model)) {
+        if (!strcmp(connectors[i].model, r->model) && connectors[i].kind == r->out->kind) {
             connectors[i].connect(r);
             return;
         }

@@ -96,9 +96,8 @@ static double tokens_of_sequence(const struct sc__plan *p, const struct sc__towe
     return (double)p->images * (double)sc__tower_tokens(t, p->image_size);
 }
 
-static sc_status check_tokens(struct sc_context *ctx,
-                              const struct sc__plan *p,
-                              const struct sc__model *m) {
+static sc_status
+check_tokens(struct sc_context *ctx, const struct sc__plan *p, const struct sc__model *m) {
     double tokens = 0;
     for (uint32_t i = 0; i < m->tower_count; i++) {
         const struct sc__tower *t = &m->towers[i];
@@ -107,14 +106,15 @@ static sc_status check_tokens(struct sc_context *ctx,
         tokens += tokens_of_sequence(p, t);
         double items = (double)p->global_batch * sc__tower_items(p, t);
         if (sc__tower_positions(t, p->image_size) > MOST_POSITIONS || items > UINT32_MAX)
-            return sc__fail(ctx,
-                            SC_USAGE,
-                            NULL,
-                            NULL,
-                            "the tower (%s) would get more than %u positions or %u pictures",
-                            t->type,
-                            MOST_POSITIONS,
-                            UINT32_MAX);
+            return sc__fail(
+                ctx,
+                SC_USAGE,
+                NULL,
+                NULL,
+                "the tower (%s) would get more than %u positions or %u pictures",
+                t->type,
+                MOST_POSITIONS,
+                UINT32_MAX);
     }
     if (tokens <= p->seq)
         return SC_OK;
@@ -127,31 +127,31 @@ static sc_status check_tokens(struct sc_context *ctx,
                     p->seq);
 }
 
-static void note_tower(struct sc_context *ctx,
-                       const struct sc__plan *p,
-                       const struct sc__tower *t) {
+static void
+note_tower(struct sc_context *ctx, const struct sc__plan *p, const struct sc__tower *t) {
     struct sc__plan of_tower = sc__tower_plan(p, t);
     bool vision = t->kind == SC__TOWER_VISION;
     const char *what = sc__format(&ctx->arena,
                                   vision ? "%g pictures" : "%g seconds of sound",
                                   vision ? p->images : p->audio_seconds);
-    sc__note(ctx,
-             "tower",
-             "a sequence has %s: %.0f of its %u tokens; the tower (%s, %.3f B parameters%s) "
-             "runs on the first stage, %u positions each%s%s",
-             what,
-             tokens_of_sequence(p, t),
-             p->seq,
-             t->type,
-             sc__tower_params(t) / 1e9,
-             sc__connector_frozen(p) ? ", all frozen"
-             : sc__tower_frozen(p)   ? ", frozen but for what connects it"
-                                     : "",
-             of_tower.seq,
-             of_tower.mesh.tp < p->mesh.tp ? "; tp does not divide it, every rank computes "
-                                             "all of it"
-                                           : "",
-             p->mesh.cp > 1 ? "; ranks of context parallelism each compute all of it" : "");
+    sc__note(
+        ctx,
+        "tower",
+        "a sequence has %s: %.0f of its %u tokens; the tower (%s, %.3f B parameters%s) "
+        "runs on the first stage, %u positions each%s%s",
+        what,
+        tokens_of_sequence(p, t),
+        p->seq,
+        t->type,
+        sc__tower_params(t) / 1e9,
+        sc__connector_frozen(p) ? ", all frozen"
+        : sc__tower_frozen(p)   ? ", frozen but for what connects it"
+                                : "",
+        of_tower.seq,
+        of_tower.mesh.tp < p->mesh.tp ? "; tp does not divide it, every rank computes "
+                                        "all of it"
+                                      : "",
+        p->mesh.cp > 1 ? "; ranks of context parallelism each compute all of it" : "");
 }
 
 sc_status sc__plan_resolve_towers(struct sc_context *ctx,
@@ -231,10 +231,10 @@ struct sc__plan sc__tower_plan(const struct sc__plan *p, const struct sc__tower 
 struct sc__tower_shards sc__tower_shards(const struct sc__plan *p,
                                          const struct sc__tower *t) {
     struct sc__plan of_tower = sc__tower_plan(p, t);
-    return (struct sc__tower_shards){
-        .in = t->in_params,
-        .layer = sc__plan_layer_shard(&of_tower, &t->body, 0).dense,
-        .out = t->out_params};
+    return (struct sc__tower_shards){.in = t->in_params,
+                                     .layer =
+                                         sc__plan_layer_shard(&of_tower, &t->body, 0).dense,
+                                     .out = t->out_params};
 }
 
 double sc__plan_towers_shard(const struct sc__plan *p, const struct sc__model *m) {
@@ -301,8 +301,8 @@ double sc__plan_towers_repeated(const struct sc__plan *p, const struct sc__model
     for (uint32_t i = 0; i < m->tower_count; i++) {
         const struct sc__tower *t = &m->towers[i];
         struct sc__plan x = sc__tower_plan(p, t);
-        bool core = x.recompute == SC__RECOMPUTE_SELECTIVE &&
-                    x.recompute_modules & SC__MODULE_CORE;
+        bool core =
+            x.recompute == SC__RECOMPUTE_SELECTIVE && x.recompute_modules & SC__MODULE_CORE;
         if (!sc__tower_items(p, t))
             continue;
         for (uint32_t k = 0; k < t->body.layers; k++) {
@@ -330,8 +330,7 @@ static void keep_layers(const struct sc__plan *of_tower,
     double whole = sc__layer_activations(&t->body, &once, 0);
     out->activations += t->body.layers * kept;
     out->again = fmax(out->again, whole - kept);
-    out->workspace =
-        fmax(out->workspace, sc__layer_workspace(&t->body, of_tower, 0));
+    out->workspace = fmax(out->workspace, sc__layer_workspace(&t->body, of_tower, 0));
 }
 
 /* The input of each product, and that of the activation between two. */
