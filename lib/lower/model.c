@@ -1,6 +1,7 @@
 #include "lower/model.h"
 
 #include "lower/step.h"
+#include "plan/towers.h"
 
 /* What a token costs in multi-token prediction layers beside the model. */
 static double
@@ -33,7 +34,7 @@ dropped_flops(const struct sc__model *m, const struct sc__plan *p, uint32_t more
 
 /* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
  * gradients of the products, a third of them; those of the adapters are not counted. */
-static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
+static double language_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
     double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) -
@@ -44,6 +45,10 @@ static double plan_model_flops(const struct sc__model *m, const struct sc__plan 
     for (uint32_t i = 0; i < m->layers; i++)
         core += sc__model_attention_core_flops(m, i, b, s, false);
     return sum - (sum - core) / 3;
+}
+
+static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
+    return language_flops(m, p) + sc__plan_towers_flops(p, m);
 }
 
 /* Forward FLOPs of a step that full recomputation does not repeat. */
@@ -63,7 +68,7 @@ static double plan_hardware_flops(const struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     double b = p->global_batch;
     double s = p->seq;
-    double sum = plan_model_flops(m, p);
+    double sum = plan_model_flops(m, p) + sc__plan_towers_repeated(p, m);
     double layers = -dropped_flops(m, p, 0);
     double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {

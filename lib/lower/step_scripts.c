@@ -518,7 +518,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
 /* Adding the weight gradients of a micro-batch to those of the step; or, where
  * they are sharded with copies, out of the gathered buffer twice (read, write)
  * and into the one that is reduced. */
-static void accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
+void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
     double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
     double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
@@ -572,7 +572,7 @@ backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__scrip
         backward_mixer(&k, b, kind);
     struct sc__shard params = kind_shard(l, kind);
     if (!(skip & 1u << SC__WGRAD))
-        accumulate(&k, &params);
+        sc__script_accumulate(&k, &params);
     host(&k);
 }
 
@@ -585,14 +585,14 @@ static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;)
         sc__script_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
-    accumulate(&k, &params);
+    sc__script_accumulate(&k, &params);
     host(&k);
 }
 
-static void plain(struct sc__script_maker *k,
-                  const struct sc__kernels *list,
-                  unsigned phases,
-                  const char *name) {
+void sc__script_kernels(struct sc__script_maker *k,
+                        const struct sc__kernels *list,
+                        unsigned phases,
+                        const char *name) {
     for (uint32_t i = 0; i < list->count; i++)
         if (phases >> list->items[i].phase & 1) {
             k->launches += list->items[i].launches;
@@ -611,7 +611,7 @@ static void embedding_scripts(struct sc__lowering *l) {
                                  .script = &l->embedding_backward,
                                  .phase = SC__BACKWARD};
     bool sp = l->plan.sequence_parallel;
-    plain(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
+    sc__script_kernels(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
     sc__script_collective(&f,
                           sp ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
@@ -628,7 +628,7 @@ static void embedding_scripts(struct sc__lowering *l) {
                               false,
                               "tp embedding");
     if (!l->plan.lora)
-        plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
+        sc__script_kernels(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
 }
 
 /* Final norm, logits and loss. The loss over a cut vocabulary needs the
@@ -642,7 +642,7 @@ static void head_scripts(struct sc__lowering *l) {
     struct sc__script_maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
     bool split = sc__schedule_splits(p->schedule);
     gather_tokens(&f);
-    plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
+    sc__script_kernels(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
     for (int i = 0; i < 3; i++)
         sc__script_collective(&f,
@@ -652,7 +652,7 @@ static void head_scripts(struct sc__lowering *l) {
                               4 * sc__plan_tokens(p),
                               false,
                               "tp loss");
-    plain(&b, &l->head[1], 1u << SC__BACKWARD, "head");
+    sc__script_kernels(&b, &l->head[1], 1u << SC__BACKWARD, "head");
     sc__script_collective(&b,
                           p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
@@ -662,14 +662,14 @@ static void head_scripts(struct sc__lowering *l) {
                           "tp head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
     if (!p->lora) {
-        plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
-        accumulate(split ? &w : &b, &params);
+        sc__script_kernels(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
+        sc__script_accumulate(split ? &w : &b, &params);
     }
     if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1)
         sc__script_join(&b, SC__STREAM_COMM);
 }
 
-void sc__step_scripts(struct sc__lowering *l) {
+void sc__step_layer_scripts(struct sc__lowering *l) {
     bool split = sc__schedule_splits(l->plan.schedule);
     for (int kind = 0; kind < SC__LAYER_KINDS; kind++) {
         if (!l->has_kind[kind])
@@ -680,6 +680,11 @@ void sc__step_scripts(struct sc__lowering *l) {
         if (split)
             wgrad_layer(l, kind, &l->wgrad[kind]);
     }
+}
+
+void sc__step_scripts(struct sc__lowering *l) {
+    sc__step_layer_scripts(l);
+    sc__towers_scripts(l);
     embedding_scripts(l);
     head_scripts(l);
 }
