@@ -208,10 +208,25 @@ static double activation_bytes(const struct sc__lowering *l) {
     return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
-/* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
-static double gathered_bytes(const struct sc__lowering *l) {
-    bool cast = l->plan.dynamic_casts && l->plan.gemm == SC__FP8;
-    return activation_bytes(l) * (cast ? 1 / sc__plan_width(&l->plan) : 1);
+/* Bytes an element of what a product of that layer is gathered for: operands are cast
+ * before, and gathered with their scales. Gradients are needed by rows and by columns:
+ * one scale for the tensor is good for both, scales of blocks are not. */
+static double gathered_width(const struct sc__lowering *l, int kind, bool gradient) {
+    const struct sc__plan *p = &l->plan;
+    if (kind & SC__LAYER_WIDE)
+        return sc__plan_width(p);
+    if (p->gemm == SC__FP4)
+        return (gradient ? 2 : 1) * (0.5 + 1.0 / 16);
+    if (p->gemm != SC__FP8)
+        return sc__plan_width(p);
+    bool by_blocks = !p->dynamic_casts && (p->fp8_recipe == SC_FP8_RECIPE_BLOCKWISE ||
+                                           p->fp8_recipe == SC_FP8_RECIPE_MXFP8);
+    return gradient && by_blocks ? 2 : 1;
+}
+
+static double gathered_bytes(const struct sc__script_maker *k, bool gradient) {
+    return sc__plan_tokens(&k->l->plan) * k->l->model->hidden *
+           gathered_width(k->l, k->kind, gradient);
 }
 
 static bool chunked(const struct sc__lowering *l) {
@@ -235,7 +250,7 @@ static void reorder(struct sc__script_maker *k, double bytes) {
 /* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
  * beside the GEMM; the caller joins after it. */
 static void gather_tokens(struct sc__script_maker *k) {
-    double bytes = gathered_bytes(k->l);
+    double bytes = gathered_bytes(k, k->phase == SC__BACKWARD);
     double shown = k->l->constants.software.tp_exposed;
     if (!k->l->plan.sequence_parallel)
         return;
@@ -469,7 +484,7 @@ static void backward_column(struct sc__script_maker *k,
                               SC__ALLGATHER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              bytes,
+                              gathered_bytes(k, false),
                               p->tp_overlap != SC__TP_BLOCKING,
                               "tp gather again");
     sc__script_part(k, b, which, 1u << SC__BACKWARD);

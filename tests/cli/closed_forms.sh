@@ -65,6 +65,16 @@ tp_ops() { # software, recompute
 }
 check tp_collectives "$(tp_ops megatron-2022 none) $(tp_ops megatron-2022 full) $(tp_ops torchtitan-2024 none) $(tp_ops torchtitan-2024 full)" "10 14 8 11"
 
+# bytes an element of the six gathers of a layer: two inputs forward, their two again, two gradients. Cast operands are gathered
+# cast; gradients by rows and by columns where blocks have scales (fp4: half a byte and a scale for 16)
+gathered() {
+    for layers in 2 4; do
+        "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 1 --gpus 8 --tp 8 --gpu b200 \
+            --sequence-parallel "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "tp" and v["collective"] == "ALLGATHER"))'
+    done | paste -sd ' ' | awk '{print ($2 - $1) / 2 / 1024 / 4096}'
+}
+check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 8 8 4.5"
+
 # memory of the states of Adam: 2 bytes of weights, 4 of gradients and 12 of the optimizer a parameter, sharded by ZeRO
 ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0
