@@ -123,17 +123,36 @@ static bool offered(const struct sc__coll_model *m,
     return taken && sc__coll_rule_holds(m, rule);
 }
 
-static void consider(const struct sc__coll_model *m,
-                     const struct sc__tuning *t,
-                     enum sc__algo algo,
-                     unsigned proto,
-                     struct choice *best) {
-    double time = sc__coll_model_time(m, algo, proto);
-    double rank = time;
-    if (time < SC__COLL_NEVER && t->by_tuner)
-        rank = sc__nccl_tuner_time(m, algo, proto);
-    if (rank < best->rank)
-        *best = (struct choice){time, rank, algo, proto};
+/* NCCL's cost table (--by-tuner) decides between nodes, where the choice of a tree or a
+ * ring is one of 1.5 times; in a node measured runs are as fast as the fastest, without the
+ * jumps that the table's choices at our times would give. */
+static bool goes_by_tuner(const struct sc__coll_model *m, const struct sc__tuning *t) {
+    return t->by_tuner && m->nodes > 1;
+}
+
+/* An algorithm by the protocol that is fastest there: a protocol's constants come from
+ * sizes at which it is the fastest, so that the table ranks algorithms alone. */
+static struct choice by_fastest_protocol(const struct sc__coll_model *m,
+                                         const struct sc__tuning *t,
+                                         const struct sc__coll_rule *rule) {
+    struct choice fastest = {SC__COLL_NEVER, SC__COLL_NEVER, rule->algo, 0};
+    double tuner_rank = SC__COLL_NEVER;
+    bool by_tuner = goes_by_tuner(m, t);
+    for (unsigned proto = 0; proto < 3; proto++) {
+        bool asked = !t->proto || proto == t->proto - 1u;
+        if (!asked || !(rule->protocols >> proto & 1))
+            continue;
+        double time = sc__coll_model_time(m, rule->algo, proto);
+        if (time >= SC__COLL_NEVER)
+            continue;
+        if (by_tuner)
+            tuner_rank = fmin(tuner_rank, sc__nccl_tuner_time(m, rule->algo, proto));
+        if (time < fastest.time)
+            fastest = (struct choice){time, time, rule->algo, proto};
+    }
+    if (by_tuner)
+        fastest.rank = tuner_rank;
+    return fastest;
 }
 
 static struct choice choose(const struct sc__coll_model *m, const struct sc__tuning *t) {
@@ -143,11 +162,9 @@ static struct choice choose(const struct sc__coll_model *m, const struct sc__tun
         const struct sc__coll_rule *rule = &library->rules[i];
         if (!offered(m, rule, t))
             continue;
-        for (unsigned proto = 0; proto < 3; proto++) {
-            bool asked = !t->proto || proto == t->proto - 1u;
-            if (asked && rule->protocols >> proto & 1)
-                consider(m, t, rule->algo, proto, &best);
-        }
+        struct choice candidate = by_fastest_protocol(m, t, rule);
+        if (candidate.rank < best.rank)
+            best = candidate;
     }
     return best;
 }

@@ -132,7 +132,7 @@ enum sc__proto {
 struct sc__tuning {
     uint8_t algo;     /* enum sc__algo */
     uint8_t proto;    /* enum sc__proto */
-    bool by_tuner;    /* choose by NCCL's own cost table instead of by least time */
+    bool by_tuner;    /* between nodes by NCCL's own cost table instead of by least time */
     bool no_pxn;      /* all-to-all may not use the destination's rail */
     bool two_level;   /* all-to-all as DeepEP does it */
     bool eager_timer; /* timed by PyTorch with a barrier, not by nccl-tests */

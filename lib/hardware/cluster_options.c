@@ -52,7 +52,7 @@ const struct sc__option sc__cluster_options[] = {
      NULL,
      NULL,
      "Collectives",
-     "choose the algorithm by NCCL's own cost table, not by least time",
+     "choose the algorithm between nodes by NCCL's own cost table, not by least time",
      0,
      .type = SC__TYPE_FLAG,
      .choices = on,

@@ -150,6 +150,17 @@ if [ -f $truth2 ]; then
     check accuracy_2 "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($3 <= 6), ($6 <= 7), ($9 <= 2), ($12 <= 5)}' $tmp/valid2)" "1 1 1 1"
 else echo "skip accuracy_2 [needs shared]"; fi
 
+# NCCL's table chooses between nodes only: inside one, times neither fall nor jump with size, and four H100 gather 2 MiB
+# in the 19.1 to 22.3 us that aiconfigurator measured (NCCL 2.29, 2.23)
+steady() { "$STEPCAST" coll $1 -c $2 -b 64K -e 64M -f 1.02 --by-tuner --csv - | awk -F, 'NR > 2 && ($5 < last || $5 > 1.05 * last) {n++} NR > 1 {last = $5; rows++} END {print rows, n + 0}'; }
+for cluster in dgx-h100:2 dgx-h100:4 dgx-h100:8 dgx-a100:8 dgx-b200:4; do
+    check "steady gather $cluster" "$(steady all_gather $cluster)" "351 0"
+    check "steady reduction $cluster" "$(steady all_reduce $cluster)" "351 0"
+done
+check gather_of_2_mib "$("$STEPCAST" coll all_gather -c dgx-h100:4 -b 2M -e 2M --by-tuner --csv - | awk -F, 'NR == 2 {print ($5 > 18 && $5 < 24)}')" 1
+# two nodes with four NICs each: a ring for large sizes, where a tree would be faster
+check tuner_between_nodes "$(for t in "" --by-tuner; do "$STEPCAST" coll all_reduce -c "dgx-a100:16 nics=4 nic=200Gbps" -b 400M -e 400M $t --csv - | awk -F, 'NR == 2 {print $8}'; done | paste -sd ' ')" "tree ring"
+
 # presets of clouds, and how far each is known
 for name in aws-p5:16 aws-p4d:16 gcp-a3-mega:16 azure-ndv5:16 oci-h100:16 coreweave-gb200:72 amd-mi300x:8; do
     expect "preset $name" 0 "collectives inside a node" "$STEPCAST" show --cluster $name
