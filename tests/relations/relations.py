@@ -231,6 +231,9 @@ def check_engines(c, rng):
     # (Stages that end inside of nodes have rings that leave their rails, and meet on the way to the next rail where a hash sends them.)
     if size(c.plan) <= 64 and c.even_stages():
         c.step("one leaf: whatever the route", c.other(net="flow"), least, "1.1")
+    # seconds each: a few. Packets of 4096 bytes carry headers, and sprayed ones meet nowhere.
+    if size(c.plan) <= 16 and rng.random() < 0.05:
+        c.step("packets are as analytic on a fabric that does not block", c.other(net="packet", route="spray"), least, "1.1")
 
 
 def check_same(c, rng):
