@@ -21,10 +21,12 @@ static double transfer_us(double bytes, double rate) {
 
 /* A ring that leaves the node has one hop fewer inside it than ranks, so its
  * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
- * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
+ * would not (DGX H100: 380 GB/s between nodes, 366 inside). Of a part of a full mesh
+ * all rings take the same links (2 x 4 MI355X: 131 GB/s, 133 inside). */
 static double ring_inside(const struct sc__coll_model *m, unsigned proto) {
     double kept = m->k->ring_outside * m->nvlink;
-    return proto < 2 ? kept : kept * m->per_node / fmax(1, m->per_node - 1);
+    bool all = proto < 2 || sc__coll_part_of_mesh(m->cluster, m->per_node);
+    return all ? kept : kept * m->per_node / fmax(1, m->per_node - 1);
 }
 
 static double ring_bandwidth(const struct sc__coll_model *m, unsigned proto) {

@@ -56,12 +56,14 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
         int ranks = (int)fmin(per_node, SC__MESH_RINGS - 1);
         return k->nvlink * port / k->mesh_rings[SC__MESH_RINGS - 1] * k->mesh_rings[ranks];
     }
+    if (sc__coll_part_of_mesh(c, per_node) && k->mesh_link > 0)
+        return fmin(k->nvlink * port, (per_node - 1) * k->mesh_link);
     return k->nvlink * port;
 }
 
 /* Share of a GPU's links that lead to others of a group on its node. */
 static double links_among(const struct sc__cluster *c, double per_node) {
-    if (c->inside != SC__INSIDE_FULL || per_node < 2 || per_node >= c->node_gpus)
+    if (!sc__coll_part_of_mesh(c, per_node))
         return 1;
     return (per_node - 1) / (c->node_gpus - 1);
 }

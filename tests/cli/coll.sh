@@ -150,6 +150,12 @@ if [ -f $truth2 ]; then
     check accuracy_2 "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($3 <= 6), ($6 <= 7), ($9 <= 2), ($12 <= 5)}' $tmp/valid2)" "1 1 1 1"
 else echo "skip accuracy_2 [needs shared]"; fi
 
+# RCCL: logs of AMD GPUs as they were published; groups of two and four are one machine's
+rccl=$(dirname "$0")/../data/collectives_rccl.csv
+"$STEPCAST" coll --validate $rccl >$tmp/valid_rccl
+check accuracy_rccl "$(awk '/^rccl-tests log/ {gsub(/[()]/, " "); all = $(NF - 2)} /^rccl-tests log/ {print (all <= 11)}' $tmp/valid_rccl | tr '\n' ' ')" "1 1 "
+check accuracy_rccl_large "$(awk '/^all rows/ {gsub(/[()]/, " "); print ($9 <= 6)}' $tmp/valid_rccl)" 1
+
 # NCCL's table chooses between nodes only: inside one, times neither fall nor jump with size, and four H100 gather 2 MiB
 # in the 19.1 to 22.3 us that aiconfigurator measured (NCCL 2.29, 2.23)
 steady() { "$STEPCAST" coll $1 -c $2 -b 64K -e 64M -f 1.02 --by-tuner --csv - | awk -F, 'NR > 2 && ($5 < last || $5 > 1.05 * last) {n++} NR > 1 {last = $5; rows++} END {print rows, n + 0}'; }
@@ -182,6 +188,16 @@ expect racks_noted 0 "256 GPUs as 4 nodes of 64 of their 72 GPUs" "$STEPCAST" co
 expect one_rack 0 "72 GPUs on 1 node" "$STEPCAST" coll all_reduce -c gb200-nvl72:72
 expect two_racks 0 "72 NICs" "$STEPCAST" show --cluster gb200-nvl72:144
 expect no_such_racks 3 "not a whole number of nodes" "$STEPCAST" show --cluster gb200-nvl72:257
+# of a full mesh two GPUs have one link of 43.7 GB/s, four 133 (MI355X, 1 GiB); two nodes of four as much, not 4/3 of it
+part() {
+    printf '%s\n' $1 >$tmp/ranks
+    "$STEPCAST" coll all_reduce -c amd-mi355x:16 --rank-file $tmp/ranks --gpus $(wc -l <$tmp/ranks) -b 1G -e 1G --csv - |
+        awk -F, -v wanted=$2 'NR == 2 {print ($7 > 0.95 * wanted && $7 < 1.05 * wanted)}'
+}
+check part_of_a_mesh "$(part "0 1" 43.7) $(part "0 1 2 3" 133.3) $(part "0 1 2 3 8 9 10 11" 128.5)" "1 1 1"
+# AMD's setting of RCCL for its own NICs: 8 MiB on two nodes 110 us, 172 without
+ainic() { "$STEPCAST" coll all_reduce -c "gpu=mi355x gpus=16 node=8 nvlink=537.6GB/s nics=8 nic=50GB/s class=$1" -b 8M -e 8M --csv - | awk -F, -v wanted=$2 'NR == 2 {print ($5 > 0.75 * wanted && $5 < 1.25 * wanted)}'; }
+check ainic "$(ainic ainic 110.2) $(ainic roce 171.5)" "1 1"
 # xGMI: two of eight GPUs have one of seven links
 check one_link "$("$STEPCAST" coll all_gather -c amd-mi300x:8 --gpus 2 -b 4G -e 4G --csv - | awk -F, 'NR == 2 {print ($7 > 0.6 * 64 && $7 <= 64)}')" 1
 # channels to another node: two of about 9.5 GB/s, then the NIC
