@@ -141,6 +141,11 @@ n = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096
 wanted = 4 * n * 8192 + 12 * 32 * 8192 * 8192 * 4096
 print(round(d["tflops_per_gpu"] * d["step_time_us"] * 1e6 / wanted, 6))'; }
 check lora_flops "$(lora)" 1.0
+# and ZeRO 1 gathers them alone, after the update or beside forward: two bytes each of 16·32·(2·4096 + 4096 + 1024)
+gathered() { "$STEPCAST" run --model llama3-8b --seq 2048 --global-batch 8 --lora 16 --zero 1 --cluster dgx-h100:8 "$@" --json - | python3 -c 'import json,sys
+print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'; }
+check adapters_gathered "$(gathered)" $((2 * 16 * 32 * 13312))
+check adapters_gathered_beside_forward "$(gathered --overlap-param yes)" $((2 * 16 * 32 * 13312))
 
 # LogGOPS, L 1 us, o 0.1 us, g 50 ns, G 1 ns a byte, S 100 bytes, five ranks. A barrier takes three rounds of a message of a
 # byte, L + 2o each; the root of a gather takes four parts of 1001 bytes, the first after L + 2o + 1000 G, then one each
