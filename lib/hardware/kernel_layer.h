@@ -59,6 +59,7 @@ struct sc__layer_shape {
     uint64_t head_dim;
     uint64_t ffn;
     uint64_t window; /* keys a query sees; 0: all */
+    uint64_t pieces; /* attention sees one of so many parts of a sequence alone; 0: all */
     uint32_t tp;
     uint32_t cp;
     bool sequence_parallel; /* norm and adds on 1/tp of the tokens */

@@ -158,6 +158,10 @@ struct sc__plan {
     /* first and last layers whose products are of the plain type */
     uint32_t bf16_first;
     uint32_t bf16_last;
+    uint32_t images; /* of a sequence */
+    uint32_t image_size;
+    double audio_seconds;
+    bool freeze_towers;
     struct sc__memory_figures figures;
     bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
@@ -256,6 +260,8 @@ double sc__plan_weight_cast_bytes(const struct sc__plan *p);
 
 /* Something of it is on the host. */
 bool sc__plan_offloads(const struct sc__plan *p);
+/* What no launch file that is written has words for, or NULL. */
+const char *sc__plan_unwritten(const struct sc__plan *p);
 /* Bytes of a shard's weight as it comes from the host to be gathered. */
 double sc__plan_shard_bytes(const struct sc__plan *p);
 

@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 #include "plan/routing.h"
 #include "plan/slowest_rank.h"
+#include "plan/towers.h"
 
 #include <string.h>
 
@@ -686,6 +687,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     resolve_update(ctx, &g, p);
     SC__TRY(resolve_adapters(ctx, &g, p));
     SC__TRY(resolve_offload(ctx, &g, m, p));
+    SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));
     p->sequence_parallel = on(g.sequence_parallel) && p->mesh.tp > 1;
     if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
@@ -775,6 +777,10 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .overlap_offload = toggle(p->overlap_offload),
         .host_threads = p->host_threads,
         .gpu_spread = p->gpu_spread,
+        .images = p->images,
+        .image_size = p->image_size,
+        .audio_seconds = p->audio_seconds,
+        .freeze_towers = toggle(p->freeze_towers),
         .bf16_first = p->bf16_first,
         .bf16_last = p->bf16_last,
         .optimizer = toggle(p->optimizer),
