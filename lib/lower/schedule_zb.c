@@ -30,7 +30,7 @@
  * limit once the weight gradients due are done. */
 #include "lower/schedule_zb.h"
 
-#include "base/heap.h"
+#include <string.h>
 
 enum depth { DEPTH_1F1B, DEPTH_H2, DEPTH_FITS, DEPTH_FITS_MORE };
 
@@ -94,6 +94,21 @@ struct stage_state {
     int64_t held;    /* activations, in UNIT */
 };
 
+/* When stages look up, in order: what is pushed is mostly among the last, so its place is
+ * looked for from the end. Of equal times the first that was pushed comes first. */
+struct look {
+    int64_t time;
+    uint32_t stage;
+};
+
+struct looks {
+    struct sc__arena *arena;
+    struct look *items;
+    uint32_t first;
+    uint32_t end;
+    uint32_t capacity;
+};
+
 struct player {
     const struct sc__zb *z;
     const struct rule *rule;
@@ -102,7 +117,7 @@ struct player {
     int64_t limit;
     int64_t kept;
     struct stage_state *stages;
-    struct sc__heap heap;
+    struct looks looks;
     int64_t most;  /* a period above it is not asked for */
     bool too_long; /* the period is */
 };
@@ -209,11 +224,31 @@ static void make_sequences(struct player *p) {
 
 /* ---- the game ---- */
 
+static void make_room(struct looks *l) {
+    if (l->first) {
+        memmove(l->items, l->items + l->first, (l->end - l->first) * sizeof *l->items);
+        l->end -= l->first;
+        l->first = 0;
+    } else {
+        (void)SC__PUSH(l->arena, l->items, l->end, l->capacity);
+        l->end--;
+    }
+}
+
+static void look_up(struct looks *l, int64_t time, uint32_t stage) {
+    if (l->end == l->capacity)
+        make_room(l);
+    uint32_t i = l->end++;
+    for (; i > l->first && l->items[i - 1].time > time; i--)
+        l->items[i] = l->items[i - 1];
+    l->items[i] = (struct look){time, stage};
+}
+
 /* An input arrives: the stage looks up then, or when it is free. */
 static void arrive(struct player *p, uint32_t stage, int64_t *ready, int64_t time) {
     *ready = time;
     if (time >= p->stages[stage].end)
-        sc__heap_push(&p->heap, time, stage, 0);
+        look_up(&p->looks, time, stage);
 }
 
 /* From one end of the parts to the other: chunk 0 goes down the stages, chunk
@@ -270,7 +305,7 @@ schedule_zb_run(struct player *p, uint32_t stage, struct sc__slot x, int64_t now
     s->end = now + (x.kind == 'F' ? t->f : x.kind == 'B' ? t->b : t->w);
     s->held += x.kind == 'F' ? UNIT : x.kind == 'B' ? p->kept - UNIT : -p->kept;
     ++*(x.kind == 'F' ? &c->f : x.kind == 'B' ? &c->b : &c->w);
-    sc__heap_push(&p->heap, s->end, stage, 0);
+    look_up(&p->looks, s->end, stage);
     if (x.kind != 'W')
         hand_on(p, stage, &x, s->end);
     else if (c->w == p->micro_batches)
@@ -352,8 +387,8 @@ static void reset(struct player *p) {
         }
     }
     make_sequences(p);
-    p->heap.count = 0;
-    sc__heap_push(&p->heap, 0, 0, 0);
+    p->looks.first = p->looks.end = 0;
+    look_up(&p->looks, 0, 0);
 }
 
 /* Plays the pipeline under a rule and gives its period; INT64_MAX: above `most`. */
@@ -364,10 +399,10 @@ play(struct player *p, const struct rule *rule, uint32_t micro_batches, int64_t 
     p->micro_batches = micro_batches;
     p->most = most;
     reset(p);
-    while (!sc__heap_empty(&p->heap) && !p->too_long) {
-        struct sc__event e = sc__heap_pop(&p->heap);
-        if (e.time >= p->stages[e.a].end)
-            decide(p, e.a, e.time);
+    while (p->looks.first < p->looks.end && !p->too_long) {
+        struct look next = p->looks.items[p->looks.first++];
+        if (next.time >= p->stages[next.stage].end)
+            decide(p, next.stage, next.time);
     }
     if (p->too_long)
         return INT64_MAX;
@@ -386,7 +421,7 @@ static void make_player(struct player *p, struct sc__arena *a, const struct sc__
                          .limit = (int64_t)z->limit * UNIT,
                          .kept = (int64_t)(z->kept * UNIT + 0.5)};
     p->stages = SC__NEW_ARRAY(a, struct stage_state, z->pp);
-    sc__heap_init(&p->heap, a);
+    p->looks.arena = a;
     for (uint32_t s = 0; s < z->pp; s++) {
         p->stages[s].main = SC__NEW_ARRAY(a, struct sc__slot, 2 * n);
         p->stages[s].slots = SC__NEW_ARRAY(a, struct sc__slot, 3 * n);
