@@ -94,6 +94,20 @@ static void set_tax(struct sc__lowering *l) {
         l->workload->untaxed = 1u << SC__STREAM_COMM;
 }
 
+struct sc__memory sc__step_memory(const struct sc__lowering *l, uint32_t stage) {
+    struct sc__stage_memory x = sc__plan_memory(l->model, &l->plan, stage);
+    return (struct sc__memory){.weights = (uint64_t)x.weights,
+                               .gradients = (uint64_t)x.gradients,
+                               .optimizer = (uint64_t)x.optimizer,
+                               .activations = (uint64_t)x.activations,
+                               .logits = (uint64_t)x.logits,
+                               .workspace = (uint64_t)x.workspace,
+                               .communication = (uint64_t)x.communication,
+                               .context = (uint64_t)x.context,
+                               .fragmentation = (uint64_t)x.fragmentation,
+                               .host = (uint64_t)x.host};
+}
+
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
@@ -111,19 +125,8 @@ static void fill_totals(struct sc__lowering *l) {
     w->gpu_watts = step_watts(l);
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
-    for (uint32_t s = 0; s < p->mesh.pp; s++) {
-        struct sc__stage_memory x = sc__plan_memory(l->model, p, s);
-        w->memory[s] = (struct sc__memory){.weights = (uint64_t)x.weights,
-                                           .gradients = (uint64_t)x.gradients,
-                                           .optimizer = (uint64_t)x.optimizer,
-                                           .activations = (uint64_t)x.activations,
-                                           .logits = (uint64_t)x.logits,
-                                           .workspace = (uint64_t)x.workspace,
-                                           .communication = (uint64_t)x.communication,
-                                           .context = (uint64_t)x.context,
-                                           .fragmentation = (uint64_t)x.fragmentation,
-                                           .host = (uint64_t)x.host};
-    }
+    for (uint32_t s = 0; s < p->mesh.pp; s++)
+        w->memory[s] = sc__step_memory(l, s);
 }
 
 static void note_assumptions(const struct sc__lowering *l) {
@@ -323,6 +326,7 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     fill_totals(&l);
     SC__TRY(check_host(&l));
     SC__TRY(sc__step_blocks(&l));
+    sc__step_unequal_ranks(&l);
     note_assumptions(&l);
     *out = l.workload;
     return SC_OK;
