@@ -51,7 +51,21 @@ static double plan_model_flops(const struct sc__model *m, const struct sc__plan 
     return language_flops(m, p) + sc__plan_towers_flops(p, m);
 }
 
-double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+/* Forward FLOPs of a step that full recomputation does not repeat. */
+static double spared_flops(const struct sc__lowering *l) {
+    const struct sc__model *m = l->model;
+    double tokens = (double)l->plan.global_batch * l->plan.seq;
+    double sum = 0;
+    for (uint32_t i = 0; i < m->layers; i++)
+        if (sc__step_stops_early(l, sc__layer_kind(l, i)))
+            sum += 2 * tokens * m->hidden * m->ffn;
+    return sum;
+}
+
+/* FLOPs of a step over all ranks with what is computed twice. */
+static double plan_hardware_flops(const struct sc__lowering *l) {
+    const struct sc__model *m = l->model;
+    const struct sc__plan *p = &l->plan;
     double b = p->global_batch;
     double s = p->seq;
     double sum = plan_model_flops(m, p) + sc__plan_towers_repeated(p, m);
@@ -65,7 +79,7 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
                        ? (double)p->recompute_layers * p->mesh.pp / m->layers
                        : 1;
     if (p->recompute == SC__RECOMPUTE_FULL)
-        sum += layers / 3 * (share < 1 ? share : 1);
+        sum += (layers / 3 - spared_flops(l)) * (share < 1 ? share : 1);
     if (p->recompute == SC__RECOMPUTE_OPS)
         sum += (layers - core) / 3 * sc__repeated_gemms(m);
     if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE)
@@ -118,7 +132,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
     w->model_flops = plan_model_flops(l->model, p);
-    w->hardware_flops = sc__plan_hardware_flops(l->model, p);
+    w->hardware_flops = plan_hardware_flops(l);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->host_capacity = (uint64_t)l->host.size;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);

@@ -112,6 +112,8 @@ struct sc__lowering {
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
+/* Full recomputation of such a layer ends before its last product. */
+bool sc__step_stops_early(const struct sc__lowering *l, int kind);
 static inline struct sc__attention_heads sc__kind_heads(const struct sc__lowering *l,
                                                         int kind) {
     return sc__model_heads_of_kind(l->model, kind & SC__LAYER_OWN_HEADS);
