@@ -34,9 +34,9 @@ static void make_level(struct load_level *x, double load) {
             sc__step_make_blocks(as, s, c);
             for (int k = 0; k < SC__BLOCK_KINDS; k++) {
                 uint32_t old = sc__step_block(x->l, s, c, k);
-                uint32_t new = sc__step_block(as, s, c, k);
-                if (old != new && old != SC__NONE && new != SC__NONE)
-                    *sc__map_at(&x->replacements, old, NULL) = (uint64_t) new + 1;
+                uint32_t other = sc__step_block(as, s, c, k);
+                if (old != other && old != SC__NONE && other != SC__NONE)
+                    *sc__map_at(&x->replacements, old, NULL) = (uint64_t)other + 1;
             }
         }
 }
