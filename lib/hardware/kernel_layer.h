@@ -79,8 +79,9 @@ struct sc__layer_shape {
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;
-    bool scale_of_now; /* Transformer Engine's current scaling */
-    bool accumulate;   /* weight gradients are added to an fp32 buffer in their epilogue */
+    bool narrow_weights; /* with it: weights come as they were cast, from the shards */
+    bool scale_of_now;   /* Transformer Engine's current scaling */
+    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
