@@ -64,7 +64,4 @@ int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
                        const struct sc__step_units *units);
 
-/* FLOPs of a step over all ranks with what is computed twice. */
-double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p);
-
 #endif

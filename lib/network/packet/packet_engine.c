@@ -336,6 +336,7 @@ sc_status sc__net_packet(struct sc_context *ctx,
                                    &n->graph,
                                    &n->route,
                                    &n->fabric));
+    n->fabric.as_simai = n->settings.steps.send > 0;
     n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->graph.links);
     n->alone = (struct sc__packet_alone){.builder = {.fabric = &n->fabric,
                                                      .arena = n->arena,
