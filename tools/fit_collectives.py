@@ -63,6 +63,7 @@ NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
 SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 8.58, "cdna3": 7.8, "cdna4": 7.8}
 LL_SHARE = 0.05
 NODE_OF_MESH = 8
+CHANNELS, CHANNEL_RATE = 32, 21.0
 LAUNCH = {"cdna3": 4.2, "cdna4": 4.2}
 
 BETWEEN = {
@@ -174,7 +175,7 @@ class Columns:
 # --- one node ------------------------------------------------------------------
 
 def nvls_rounds(size, ops, most, rules, time_of_round, fill):
-    """Rounds of chunks; a size just below a rule's edge takes no longer than the edge."""
+    """Rounds of chunks; from half a size on at which the chunk grows the time runs straight to it."""
     def chunk(size):
         c = np.broadcast_to(most, size.shape).copy()
         for rounds, largest in rules:
@@ -185,12 +186,16 @@ def nvls_rounds(size, ops, most, rules, time_of_round, fill):
         loop = np.minimum(ops * chunk(size), size)
         return (size / loop + fill) * time_of_round(loop)
 
-    best, c = at(size), np.broadcast_to(most, size.shape).copy()
+    edge, c = np.zeros(size.shape), np.broadcast_to(most, size.shape).copy()
     for rounds, largest in rules:
-        edge = rounds * ops * c
-        best = np.where(edge > size, np.minimum(best, at(edge)), best)
+        above = rounds * ops * c
+        edge = np.where((above > size) & (largest < c), above, edge)
         c = np.minimum(c, largest)
-    return best
+    grows = (edge > 0) & (2 * size > edge)
+    above = at(np.maximum(edge, 1))
+    below = np.minimum(above, at(np.maximum(edge, 2) / 2))
+    straight = below + (above - below) * (2 * size / np.maximum(edge, 1) - 1)
+    return np.where(grows, straight, at(size))
 
 
 def nvls_round(k, r, spread):
@@ -245,11 +250,20 @@ def inside_us(k, r, generation, spread):
         us = np.where(reduce & (r.n > 2) & (r.forced != "ring"), np.minimum(us, nvls), us)
         us = np.where(r.forced == "nvls", nvls, us)
     start = pair_base(k) + k["pair_peer"] * (r.n - 1)
-    x = r.S * (r.n - 1) / r.n / 1e3 / (k["pair_share"] * r.port) + r.S / r.n / 1e3 / k["pair_copy"]
+    part, volume = r.S / r.n, r.S * (r.n - 1) / r.n
+    few = volume / 1e3 / (k["pair_share"] * r.port) + part / 1e3 / k["pair_copy"]
+    x = all_channels(few, part, volume, k["pair_share"] * r.port, r.n)
     later = start + k["pair_simple"]
     pairs = np.minimum(start + r.S / r.n / 1e3 / k["pair_ll"], later + x + k["pair_mix"] * np.sqrt(later * x))
     us = np.where(r.op == 3, pairs, us)
     return np.maximum(us, (LAUNCH.get(generation, 5.0) + np.where(r.op == 3, launch_peer(generation) * r.n, 0)) * r.g)
+
+
+def all_channels(few, part, volume, rate, ranks):
+    """An all-to-all whose parts are so large that NCCL gives them all channels of a GPU (16 MiB a channel)."""
+    filled = 16 * MIB * CHANNELS / 2 ** np.ceil(np.log2(ranks))
+    full = volume / 1e3 / np.minimum(rate, CHANNELS * CHANNEL_RATE)
+    return np.where(part > filled, np.minimum(few, np.maximum(full, few * filled / part)), few)
 
 
 def search(start, names, low, high, residuals, prior, scales):
@@ -292,10 +306,10 @@ def like_others(generation, fits):
 def fit_inside(rows, generation, spread, fits):
     alike = generation in LIKE_OTHERS
     start = like_others(generation, fits) if alike else generic_start(generation)
-    names = list(start)
     rows = [row for row in rows if row["generation"] == generation and not row["eager"]]
     r = Columns(rows)
-    return search_inside(start, names, lambda k: log_error(inside_us(k, r, generation, spread), r), 0.12 if alike else 0.02)
+    residuals = lambda k: log_error(inside_us(k, r, generation, spread), r)
+    return search_inside(start, list(start), residuals, 0.12 if alike else 0.02)
 
 
 def search_inside(start, names, residuals, prior):

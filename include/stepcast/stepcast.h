@@ -421,7 +421,7 @@ typedef struct sc_options {
     const sc_setting *net_settings;
     size_t net_setting_count;
     const char *algo;          /* of collectives: NULL or "auto", "ring", "tree" … */
-    const char *proto;         /* NULL or "auto", "ll", "ll128", "simple" */
+    const char *proto;         /* NULL, "auto", "simple", "ll,simple", "^ll128" … */
     sc_toggle by_tuner;        /* choose as NCCL's cost table would */
     sc_toggle no_pxn;          /* all-to-all may not change rails inside the node */
     sc_toggle two_level;       /* all-to-all as DeepEP: once to each node */

@@ -23,13 +23,6 @@ static const char *const algo_names[] = {"auto",
                                          NULL};
 static const char *const proto_names[] = {"auto", "ll", "ll128", "simple", NULL};
 
-static unsigned find_word(const char *const *words, const char *name, unsigned none) {
-    for (unsigned i = 0; words[i]; i++)
-        if (!strcmp(words[i], name))
-            return i;
-    return none;
-}
-
 const char *sc__algo_name(enum sc__algo algo) {
     return algo_names[algo];
 }
@@ -37,10 +30,10 @@ const char *sc__proto_name(enum sc__proto proto) {
     return proto_names[proto];
 }
 enum sc__algo sc__algo_find(const char *name) {
-    return (enum sc__algo)find_word(algo_names, name, SC__ALGOS);
-}
-enum sc__proto sc__proto_find(const char *name) {
-    return (enum sc__proto)find_word(proto_names, name, SC__PROTOS);
+    unsigned i = 0;
+    while (algo_names[i] && strcmp(algo_names[i], name))
+        i++;
+    return algo_names[i] ? (enum sc__algo)i : SC__ALGOS;
 }
 
 double sc__proto_payload(enum sc__proto proto) {
@@ -140,9 +133,9 @@ static struct choice by_fastest_protocol(const struct sc__coll_model *m,
     struct choice fastest = {SC__COLL_NEVER, SC__COLL_NEVER, rule->algo, 0};
     double tuner_rank = SC__COLL_NEVER;
     bool by_tuner = goes_by_tuner(m, t);
+    unsigned protocols = rule->protocols & (t->protocols ? t->protocols : SC__PROTO_ANY);
     for (unsigned proto = 0; proto < 3; proto++) {
-        bool asked = !t->proto || proto == t->proto - 1u;
-        if (!asked || !(rule->protocols >> proto & 1))
+        if (!(protocols >> proto & 1))
             continue;
         double time = sc__coll_model_time(m, rule->algo, proto);
         if (time >= SC__COLL_NEVER)
@@ -177,7 +170,7 @@ static struct choice choose_forced(const struct sc__coll_model *m) {
     struct sc__tuning t = m->cluster->tuning;
     struct choice best = choose(m, &t);
     if (best.algo == SC__ALGO_AUTO) {
-        t.proto = SC__PROTO_AUTO;
+        t.protocols = 0;
         best = choose(m, &t);
     }
     t.algo = SC__ALGO_AUTO;
@@ -254,16 +247,14 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
 
 #define PAIR 2 /* ranks of the communicator that a message of a step has */
 
-/* Us of a message's bytes inside a node. The channels of a GPU are divided among the
- * `ranks` it may send to; a message has more than its part of them from a size on that
- * fills them for a while, so between the two its time stays. */
+/* Us of a message's bytes inside a node. A message has more than its part of the channels
+ * of a GPU from a size on that fills them for a while, so between the two its time stays.
+ */
 static double
 message_bytes_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) {
     const struct sc__constants *k = &c->constants;
     double port = k->p2p_share * c->nvlink / 1e9 * links_among(c, 2);
-    double channels = k->p2p_channels;
-    for (uint32_t r = 1; r < ranks && channels > 1; r *= 2)
-        channels /= 2;
+    double channels = sc__coll_channels_each(k, ranks);
     double few = bytes / (1e3 * channels * k->p2p_channel);
     double full = sc__nccl_limits.p2p_part / (1e3 * k->p2p_channel);
     double most = bytes / (1e3 * k->p2p_channels * k->p2p_channel);

@@ -29,7 +29,14 @@ done
 expect forced 0 "ring         simple" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo ring --proto simple
 expect cannot_force 2 "cannot run as ring" "$STEPCAST" coll alltoall -c dgx-h100:8 --algo ring
 expect no_nvls_on_a100 2 "cannot run as nvls" "$STEPCAST" coll all_reduce -c dgx-a100:8 --algo nvls
-expect no_nvls_ll 2 "no protocol ll" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo nvls --proto ll
+# protocols as NCCL_PROTO lists them; A3 Mega has no tree of LL128 without it
+expect protocols 0 "nvlstree     simple" "$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 8M -e 8M --proto LL,Simple
+check all_but_one "$("$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 8 -e 8G -f 2 --csv - --proto ^LL128)" "$("$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 8 -e 8G -f 2 --csv - --proto simple,ll)"
+for list in ll, "" ^ x ^x ll,,simple ll128x "ll simple"; do
+    expect "protocols '$list'" 2 "there is no protocol" "$STEPCAST" coll all_reduce -c dgx-h100:8 --proto "$list"
+done
+expect no_protocol 2 "leaves no protocol" "$STEPCAST" coll all_reduce -c dgx-h100:8 --proto ^ll,ll128,simple
+expect no_nvls_ll 2 "cannot do with --proto ll here" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo nvls --proto ll
 expect custom 0 "custom       simple" "$STEPCAST" coll all_reduce -c dgx-h100:8 --algo custom -b 64K -e 64K
 expect no_custom_between 2 "cannot run as custom" "$STEPCAST" coll all_reduce -c dgx-h100:16 --algo custom
 expect no_custom_known 2 "cannot run as custom" "$STEPCAST" coll all_reduce -c amd-mi300x:8 --algo custom
@@ -87,11 +94,19 @@ for op in all_gather reduce_scatter alltoall; do
     check "fit_leaves_$op" "$("$STEPCAST" coll $op -c $tmp/slow-tree.json:64 -b 1M -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')" \
         "$("$STEPCAST" coll $op -c dgx-h100:64 -b 1M -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')"
 done
-# an all-gather that starts later says nothing of all-to-alls, and of other rings that they start a little later
-"$STEPCAST" coll all_gather -c dgx-h100:8 -b 512 -e 1G -f 2 | awk '!/^#/ {$6 += 1.2} {print}' >$tmp/late
-expect fit_of_late 0 "start inside a node: x 1.1" "$STEPCAST" coll all_gather -c dgx-h100:8 --fit $tmp/late -o $tmp/late.json
+# an all-gather that starts later does not say that others do; two operations do, and nothing of all-to-alls
+for op in all_gather reduce_scatter; do
+    echo "# Collective test starting: ${op}_perf" >$tmp/late-$op
+    "$STEPCAST" coll $op -c dgx-h100:8 -b 512 -e 1G -f 2 | awk '!/^#/ {$6 += 1.2} {print}' >>$tmp/late-$op
+done
+expect fit_of_one_late 0 "note: no constant moves" "$STEPCAST" coll all_gather -c dgx-h100:8 --fit $tmp/late-all_gather
+expect fit_of_late 0 "start inside a node: x 1.1" "$STEPCAST" coll -c dgx-h100:8 --fit $tmp/late-all_gather --fit $tmp/late-reduce_scatter -o $tmp/late.json
 check late_leaves_alltoall "$("$STEPCAST" coll alltoall -c $tmp/late.json -b 512 -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')" \
     "$("$STEPCAST" coll alltoall -c dgx-h100:8 -b 512 -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')"
+# processes with one GPU each do not tell what a launch takes, one with eight does
+late_launch() { "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 512 -e 1G -f 2 --gpus-per-process $1 | awk -v launch=$2 '!/^#/ && $6 < launch {$6 = launch} {print}' >$tmp/launch; "$STEPCAST" coll all_reduce -c dgx-h100:8 --fit $tmp/launch --gpus-per-process $1 | grep -c '^#   launch of a process'; }
+check launch_of_one "$(late_launch 1 16)" 0
+check launch_of_eight "$(late_launch 8 60)" 1
 # logs as people have them
 markdown=${STEPCAST_SHARED:-../shared}/inputs/nccl/autodl_2x2080ti.md
 if [ -f $markdown ]; then
