@@ -42,16 +42,18 @@ BY_GENERATION = {
                   "own_gather": 1378, "own_scatter": 1378, "nvls_rate": 557, "nvls_base": 20, "nvls_line": 0.605},
     "ampere": {},  # as the two above, see like_others
     "volta": {"base1": 14, "pair_base": 9, "nvlink": 0.9, "own": 300, "copy": 150, "share1": 0.69, "step1": 1.3},
-    "cdna3": {"base0": 11, "base1": 13, "step0": 0.2, "step1": 0.3, "step2": 1, "own": 1500, "copy": 500,
-              "share1": 0.4, "overlap1": 1, "pair_base": 20, "pair_share": 0.6, "pair_ll": 10},
-    "cdna4": {"base0": 11, "base1": 13, "step0": 0.2, "step1": 0.3, "step2": 1, "own": 1500, "copy": 500,
-              "share1": 0.4, "overlap1": 1, "pair_base": 20, "pair_share": 0.6, "pair_ll": 10},
 }
 # Of these all-reduces were measured, and little of what starts them: no start is taken from another.
-REDUCE_ONLY = ("volta", "cdna3", "cdna4")
+REDUCE_ONLY = ("volta", "rccl")
+# One library on links of two rates: what it starts with is shared, the rates are each generation's own. Kernels of
+# small messages read all peers at once and have no steps to speak of. A copy is not told from a rate. AMD gives 48 of
+# the 64 GB/s of a link as usable.
 RCCL = ("cdna3", "cdna4")
-# Eight GPUs alone do not tell a step from a start, nor a copy from a rate.
-UNDECIDED = {name: {"step0", "step1", "overlap1", "own", "copy", "pair_copy"} for name in RCCL}
+RCCL_START = {"base0": 13, "base1": 14, "step0": 0.2, "step1": 0.3, "step2": 1, "own": 1500, "copy": 500,
+              "share1": 0.4, "overlap1": 1, "pair_base": 9, "pair_simple": 4, "pair_share": 0.6, "pair_ll": 10,
+              "mesh_link": 48, "nvlink": 0.75}
+RCCL_BY_GENERATION = ("nvlink", "drift")
+RCCL_UNDECIDED = {"step0", "step1", "overlap1", "own", "copy", "pair_copy", "pair_ll"}
 # What the others say counts more where few rows of its own do: ampere's are one sweep and logs of all-reduces.
 PORT = {"ampere": 300.0, "hopper": 450.0, "blackwell": 900.0}
 LIKE_OTHERS = {"ampere": ("hopper", "blackwell")}
@@ -60,6 +62,8 @@ NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
 # us of the threads of a Simple ring that leaves the node, a step; of the first fit
 SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 8.58, "cdna3": 7.8, "cdna4": 7.8}
 LL_SHARE = 0.05
+NODE_OF_MESH = 8
+CHANNELS, CHANNEL_RATE = 32, 21.0
 LAUNCH = {"cdna3": 4.2, "cdna4": 4.2}
 
 BETWEEN = {
@@ -72,7 +76,15 @@ BETWEEN = {
 }
 AT_MOST = {"share0": 1, "share1": 0.9375, "nvls_share": 1, "nvls_wire": 1, "base2": 35,
            "wire_tcpxo": 0.985, "wire_efa-p4d": 0.985}
-WIRE = {"ib": 0.955, "roce": 0.95, "efa": 0.93}
+WIRE = {"ib": 0.955, "roce": 0.95, "efa": 0.93, "ainic": 0.95}
+# RCCL's own table for gfx942 and gfx950 (src/graph/tuning.cc): starts 12, 12 and 17 us, hops of trees over xGMI and
+# the network, rings over it. Its network hops have what RoCE takes more than InfiniBand in them.
+RCCL_TREE_HOP = (0.9, 0.9, 2.3)
+RCCL_BETWEEN = {
+    "base0": 12, "base1": 12, "base2": 17, "ring0": 6.5, "ring1": 6.5, "ring2": 15, "tree0": 7.5, "tree1": 7.5,
+    "tree2": 22, "share0": 0.066, "share1": 0.9, "mix": 1.3, "proxy": 2.6, "sync": 7.8, "hop_roce": 2.97,
+    "hop_ainic": 2.97,
+}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
 
 
@@ -155,12 +167,15 @@ class Columns:
         volta = [row["generation"] == "volta" for row in rows]
         rings = [MESH_RINGS[min(8, row["n"])] if v else 6.0 for row, v in zip(rows, volta)]
         self.mesh = np.array(rings)
+        full_mesh = np.array([row["generation"] in RCCL for row in rows], bool)
+        self.part = full_mesh & (self.p > 1) & (self.p < NODE_OF_MESH)
+        self.port = np.where(self.part, self.port * (self.p - 1) / (NODE_OF_MESH - 1), self.port)
 
 
 # --- one node ------------------------------------------------------------------
 
 def nvls_rounds(size, ops, most, rules, time_of_round, fill):
-    """Rounds of chunks; a size just below a rule's edge takes no longer than the edge."""
+    """Rounds of chunks; from half a size on at which the chunk grows the time runs straight to it."""
     def chunk(size):
         c = np.broadcast_to(most, size.shape).copy()
         for rounds, largest in rules:
@@ -171,12 +186,16 @@ def nvls_rounds(size, ops, most, rules, time_of_round, fill):
         loop = np.minimum(ops * chunk(size), size)
         return (size / loop + fill) * time_of_round(loop)
 
-    best, c = at(size), np.broadcast_to(most, size.shape).copy()
+    edge, c = np.zeros(size.shape), np.broadcast_to(most, size.shape).copy()
     for rounds, largest in rules:
-        edge = rounds * ops * c
-        best = np.where(edge > size, np.minimum(best, at(edge)), best)
+        above = rounds * ops * c
+        edge = np.where((above > size) & (largest < c), above, edge)
         c = np.minimum(c, largest)
-    return best
+    grows = (edge > 0) & (2 * size > edge)
+    above = at(np.maximum(edge, 1))
+    below = np.minimum(above, at(np.maximum(edge, 2) / 2))
+    straight = below + (above - below) * (2 * size / np.maximum(edge, 1) - 1)
+    return np.where(grows, straight, at(size))
 
 
 def nvls_round(k, r, spread):
@@ -202,13 +221,19 @@ def overlapped(latency, bytes_us, overlap):
     return (latency**overlap + bytes_us**overlap) ** (1 / overlap)
 
 
+def ring_rate(nvlink, mesh_link, r):
+    """Of NVLink; of a part of a full mesh no more than RCCL's rings get out of its links."""
+    rate = nvlink * r.port
+    return np.where(r.part, np.minimum(rate, (r.p - 1) * mesh_link), rate)
+
+
 def inside_us(k, r, generation, spread):
     """A collective in one node."""
     reduce = r.op == 0
     steps = np.where(reduce, 2, 1) * (r.n - 1)
     volume = r.S * steps / r.n
     rings = r.mesh / 6
-    rate = k["nvlink"] * r.port * rings
+    rate = ring_rate(k["nvlink"], k.get("mesh_link", 0), r) * rings
     own_rates = [k["own"], k.get("own_gather", k["own"]), k.get("own_scatter", k["own"]), 1]
     own = r.S / r.n / 1e3 / (np.choose(r.op.astype(int), own_rates) * rings)
     low = k["base0"] + steps * k["step0"] + volume / 1e3 / (LL_SHARE * rate) + own
@@ -225,11 +250,20 @@ def inside_us(k, r, generation, spread):
         us = np.where(reduce & (r.n > 2) & (r.forced != "ring"), np.minimum(us, nvls), us)
         us = np.where(r.forced == "nvls", nvls, us)
     start = pair_base(k) + k["pair_peer"] * (r.n - 1)
-    x = r.S * (r.n - 1) / r.n / 1e3 / (k["pair_share"] * r.port) + r.S / r.n / 1e3 / k["pair_copy"]
+    part, volume = r.S / r.n, r.S * (r.n - 1) / r.n
+    few = volume / 1e3 / (k["pair_share"] * r.port) + part / 1e3 / k["pair_copy"]
+    x = all_channels(few, part, volume, k["pair_share"] * r.port, r.n)
     later = start + k["pair_simple"]
     pairs = np.minimum(start + r.S / r.n / 1e3 / k["pair_ll"], later + x + k["pair_mix"] * np.sqrt(later * x))
     us = np.where(r.op == 3, pairs, us)
     return np.maximum(us, (LAUNCH.get(generation, 5.0) + np.where(r.op == 3, launch_peer(generation) * r.n, 0)) * r.g)
+
+
+def all_channels(few, part, volume, rate, ranks):
+    """An all-to-all whose parts are so large that NCCL gives them all channels of a GPU (16 MiB a channel)."""
+    filled = 16 * MIB * CHANNELS / 2 ** np.ceil(np.log2(ranks))
+    full = volume / 1e3 / np.minimum(rate, CHANNELS * CHANNEL_RATE)
+    return np.where(part > filled, np.minimum(few, np.maximum(full, few * filled / part)), few)
 
 
 def search(start, names, low, high, residuals, prior, scales):
@@ -251,7 +285,11 @@ def log_error(us, r, weight=1.0):
 def generic_start(generation):
     start = dict(INSIDE, **(NVLS if generation in NVLS_CHANNELS else {}))
     start.update(BY_GENERATION[generation])
-    unused = ("own_gather", "own_scatter", "more1", "pair_more") if generation in REDUCE_ONLY else ()
+    return without_unused(start) if generation in REDUCE_ONLY else start
+
+
+def without_unused(start):
+    unused = ("own_gather", "own_scatter", "more1", "pair_more")
     return {name: value for name, value in start.items() if name not in unused}
 
 
@@ -268,15 +306,43 @@ def like_others(generation, fits):
 def fit_inside(rows, generation, spread, fits):
     alike = generation in LIKE_OTHERS
     start = like_others(generation, fits) if alike else generic_start(generation)
-    names = [name for name in start if name not in UNDECIDED.get(generation, ())]
     rows = [row for row in rows if row["generation"] == generation and not row["eager"]]
     r = Columns(rows)
+    residuals = lambda k: log_error(inside_us(k, r, generation, spread), r)
+    return search_inside(start, list(start), residuals, 0.12 if alike else 0.02)
+
+
+def search_inside(start, names, residuals, prior):
     x0 = np.log([start[name] for name in names])
     overlap = np.char.startswith(names, "overlap")
     low = np.where(overlap, 0, x0 - 2.5)
     high = np.where(overlap, math.log(6), x0 + 2.5)
-    return search(start, names, low, high, lambda k: log_error(inside_us(k, r, generation, spread), r),
-                  0.12 if alike else 0.02, (0.15, 0.06, 0.04))
+    return search(start, names, low, high, residuals, prior, (0.15, 0.06, 0.04))
+
+
+def of_generation(k, generation):
+    """What RCCL's generations share, and the generation's own ("nvlink:cdna3")."""
+    own = {name.split(":")[0]: value for name, value in k.items() if name.endswith(":" + generation)}
+    return dict({name: value for name, value in k.items() if ":" not in name}, **own)
+
+
+def tells_of_rccl(row):
+    """Below 1 KiB RCCL does not use its kernels for small messages (16 to 23 us, then 14). One machine runs without
+    them, and takes 60 us and 300 for what others do in 14 and 30: it counts from 16 MiB on."""
+    return row["S"] >= (16 * MIB if "Ahalperin" in row["source"] else KIB)
+
+
+def fit_rccl_inside(rows, spread):
+    start = without_unused(dict(INSIDE, **RCCL_START))
+    for name in RCCL_BY_GENERATION:
+        value = start.pop(name)
+        start.update({f"{name}:{generation}": value for generation in RCCL})
+    names = [name for name in start if name not in RCCL_UNDECIDED]
+    parts = [(g, Columns([row for row in rows if row["generation"] == g and tells_of_rccl(row)])) for g in RCCL]
+    parts = [(g, r) for g, r in parts if r.S.size]
+    residuals = lambda k: np.concatenate([log_error(inside_us(of_generation(k, g), r, g, spread), r) for g, r in parts])
+    k = search_inside(start, names, residuals, 0.02)
+    return {generation: of_generation(k, generation) for generation in RCCL}
 
 
 def fit_generations(rows, spread):
@@ -288,13 +354,24 @@ def fit_generations(rows, spread):
 
 # --- several nodes ---------------------------------------------------------------
 
+def tree_hop(k, r, own, protocol):
+    """us of a hop of a tree inside a node."""
+    if "sync" in k:
+        return RCCL_TREE_HOP[protocol]
+    if protocol == 2:
+        return k["hop_inside2"] * np.array([SYNC[g] / 7.8 for g in r.generations])
+    return k[f"hop_inside{protocol}"] * own(f"step{protocol}")
+
+
 def between_us(k, r, inside, spread):
     """All-reduce, all-gather and reduce-scatter that leave the node."""
     own = lambda key: np.array([inside[g].get(key, 1) for g in r.generations])
     wire = r.wire * np.array([WIRE.get(c) or k["wire_" + c] for c in r.classes])
     hop = np.array([k.get("hop_" + c, 0) for c in r.classes])
-    port = own("nvlink") * r.port
-    inner = np.where(r.p > 1, port * r.p / np.maximum(1, r.p - 1), NEVER)
+    port = ring_rate(own("nvlink"), own("mesh_link"), r)
+    inner = np.where(r.p > 1, np.where(r.part, port, port * r.p / np.maximum(1, r.p - 1)), NEVER)
+    proxy = k.get("proxy", PROXY)
+    sync = np.array([k["sync"] if "sync" in k else SYNC[g] for g in r.generations])
     reduce = r.op == 0
     steps = np.where(reduce, 2, 1) * (r.n - 1)
     outer = np.where(reduce, 2, 1) * (r.N - 1)
@@ -305,7 +382,7 @@ def between_us(k, r, inside, spread):
     ways = []
     for i in range(3):
         net = np.where(r.p < 2, k[f"tree{i}"], k[f"ring{i}"]) + hop
-        latency = (steps - outer) * PROXY * (3 if i == 2 else 1) + outer * net
+        latency = (steps - outer) * proxy * (3 if i == 2 else 1) + outer * net
         if i < 2:
             slow = np.where(r.p > 1, np.minimum(port, wire), wire)
             us = k[f"base{i}"] + latency + volume / 1e3 / (k[f"share{i}"] * slow)
@@ -314,14 +391,12 @@ def between_us(k, r, inside, spread):
             chunk, slow = r.S / (r.n * channels), np.minimum(inner, wire)
             round_us = np.maximum(1, chunk / (2 * MIB)) * latency + \
                 np.maximum(0.5, np.minimum(1, 32 * KIB / chunk)) * volume / 1e3 / slow
-            sync = np.array([SYNC[g] for g in r.generations])
             copies = np.where(r.p > 1, volume / 1e3 / inner + steps * sync, 0)
-            idle = 2 * np.maximum(0, r.p - 1) * PROXY * 3 + net
+            idle = 2 * np.maximum(0, r.p - 1) * proxy * 3 + net
             us = k["base2"] + np.maximum(np.maximum(volume / 1e3 / wire + idle, round_us), copies)
         ways.append(np.where((i == 1) & no_ll128, NEVER, us))
     for i in range(3):
-        step = k["hop_inside2"] * np.array([SYNC[g] / 7.8 for g in r.generations]) if i == 2 else \
-            k[f"hop_inside{i}"] * own(f"step{i}")
+        step = tree_hop(k, r, own, i)
         latency = 2 * (r.p - 1) * step + 2 * hops * (k[f"tree{i}"] + hop)
         share = TREE_SIMPLE if i == 2 else k[f"share{i}"]
         x = np.maximum(np.where(r.p > 1, 2 * r.S / 1e3 / (share * port), 0),
@@ -333,16 +408,18 @@ def between_us(k, r, inside, spread):
     for name, kept in (("ring", range(3)), ("tree", range(3, 6)), ("nvlstree", (6,))):
         others = [i for i in range(7) if i not in kept]
         ways[np.ix_(others, r.forced == name)] = NEVER
-    return np.maximum(ways.min(0), 5.0 * r.g)
+    return np.maximum(ways.min(0), np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
 
 
 def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
     us = np.full(r.S.shape, NEVER)
     for generation, (_, channels, most) in NVLS_CHANNELS.items():
         here = np.array([g == generation for g in r.generations]) & (r.op == 0) & (r.p > 2)
+        if not here.any():
+            continue
         chunk = np.where(np.array([c == "efa" for c in r.classes]), 524288.0, most)
         chunk = np.where(r.N >= 4, np.minimum(chunk, 64 * KIB), chunk)
-        node = nvls_round(inside[generation], r, spread) if generation in inside else None
+        node = nvls_round(inside[generation], r, spread)
         turn = lambda loop: np.maximum(node(loop) / k["nvls_share"],
                                        neighbours * loop / 1e3 / (wire * np.where(r.N > 2, k["nvls_wire"], 1)))
         rules = ((32, 256 * KIB), (16, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB))
@@ -357,11 +434,21 @@ def fit_between(rows, inside, spread):
     rows = [row for row in rows if "nccl_16" not in row["source"] and not row["eager"]]
     r = Columns(rows)
     weight = np.array([0.4 if "crusoecloud" in row["source"] else 1 for row in rows])
-    names = list(BETWEEN)
-    x0 = np.log([BETWEEN[name] for name in names])
+    return search_between(BETWEEN, list(BETWEEN), lambda k: log_error(between_us(k, r, inside, spread), r, weight))
+
+
+def search_between(start, names, residuals):
+    x0 = np.log([start[name] for name in names])
     high = np.array([math.log(AT_MOST[name]) if name in AT_MOST else x + 1.2 for name, x in zip(names, x0)])
-    return search(BETWEEN, names, x0 - 1.2, high,
-                  lambda k: log_error(between_us(k, r, inside, spread), r, weight), 0.8, (0.3, 0.12, 0.08))
+    return search(start, names, x0 - 1.2, high, residuals, 0.8, (0.3, 0.12, 0.08))
+
+
+def fit_rccl_between(rows, inside, spread):
+    """From RCCL's own table on. Groups of few GPUs of a node are one machine's: they count less."""
+    r = Columns(rows)
+    weight = np.where(r.p < NODE_OF_MESH, 0.4, 1)
+    names = [name for name in RCCL_BETWEEN if not name.startswith("hop_")]
+    return search_between(RCCL_BETWEEN, names, lambda k: log_error(between_us(k, r, inside, spread), r, weight))
 
 
 # --- results -----------------------------------------------------------------------
@@ -400,6 +487,47 @@ def show_left_out(one, several, inside, spread):
     put_all("several nodes, left out", errors)
 
 
+def rccl_environment(row):
+    return "ainic" if row["class"] == "ainic" else "roce"
+
+
+def fit_rccl_networks(rows, inside, spread):
+    networks = {}
+    for name in ("roce", "ainic"):
+        here = [row for row in rows if rccl_environment(row) == name]
+        networks[name] = fit_rccl_between(here, inside, spread) if here else RCCL_BETWEEN
+    return networks
+
+
+def rccl_us(networks, rows, inside, spread):
+    """One node or several, by the environment that a row has."""
+    us = np.zeros(len(rows))
+    for i, row in enumerate(rows):
+        r = Columns([row])
+        generation = row["generation"]
+        us[i] = (inside_us(inside[generation], r, generation, spread) if row["N"] == 1 else
+                 between_us(networks[rccl_environment(row)], r, inside, spread))[0]
+    return us
+
+
+def show_rccl(label, one, several, rows, spread):
+    """Fitted to `one` and `several`, shown on `rows`."""
+    inside = fit_rccl_inside(one, spread)
+    networks = fit_rccl_networks(several, inside, spread)
+    return Columns(rows).S, show(label, rccl_us(networks, rows, inside, spread), Columns(rows))
+
+
+def show_rccl_left_out(one, several, spread):
+    errors = []
+    rows = one + several
+    for source in sorted({row["source"] for row in rows}):
+        left = [row for row in rows if row["source"] == source]
+        kept = [[row for row in part if row["source"] != source] for part in (one, several)]
+        found = show_rccl("left out: " + source[:40], *kept, left, spread)
+        errors += [found] if "Ahalperin" not in source else []
+    put_all("RCCL, left out, but for Ahalperin's machine", errors)
+
+
 def put_all(label, errors):
     if errors:
         size, error = (np.concatenate(column) for column in zip(*errors))
@@ -411,19 +539,27 @@ def three(value):
     return math.floor(value * 1000) / 1000 if abs(value - 0.9375) < 1e-6 else float(f"{value:.3g}")
 
 
-def named_inside(k, generation, between):
+def named_tree_hop(k, generation, between):
+    return {
+        "ring_sync": SYNC[generation],
+        "tree_hop": [between["hop_inside0"] * k["step0"], between["hop_inside1"] * k["step1"],
+                     between["hop_inside2"] * SYNC[generation] / 7.8],
+    }
+
+
+def named_inside(k, generation):
     """The constants of a generation by the names of data/collectives.json."""
     own = [k["own"], k.get("own_gather", k["own"]), k.get("own_scatter", k["own"])]
     out = {
         "base": [k["base0"], base1(k), k["base2"]], "ring_step": [k["step0"], k["step1"], k["step2"]],
-        "ring_overlap": [1, k["overlap1"], k["overlap2"]], "ring_sync": SYNC[generation],
-        "tree_hop": [between["hop_inside0"] * k["step0"], between["hop_inside1"] * k["step1"],
-                     between["hop_inside2"] * SYNC[generation] / 7.8],
+        "ring_overlap": [1, k["overlap1"], k["overlap2"]],
         "nvlink": k["nvlink"], "ring_copy": k["copy"], "own_copy": own, "share": [LL_SHARE, k["share1"], 1],
         "ring_drift": k["drift"], "p2p_base": pair_base(k),
         "p2p_simple": k["pair_simple"], "p2p_peer": [k["pair_peer"], 1.2], "p2p_share": k["pair_share"],
         "p2p_copy": k["pair_copy"], "p2p_ll": [k["pair_ll"], 20], "p2p_mix": k["pair_mix"],
     }
+    if "mesh_link" in k:
+        out["mesh_link"] = k["mesh_link"]
     if generation in NVLS_CHANNELS:
         out.update(nvls_rate=k["nvls_rate"], nvls_chunk_cost=k["nvls_cost"], nvls_base=k["nvls_base"],
                    nvls_line=k["nvls_line"], nvls_fill=k["nvls_fill"])
@@ -431,12 +567,16 @@ def named_inside(k, generation, between):
 
 
 def named_between(k):
-    return {
+    out = {
         "net_base": [k["base0"], k["base1"], k["base2"]], "net_ring": [k["ring0"], k["ring1"], k["ring2"]],
         "net_tree": [k["tree0"], k["tree1"], k["tree2"]], "net_share": [k["share0"], k["share1"], 1],
         "tree_mix": [0.35, k["mix"]],
-        "nvls_tree": [k["nvls_base"], k["nvls_hop"], k["nvls_share"], k["nvls_wire"], k["nvls_fill"]],
     }
+    if "sync" in k:
+        out.update(proxy=k["proxy"], ring_sync=k["sync"])
+    else:
+        out["nvls_tree"] = [k["nvls_base"], k["nvls_hop"], k["nvls_share"], k["nvls_wire"], k["nvls_fill"]]
+    return out
 
 
 # Generations without rows of their own have those of another, but for its NVLS and its custom kernels.
@@ -444,9 +584,6 @@ DERIVED = {"unknown": "hopper", "cdna2": "cdna3"}
 
 
 def put_derived(generations):
-    """One MI300X log has no all-to-all: messages as on MI355X."""
-    for name in [key for key in generations["cdna4"]["constants"] if key.startswith("p2p")]:
-        generations["cdna3"]["constants"][name] = generations["cdna4"]["constants"][name]
     for name, other in DERIVED.items():
         for key, value in generations[other]["constants"].items():
             if not key.startswith(("nvls", "custom")):
@@ -500,7 +637,10 @@ def main():
     spread = data["universal"]["nvls_spread"]
     rows = read_tables(data, args.tables)
     one = [row for row in rows if row["N"] == 1]
-    several = [row for row in rows if row["N"] > 1 and row["op"] < 3 and row["generation"] in ("ampere", "hopper", "blackwell")]
+    rings = [row for row in rows if row["N"] > 1 and row["op"] < 3]
+    several = [row for row in rings if row["generation"] in ("ampere", "hopper", "blackwell")]
+    rccl_one = [row for row in one if row["generation"] in RCCL]
+    rccl_several = [row for row in rings if row["generation"] in RCCL]
     print(f"{'median error, %':52}  <= 64 KiB  between  >= 64 MiB  all")
     inside = fit_generations(one, spread)
     for generation in BY_GENERATION:
@@ -509,11 +649,20 @@ def main():
     between = fit_between(several, inside, spread)
     r = Columns(several)
     show("several nodes", between_us(between, r, inside, spread), r)
+    rccl = fit_rccl_inside(rccl_one, spread)
+    networks = fit_rccl_networks(rccl_several, rccl, spread)
+    show_rccl("RCCL", rccl_one, rccl_several, rccl_one + rccl_several, spread)
     if args.left_out:
         show_left_out(one, several, inside, spread)
+        show_rccl_left_out(rccl_one, rccl_several, spread)
     put(data["universal"], named_between(between))
     for generation, k in inside.items():
-        put(data["generations"][generation]["constants"], named_inside(k, generation, between))
+        put(data["generations"][generation]["constants"],
+            dict(named_inside(k, generation), **named_tree_hop(k, generation, between)))
+    for generation, k in rccl.items():
+        put(data["generations"][generation]["constants"],
+            dict(named_inside(k, generation), **named_between(networks["roce"]), tree_hop=list(RCCL_TREE_HOP)))
+    put(data["classes"]["ainic"]["constants"], named_between(networks["ainic"]))
     for name in ("roce", "efa", "tcpxo", "efa-p4d"):
         found = {"hop": between["hop_" + name]}
         if "wire_" + name in between:

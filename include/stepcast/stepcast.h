@@ -387,6 +387,11 @@ typedef struct sc_plan {
     uint32_t bf16_first; /* layers whose products stay in bf16 beside fp8 or fp4 */
     uint32_t bf16_last;
     uint32_t host_threads; /* of a rank, for what runs on the host; 0: the cores it has */
+    uint32_t images;       /* pictures of a sequence, which a tower of the model reads */
+    uint32_t image_size;  /* pixels of their side; 0: as the tower's configuration has it */
+    double audio_seconds; /* of sound in a sequence */
+    sc_toggle
+        freeze_towers; /* towers are not trained, what connects them is; usually off */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \
@@ -416,7 +421,7 @@ typedef struct sc_options {
     const sc_setting *net_settings;
     size_t net_setting_count;
     const char *algo;          /* of collectives: NULL or "auto", "ring", "tree" … */
-    const char *proto;         /* NULL or "auto", "ll", "ll128", "simple" */
+    const char *proto;         /* NULL, "auto", "simple", "ll,simple", "^ll128" … */
     sc_toggle by_tuner;        /* choose as NCCL's cost table would */
     sc_toggle no_pxn;          /* all-to-all may not change rails inside the node */
     sc_toggle two_level;       /* all-to-all as DeepEP: once to each node */

@@ -58,6 +58,8 @@ static const struct units_unit time_units[] = {{"ps", 1},
 /* The number at the head of s; the rest is its unit. */
 static bool split_unit(struct sc__str s, double *value, struct sc__str *unit) {
     size_t n = 0;
+    if (!s.n)
+        return false;
     while (n < s.n && strchr("+-.0123456789", s.p[n]))
         n++;
     if (n && n + 1 < s.n &&

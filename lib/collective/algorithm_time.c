@@ -21,10 +21,12 @@ static double transfer_us(double bytes, double rate) {
 
 /* A ring that leaves the node has one hop fewer inside it than ranks, so its
  * NVLink ports carry (p-1)/p of it: Simple fills the wire where NVLink alone
- * would not (DGX H100: 380 GB/s between nodes, 366 inside). */
+ * would not (DGX H100: 380 GB/s between nodes, 366 inside). Of a part of a full mesh
+ * all rings take the same links (2 x 4 MI355X: 131 GB/s, 133 inside). */
 static double ring_inside(const struct sc__coll_model *m, unsigned proto) {
     double kept = m->k->ring_outside * m->nvlink;
-    return proto < 2 ? kept : kept * m->per_node / fmax(1, m->per_node - 1);
+    bool all = proto < 2 || sc__coll_part_of_mesh(m->cluster, m->per_node);
+    return all ? kept : kept * m->per_node / fmax(1, m->per_node - 1);
 }
 
 static double ring_bandwidth(const struct sc__coll_model *m, unsigned proto) {
@@ -221,18 +223,30 @@ static double nvls_loop(const struct nvls_cost *n, double bytes) {
 
 typedef double at_size(const struct nvls_cost *n, double bytes);
 
-/* The chunk rules make some sizes slower than the next larger chunk's first
- * size; nothing keeps a smaller message from taking that long at most. */
-static double least_of_larger(const struct nvls_cost *n, double bytes, at_size *time) {
-    double best = time(n, bytes);
+/* The first size above `bytes` that has a larger chunk; 0: there is none. */
+static double next_larger_chunk(const struct nvls_cost *n, double bytes) {
     double chunk = n->most;
+    double next = 0;
     for (const struct sc__coll_chunk_rule *rule = n->rules; rule->rounds > 0; rule++) {
         double edge = rule->rounds * n->ops * chunk;
-        if (edge > bytes)
-            best = fmin(best, time(n, edge));
+        if (edge <= bytes)
+            break;
+        if (rule->chunk < chunk)
+            next = edge;
         chunk = fmin(chunk, rule->chunk);
     }
-    return best;
+    return next;
+}
+
+/* Measured are powers of two. Where the chunk grows the time would jump, or fall; below
+ * such a size it runs straight from half of it on. */
+static double between_chunks(const struct nvls_cost *n, double bytes, at_size *time) {
+    double edge = next_larger_chunk(n, bytes);
+    if (2 * bytes <= edge || !(edge > 0))
+        return time(n, bytes);
+    double above = time(n, edge);
+    double below = fmin(above, time(n, edge / 2));
+    return below + (above - below) * (2 * bytes / edge - 1);
 }
 
 static double nvls_at(const struct nvls_cost *n, double bytes) {
@@ -248,7 +262,7 @@ static double nvls_rounds(const struct sc__coll_model *m) {
                           .most = m->k->nvls_chunk,
                           .ops = m->k->nvls_channels[0] * m->per_node,
                           .port = sc__coll_model_counts(m, SC__FAMILY_NVLS).port};
-    return least_of_larger(&n, fmax(m->bytes, sc__nccl_limits.nvls_least), nvls_at);
+    return between_chunks(&n, fmax(m->bytes, sc__nccl_limits.nvls_least), nvls_at);
 }
 
 static struct sc__coll_terms nvls_terms(const struct sc__coll_model *m, unsigned proto) {
@@ -283,7 +297,7 @@ static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
                           .node = c.node};
     (void)proto;
     return terms(t[0] + c.outside * (t[1] + m->hop),
-                 least_of_larger(&n, m->bytes, nvls_tree_at));
+                 between_chunks(&n, m->bytes, nvls_tree_at));
 }
 
 /* The switches of the fabric reduce: a node sends its buffer once. */
@@ -310,6 +324,25 @@ static double nic_by_channels(const struct sc__coll_model *m, double nic, double
     return fmin(nic, peers * m->k->net_channels * m->k->net_channel);
 }
 
+double sc__coll_channels_each(const struct sc__constants *k, double ranks) {
+    double channels = k->p2p_channels;
+    for (double r = 1; r < ranks && channels > 1; r *= 2)
+        channels /= 2;
+    return channels;
+}
+
+/* An all-to-all of a node whose parts fill the channels they have gets all of its GPU's:
+ * `few` us with a part of them, `rate` GB/s with all. Between the two its time stays. */
+static double with_all_channels(
+    const struct sc__coll_model *m, double few, double part, double volume, double rate) {
+    const struct sc__constants *k = m->k;
+    double filled = sc__nccl_limits.p2p_part * sc__coll_channels_each(k, m->ranks);
+    if (part <= filled)
+        return few;
+    double all = transfer_us(volume, fmin(rate, k->p2p_channels * k->p2p_channel));
+    return fmin(few, fmax(all, few * filled / part));
+}
+
 /* Every rank to every other one, and its own part: latency of the messages, then the
  * fuller of its NVLink port and its NIC, at `nic` GB/s. `copied` messages pass the port
  * once more. Inside a node small messages go by LL. */
@@ -322,9 +355,11 @@ pairs_terms(const struct sc__coll_model *m, double nic, double more, double copi
     double part = m->bytes / c.parts;
     double latency =
         k->p2p_base + k->p2p_peer[0] * inside + k->p2p_peer[1] * outside + more;
-    double port = transfer_us(part * (inside + copied), k->p2p_share * m->port) +
-                  transfer_us(part, k->p2p_copy);
+    double rate = k->p2p_share * m->port;
+    double port =
+        transfer_us(part * (inside + copied), rate) + transfer_us(part, k->p2p_copy);
     if (!leaves_node(m)) {
+        port = with_all_channels(m, port, part, part * inside, rate);
         double simple = latency + k->p2p_simple;
         double bytes = port + k->p2p_mix * sqrt(simple * port);
         /* LL sends a flag with every four bytes */

@@ -44,6 +44,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(pat_wire),
     MANY(collnet, 3),
     ONE(nvlink),
+    ONE(mesh_link),
     ONE(ring_copy),
     MANY(own_copy, 3),
     MANY(share, 3),

@@ -50,7 +50,8 @@ struct sc__constants {
     double collnet[3];   /* us inside a node, us through the switches, share of NVLS'
                             bandwidth */
     double nvlink;       /* share of NVLink a ring reaches */
-    double ring_copy;    /* GB/s the threads of a Simple ring copy in a node */
+    double mesh_link; /* GB/s rings of a part of a full mesh get out of a link, 0: as all */
+    double ring_copy; /* GB/s the threads of a Simple ring copy in a node */
     /* GB/s at which they handle the rank's own part besides: all-reduce, all-gather,
      * reduce-scatter */
     double own_copy[3];

@@ -23,13 +23,6 @@ static const char *const algo_names[] = {"auto",
                                          NULL};
 static const char *const proto_names[] = {"auto", "ll", "ll128", "simple", NULL};
 
-static unsigned find_word(const char *const *words, const char *name, unsigned none) {
-    for (unsigned i = 0; words[i]; i++)
-        if (!strcmp(words[i], name))
-            return i;
-    return none;
-}
-
 const char *sc__algo_name(enum sc__algo algo) {
     return algo_names[algo];
 }
@@ -37,10 +30,10 @@ const char *sc__proto_name(enum sc__proto proto) {
     return proto_names[proto];
 }
 enum sc__algo sc__algo_find(const char *name) {
-    return (enum sc__algo)find_word(algo_names, name, SC__ALGOS);
-}
-enum sc__proto sc__proto_find(const char *name) {
-    return (enum sc__proto)find_word(proto_names, name, SC__PROTOS);
+    unsigned i = 0;
+    while (algo_names[i] && strcmp(algo_names[i], name))
+        i++;
+    return algo_names[i] ? (enum sc__algo)i : SC__ALGOS;
 }
 
 double sc__proto_payload(enum sc__proto proto) {
@@ -56,12 +49,14 @@ static double node_bandwidth(const struct sc__cluster *c, double per_node, doubl
         int ranks = (int)fmin(per_node, SC__MESH_RINGS - 1);
         return k->nvlink * port / k->mesh_rings[SC__MESH_RINGS - 1] * k->mesh_rings[ranks];
     }
+    if (sc__coll_part_of_mesh(c, per_node) && k->mesh_link > 0)
+        return fmin(k->nvlink * port, (per_node - 1) * k->mesh_link);
     return k->nvlink * port;
 }
 
 /* Share of a GPU's links that lead to others of a group on its node. */
 static double links_among(const struct sc__cluster *c, double per_node) {
-    if (c->inside != SC__INSIDE_FULL || per_node < 2 || per_node >= c->node_gpus)
+    if (!sc__coll_part_of_mesh(c, per_node))
         return 1;
     return (per_node - 1) / (c->node_gpus - 1);
 }
@@ -123,17 +118,36 @@ static bool offered(const struct sc__coll_model *m,
     return taken && sc__coll_rule_holds(m, rule);
 }
 
-static void consider(const struct sc__coll_model *m,
-                     const struct sc__tuning *t,
-                     enum sc__algo algo,
-                     unsigned proto,
-                     struct choice *best) {
-    double time = sc__coll_model_time(m, algo, proto);
-    double rank = time;
-    if (time < SC__COLL_NEVER && t->by_tuner)
-        rank = sc__nccl_tuner_time(m, algo, proto);
-    if (rank < best->rank)
-        *best = (struct choice){time, rank, algo, proto};
+/* NCCL's cost table (--by-tuner) decides between nodes, where the choice of a tree or a
+ * ring is one of 1.5 times; in a node measured runs are as fast as the fastest, without the
+ * jumps that the table's choices at our times would give. */
+static bool goes_by_tuner(const struct sc__coll_model *m, const struct sc__tuning *t) {
+    return t->by_tuner && m->nodes > 1;
+}
+
+/* An algorithm by the protocol that is fastest there: a protocol's constants come from
+ * sizes at which it is the fastest, so that the table ranks algorithms alone. */
+static struct choice by_fastest_protocol(const struct sc__coll_model *m,
+                                         const struct sc__tuning *t,
+                                         const struct sc__coll_rule *rule) {
+    struct choice fastest = {SC__COLL_NEVER, SC__COLL_NEVER, rule->algo, 0};
+    double tuner_rank = SC__COLL_NEVER;
+    bool by_tuner = goes_by_tuner(m, t);
+    unsigned protocols = rule->protocols & (t->protocols ? t->protocols : SC__PROTO_ANY);
+    for (unsigned proto = 0; proto < 3; proto++) {
+        if (!(protocols >> proto & 1))
+            continue;
+        double time = sc__coll_model_time(m, rule->algo, proto);
+        if (time >= SC__COLL_NEVER)
+            continue;
+        if (by_tuner)
+            tuner_rank = fmin(tuner_rank, sc__nccl_tuner_time(m, rule->algo, proto));
+        if (time < fastest.time)
+            fastest = (struct choice){time, time, rule->algo, proto};
+    }
+    if (by_tuner)
+        fastest.rank = tuner_rank;
+    return fastest;
 }
 
 static struct choice choose(const struct sc__coll_model *m, const struct sc__tuning *t) {
@@ -143,11 +157,9 @@ static struct choice choose(const struct sc__coll_model *m, const struct sc__tun
         const struct sc__coll_rule *rule = &library->rules[i];
         if (!offered(m, rule, t))
             continue;
-        for (unsigned proto = 0; proto < 3; proto++) {
-            bool asked = !t->proto || proto == t->proto - 1u;
-            if (asked && rule->protocols >> proto & 1)
-                consider(m, t, rule->algo, proto, &best);
-        }
+        struct choice candidate = by_fastest_protocol(m, t, rule);
+        if (candidate.rank < best.rank)
+            best = candidate;
     }
     return best;
 }
@@ -158,7 +170,7 @@ static struct choice choose_forced(const struct sc__coll_model *m) {
     struct sc__tuning t = m->cluster->tuning;
     struct choice best = choose(m, &t);
     if (best.algo == SC__ALGO_AUTO) {
-        t.proto = SC__PROTO_AUTO;
+        t.protocols = 0;
         best = choose(m, &t);
     }
     t.algo = SC__ALGO_AUTO;
@@ -235,16 +247,14 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
 
 #define PAIR 2 /* ranks of the communicator that a message of a step has */
 
-/* Us of a message's bytes inside a node. The channels of a GPU are divided among the
- * `ranks` it may send to; a message has more than its part of them from a size on that
- * fills them for a while, so between the two its time stays. */
+/* Us of a message's bytes inside a node. A message has more than its part of the channels
+ * of a GPU from a size on that fills them for a while, so between the two its time stays.
+ */
 static double
 message_bytes_inside(const struct sc__cluster *c, uint32_t ranks, double bytes) {
     const struct sc__constants *k = &c->constants;
     double port = k->p2p_share * c->nvlink / 1e9 * links_among(c, 2);
-    double channels = k->p2p_channels;
-    for (uint32_t r = 1; r < ranks && channels > 1; r *= 2)
-        channels /= 2;
+    double channels = sc__coll_channels_each(k, ranks);
     double few = bytes / (1e3 * channels * k->p2p_channel);
     double full = sc__nccl_limits.p2p_part / (1e3 * k->p2p_channel);
     double most = bytes / (1e3 * k->p2p_channels * k->p2p_channel);

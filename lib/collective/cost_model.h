@@ -62,6 +62,9 @@ struct sc__coll_terms {
 };
 
 /* Whether the group and the cluster are as the rule asks. */
+/* The channels of a GPU that it has for each of the `ranks` it may send to inside a node.
+ */
+double sc__coll_channels_each(const struct sc__constants *k, double ranks);
 bool sc__coll_rule_holds(const struct sc__coll_model *m, const struct sc__coll_rule *rule);
 /* One algorithm with one protocol (0…2); latency SC__COLL_NEVER where it cannot run. */
 struct sc__coll_terms

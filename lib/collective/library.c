@@ -55,6 +55,10 @@ bool sc__coll_node_switch_reduces(const struct sc__cluster *c, double per_node) 
     return c->constants.nvls > 0 && c->inside == SC__INSIDE_SWITCH && per_node > 2;
 }
 
+bool sc__coll_part_of_mesh(const struct sc__cluster *c, double per_node) {
+    return c->inside == SC__INSIDE_FULL && per_node > 1 && per_node < c->node_gpus;
+}
+
 bool sc__coll_box_of(const struct sc__cluster *c,
                      const struct sc__shape *s,
                      struct sc__coll_box *box,

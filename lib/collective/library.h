@@ -17,6 +17,8 @@ enum sc__coll_relay sc__coll_relay(enum sc__algo algo, int coll);
 /* Whether the switch of a node reduces and multicasts (NVLink SHARP): for more than two
  * GPUs of it. */
 bool sc__coll_node_switch_reduces(const struct sc__cluster *c, double per_node);
+/* Whether a group has some of the GPUs of a node in which each has a link to each other. */
+bool sc__coll_part_of_mesh(const struct sc__cluster *c, double per_node);
 /* The box of a group on a fabric of dimensions: those it extends in, dim[i] of the
  * fabric's. False where the group does not fill it. */
 bool sc__coll_box_of(const struct sc__cluster *c,

@@ -1,5 +1,5 @@
 /* nccl_tuner: the time NCCL's own cost table (library.h) predicts, for those who want its
- * choice rather than the best one. Its times are not used. */
+ * choice of an algorithm between nodes rather than the best one. Its times are not used. */
 #include "collective/cost_model.h"
 
 #include "collective/library.h"

@@ -487,14 +487,15 @@ static sc_status check_forced(const struct sc_request *req,
             sc__algo_name(t->algo),
             q->shape.ranks,
             q->cluster.name);
-    if (t->proto && p.proto != t->proto)
+    bool allowed = !t->protocols || (p.proto && t->protocols & SC__PROTO_BIT(p.proto));
+    if (!allowed)
         return sc__usage(
             req,
             "NVLS, NVLSTree, CollNet, PAT and messages have the Simple protocol only",
-            "%s as %s has no protocol %s here",
+            "%s as %s cannot do with --proto %s here",
             q->op->name,
             sc__algo_name(p.algo),
-            sc__proto_name(t->proto));
+            sc__option(req, "proto"));
     return SC_OK;
 }
 

@@ -17,6 +17,7 @@ struct log_tables {
     bool one_kind;        /* the same operation on the same number of nodes */
     bool some_on_one;     /* tables on one node … */
     bool some_on_several; /* … and on several */
+    bool some_by_one;     /* whose processes drove several GPUs each */
     const struct sc__coll_op *op;
     uint32_t nodes;
 };
@@ -127,6 +128,7 @@ static void add_samples(struct sc_request *req,
     out->one_kind = same && (out->one_kind || !out->count);
     out->some_on_one |= shape->nodes == 1;
     out->some_on_several |= shape->nodes > 1;
+    out->some_by_one |= c->tuning.gpus_per_process > 1;
     out->op = t->op;
     out->nodes = shape->nodes;
     out->count++;
@@ -263,69 +265,94 @@ struct fit_cause {
     } members[MEMBERS];
     bool added;  /* us more, else a factor */
     bool shared; /* by operations and numbers of nodes that a log may not hold */
-    enum { ANYWHERE, ONE_NODE, SEVERAL_NODES } needs; /* a table on so many nodes */
+    /* a table on so many nodes, or of a process that drives several GPUs */
+    enum { ONE_NODE, SEVERAL_NODES, SEVERAL_A_PROCESS } needs;
     double low;
     double high;
+    /* Operations of one machine differ in what a start or a step inside a node takes as
+     * much as machines do: one kind of table moves it so many times less far; 0: as far */
+    unsigned alone;
 };
 
 static const struct fit_cause causes[] = {
-    {"launch of a process", {{"launch", 0}}, false, false, ANYWHERE, 0.5, 2},
-    {"LL128 inside a node", {{"ll128", 0}}, false, false, ONE_NODE, 0.8, 1},
+    {"launch of a process", {{"launch", 0}}, false, false, SEVERAL_A_PROCESS, 0.5, 2, 0},
+    {"LL128 inside a node", {{"ll128", 0}}, false, false, ONE_NODE, 0.8, 1, 0},
     {"start inside a node",
      {{"base", 0}, {"base", 1}, {"base", 2}, {"nvls_base", 0}},
      false,
      true,
      ONE_NODE,
      0.7,
-     1.4},
-    {"start of an all-to-all", {{"p2p_base", 0}}, false, true, ONE_NODE, 0.7, 1.4},
+     1.4,
+     8},
+    {"start of an all-to-all", {{"p2p_base", 0}}, false, true, ONE_NODE, 0.7, 1.4, 8},
     {"steps inside a node",
      {{"ring_step", 0}, {"ring_step", 1}},
      false,
      true,
      ONE_NODE,
      0.7,
-     1.4},
+     1.4,
+     8},
     {"rate of rings over NVLink",
      {{"nvlink", 0}, {"ring_copy", 0}},
      false,
      true,
      ONE_NODE,
      0.75,
-     1.1},
+     1.1,
+     3},
     {"rate of NVLS",
      {{"nvls_rate", 0}, {"nvls_line", 0}},
      false,
      false,
      ONE_NODE,
      0.75,
-     1.15},
-    {"rounds that fill NVLS", {{"nvls_fill", 0}}, false, false, ONE_NODE, 0.5, 2},
-    {"rate of all-to-all over NVLink", {{"p2p_share", 0}}, false, true, ONE_NODE, 0.7, 1.2},
+     1.15,
+     0},
+    {"rounds that fill NVLS", {{"nvls_fill", 0}}, false, false, ONE_NODE, 0.5, 2, 0},
+    {"rate of all-to-all over NVLink",
+     {{"p2p_share", 0}},
+     false,
+     true,
+     ONE_NODE,
+     0.7,
+     1.2,
+     3},
     {"start between nodes",
      {{"net_base", 0}, {"net_base", 1}, {"net_base", 2}, {"nvls_tree", 0}},
      false,
      true,
      SEVERAL_NODES,
      0.6,
-     2},
+     2,
+     0},
     {"start of messages between nodes",
      {{"p2p_net", 0}},
      false,
      true,
      SEVERAL_NODES,
      0.6,
-     2},
-    {"a hop between nodes", {{"hop", 0}}, true, true, SEVERAL_NODES, -5, 100},
-    {"share of the wire", {{"wire", 0}}, false, true, SEVERAL_NODES, 0.5, 1.03},
+     2,
+     0},
+    {"a hop between nodes", {{"hop", 0}}, true, true, SEVERAL_NODES, -5, 100, 0},
+    {"share of the wire", {{"wire", 0}}, false, true, SEVERAL_NODES, 0.5, 1.03, 0},
     {"rate of NVLSTree",
      {{"nvls_tree", 2}, {"nvls_tree", 3}},
      false,
      false,
      SEVERAL_NODES,
      0.75,
-     1.1},
-    {"rounds that fill NVLSTree", {{"nvls_tree", 4}}, false, false, SEVERAL_NODES, 0.5, 2},
+     1.1,
+     0},
+    {"rounds that fill NVLSTree",
+     {{"nvls_tree", 4}},
+     false,
+     false,
+     SEVERAL_NODES,
+     0.5,
+     2,
+     0},
 };
 
 #define CAUSES (sizeof causes / sizeof *causes)
@@ -339,11 +366,8 @@ member_at(const struct fit_cause *cause, unsigned i, struct sc__constants *const
     return sc__constant_at(constants, k) + cause->members[i].index;
 }
 
-/* Operations of one machine differ in what a start or a step inside a node takes as much
- * as machines do: one of them alone moves these a third as far. */
 static double reach(const struct fit_cause *cause, double limit, bool one_kind) {
-    bool little = one_kind && cause->shared && cause->needs == ONE_NODE && !cause->added;
-    return little ? cbrt(limit) : limit;
+    return one_kind && cause->alone ? pow(limit, 1.0 / cause->alone) : limit;
 }
 
 /* Times must not come out below nothing, however low the hop. */
@@ -451,11 +475,11 @@ static double left_out_error(struct sc_context *ctx,
 }
 
 /* What happens inside a node is seen on one node only: between nodes it hides behind
- * other things. */
+ * other things. So does the launch of a process with one GPU. */
 static bool can_decide(const struct log_tables *tables, const struct fit_cause *cause) {
     return cause->needs == ONE_NODE        ? tables->some_on_one
            : cause->needs == SEVERAL_NODES ? tables->some_on_several
-                                           : true;
+                                           : tables->some_by_one;
 }
 
 /* Takes in turn the cause that helps rows left out most, while one helps and none of the

@@ -248,10 +248,8 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
         return "of the types bf16, fp16 and fp8 are written";
     if (p->recompute == SC__RECOMPUTE_OPS)
         return "recomputation by operators is PyTorch's";
-    if (sc__plan_offloads(p))
-        return "what waits on the host is not written";
-    if (p->bf16_first || p->bf16_last)
-        return "layers that stay in bf16 are not written";
+    if (sc__plan_unwritten(p))
+        return sc__plan_unwritten(p);
     if (order)
         return "another order of ranks is not written";
     if (m->full_head_dim)

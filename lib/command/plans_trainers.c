@@ -28,10 +28,8 @@ static const char *unsaid_to_torchtitan(const struct sc__plans *x,
     bool vpp = p->vpp > 1;
     if (strncmp(software_of(x), "torchtitan", 10) != 0)
         return "search with --software torchtitan-2026, which is what runs it";
-    if (sc__plan_offloads(p))
-        return "what waits on the host is not written";
-    if (p->bf16_first || p->bf16_last)
-        return "layers that stay in bf16 are not written";
+    if (sc__plan_unwritten(p))
+        return sc__plan_unwritten(p);
     if (!m->name || !strchr(m->name, '-'))
         return "it knows models by name and flavor";
     if (p->zero != 3 && p->mesh.dp * p->mesh.cp > 1)
@@ -115,10 +113,8 @@ static const char *unsaid_to_deepspeed(const struct sc__plans *x,
                                        const char *order) {
     if (strcmp(software_of(x), "deepspeed"))
         return "search with --software deepspeed, which is what runs it";
-    if (sc__plan_offloads(p))
-        return "what waits on the host is not written";
-    if (p->bf16_first || p->bf16_last)
-        return "layers that stay in bf16 are not written";
+    if (sc__plan_unwritten(p))
+        return sc__plan_unwritten(p);
     if (p->mesh.cp > 1 || p->mesh.ep > 1 || p->vpp > 1)
         return "context, expert and virtual pipeline parallel are not in its file";
     if (p->mesh.tp > 1 && p->sequence_parallel)

@@ -1,10 +1,35 @@
 /* show_model: a model by itself, and the memory of a plan whether it fits or not. */
 #include "command/show.h"
 
+#include "model/tower.h"
 #include "plan/plan.h"
 
 #define GIB ((double)(1 << 30))
 #define BILLION 1e9
+
+static void put_tower(const struct sc__tower *t, struct sc__buffer *out) {
+    bool vision = t->kind == SC__TOWER_VISION;
+    sc__printf(out, "  tower     for %s: ", vision ? "pictures" : "sound");
+    if (t->refused) {
+        sc__printf(out, "not simulated, %s\n", t->refused);
+        return;
+    }
+    sc__printf(out,
+               "%s, %u layers of width %u, %.0f parameters",
+               t->type,
+               t->body.layers,
+               t->body.hidden,
+               sc__tower_params(t));
+    if (!vision)
+        sc__printf(out, "; %g tokens of %g seconds", t->clip_tokens, t->clip_seconds);
+    else if (t->image_size || t->usual_patches)
+        sc__printf(out,
+                   "; %llu tokens a picture",
+                   (unsigned long long)sc__tower_tokens(t, t->image_size));
+    else
+        sc__printf(out, "; a token for each %u pixels a side", t->patch_size * t->merge);
+    sc__putc(out, '\n');
+}
 
 static void put_architecture(const struct sc__model *m, struct sc__buffer *out) {
     struct sc__model_params count;
@@ -30,6 +55,8 @@ static void put_architecture(const struct sc__model *m, struct sc__buffer *out) 
     if (count.active < count.total)
         sc__printf(out, ", %.2f B of them active", count.active / BILLION);
     sc__putc(out, '\n');
+    for (uint32_t i = 0; i < m->tower_count; i++)
+        put_tower(&m->towers[i], out);
 }
 
 /* Of one token, forward and backward, attention at this length of sequence. */

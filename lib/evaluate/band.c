@@ -87,6 +87,24 @@ static struct sc__band find_band(struct sc__arena *arena,
     return band;
 }
 
+/* What the plan does and no published step of the tables did. */
+static const char *unlike_published(const struct sc__plan *p) {
+    bool towers = p->images || p->audio_seconds > 0;
+    if (sc__plan_offloads(p))
+        return towers ? "none of them offloads to the host or has a tower"
+                      : "none of them offloads to the host";
+    return towers ? "none of them has a tower" : NULL;
+}
+
+static void note_unlike(struct sc__evaluation *ev) {
+    const char *unlike = unlike_published(&ev->plan);
+    struct sc__band *band = &ev->result.band;
+    if (!unlike || !band->count)
+        return;
+    band->grade = "extrapolated";
+    band->like = sc__format(&ev->result.arena, "%s; %s", band->like, unlike);
+}
+
 sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev) {
     const struct sc__data_file *file = sc__data_find("bands.json");
     const struct sc__gpu *gpu;
@@ -108,5 +126,6 @@ sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev)
                                 &own,
                                 !ev->software_said);
     json_decref(root);
+    note_unlike(ev);
     return SC_OK;
 }

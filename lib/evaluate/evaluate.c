@@ -2,6 +2,7 @@
 
 #include "hardware/cluster_options.h"
 #include "lower/model.h"
+#include "plan/towers.h"
 #include "workload/scale.h"
 
 #include <string.h>
@@ -109,6 +110,8 @@ static sc_status begin_model(struct sc_context *ctx,
     };
     SC__TRY(sc__plan_resolve(ctx, plan, model, &around, &ev->plan));
     SC__TRY(sc__plan_check(ctx, model, &ev->plan));
+    ev->model.parameters += sc__plan_towers_params(&ev->plan, model);
+    ev->model.active += sc__plan_towers_params(&ev->plan, model);
     sc__plan_note_idle(ctx, in->plan_options, plan, model, &ev->plan);
     SC__TRY(sc__evaluation_cluster(ctx, &ev->in, ev->plan.gpus, &ev->cluster));
     /* ranks a token goes to in a two-level all-to-all, where nobody says */

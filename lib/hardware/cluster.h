@@ -129,13 +129,16 @@ enum sc__proto {
     SC__PROTOS
 };
 
+#define SC__PROTO_BIT(proto) ((uint8_t)(1u << ((proto)-SC__PROTO_LL)))
+#define SC__PROTO_ANY 7 /* all bits */
+
 struct sc__tuning {
-    uint8_t algo;     /* enum sc__algo */
-    uint8_t proto;    /* enum sc__proto */
-    bool by_tuner;    /* choose by NCCL's own cost table instead of by least time */
-    bool no_pxn;      /* all-to-all may not use the destination's rail */
-    bool two_level;   /* all-to-all as DeepEP does it */
-    bool eager_timer; /* timed by PyTorch with a barrier, not by nccl-tests */
+    uint8_t algo;      /* enum sc__algo */
+    uint8_t protocols; /* bits of those that may be used; 0 = any */
+    bool by_tuner;     /* between nodes by NCCL's own cost table instead of by least time */
+    bool no_pxn;       /* all-to-all may not use the destination's rail */
+    bool two_level;    /* all-to-all as DeepEP does it */
+    bool eager_timer;  /* timed by PyTorch with a barrier, not by nccl-tests */
     uint32_t gpus_per_process; /* 0 = 1 */
     double copies; /* two_level: copies of a token; 0 = as many as there are ranks */
 };
@@ -334,11 +337,10 @@ int64_t sc__message_bytes_time(const struct sc__cluster *c,
                                double sharing,
                                uint64_t bytes);
 
-/* "ring", "ll128" …, and back; SC__ALGOS / SC__PROTOS when there is no such. */
+/* "ring", "ll128" …, and back; SC__ALGOS when there is no such. */
 const char *sc__algo_name(enum sc__algo algo);
 const char *sc__proto_name(enum sc__proto proto);
 enum sc__algo sc__algo_find(const char *name);
-enum sc__proto sc__proto_find(const char *name);
 /* Bytes of payload in a byte that goes over a link: LL sends a flag with every
  * 4 bytes, LL128 one with every 120. */
 double sc__proto_payload(enum sc__proto proto);

@@ -21,11 +21,6 @@ static const struct sc__choice algorithms[] = {{"auto", SC__ALGO_AUTO},
                                                {"chain", SC__ALGO_CHAIN},
                                                {"custom", SC__ALGO_CUSTOM},
                                                {0}};
-static const struct sc__choice protocols[] = {{"auto", SC__PROTO_AUTO},
-                                              {"ll", SC__PROTO_LL},
-                                              {"ll128", SC__PROTO_LL128},
-                                              {"simple", SC__PROTO_SIMPLE},
-                                              {0}};
 
 const struct sc__option sc__cluster_options[] = {
     {"algo",
@@ -43,16 +38,16 @@ const struct sc__option sc__cluster_options[] = {
      "P",
      "auto",
      "Collectives",
-     "ll, ll128 or simple",
+     "those that may be used, as in NCCL_PROTO: ll, ll128, simple, several with commas, or "
+     "all but some: ^ll128",
      0,
-     .choices = protocols,
      SC__OPTIONS_FIELD(proto)},
     {"by-tuner",
      0,
      NULL,
      NULL,
      "Collectives",
-     "choose the algorithm by NCCL's own cost table, not by least time",
+     "choose the algorithm between nodes by NCCL's own cost table, not by least time",
      0,
      .type = SC__TYPE_FLAG,
      .choices = on,
@@ -116,10 +111,47 @@ const struct sc__option sc__cluster_options[] = {
      SC__OPTIONS_FIELD(rank_file)},
     {0}};
 
+static bool add_protocol(struct sc__str name, uint8_t *protocols) {
+    for (int proto = SC__PROTO_LL; proto < SC__PROTOS; proto++)
+        if (sc__str_is_any_case(name, sc__proto_name((enum sc__proto)proto))) {
+            *protocols |= SC__PROTO_BIT(proto);
+            return true;
+        }
+    return false;
+}
+
+/* As NCCL_PROTO: names with commas, or behind ^ the names of those that may not be used. */
+static sc_status
+tune_protocols(struct sc_context *ctx, const char *text, struct sc__tuning *t) {
+    bool others = text[0] == '^';
+    uint8_t named = 0;
+    bool known = true;
+    if (sc__str_is_any_case(sc__str(text), "auto")) {
+        t->protocols = 0;
+        return SC_OK;
+    }
+    for (const char *at = text + others; known; at++) {
+        size_t length = strcspn(at, ",");
+        known = add_protocol((struct sc__str){at, length}, &named);
+        at += length;
+        if (!*at)
+            break;
+    }
+    t->protocols = others ? SC__PROTO_ANY & ~named : named;
+    if (known && t->protocols)
+        return SC_OK;
+    return sc__fail(
+        ctx,
+        SC_USAGE,
+        NULL,
+        "ll, ll128, simple, several with commas, all but some (^ll128), or auto",
+        known ? "--proto %s leaves no protocol" : "there is no protocol '%s'",
+        text);
+}
+
 static sc_status
 tune_words(struct sc_context *ctx, const sc_options *o, struct sc__tuning *t) {
     const char *algo = o->algo;
-    const char *proto = o->proto;
     if (algo) {
         t->algo = (uint8_t)sc__algo_find(algo);
         if (t->algo == SC__ALGOS)
@@ -132,17 +164,7 @@ tune_words(struct sc_context *ctx, const sc_options *o, struct sc__tuning *t) {
                 "there is no algorithm '%s'",
                 algo);
     }
-    if (proto) {
-        t->proto = (uint8_t)sc__proto_find(proto);
-        if (t->proto == SC__PROTOS)
-            return sc__fail(ctx,
-                            SC_USAGE,
-                            NULL,
-                            "ll, ll128, simple or auto",
-                            "there is no protocol '%s'",
-                            proto);
-    }
-    return SC_OK;
+    return o->proto ? tune_protocols(ctx, o->proto, t) : SC_OK;
 }
 
 static void tune_copies(struct sc_context *ctx, const sc_options *o, struct sc__tuning *t) {

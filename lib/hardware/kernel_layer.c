@@ -79,19 +79,22 @@ static struct sc__kernel grouped(struct sc__layer_maker *m,
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
  * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
- * for backward's GEMMs; weights are cast every time, inputs again in backward. */
+ * for backward's GEMMs; weights are cast every time, unless they were gathered as they
+ * are cast and only transposed, inputs again in backward. */
 static void dynamic_cast(struct sc__layer_maker *m,
                          const struct sc__linear *l,
                          uint64_t rows) {
     double in = (double)rows * (double)l->in;
     double out = (double)rows * (double)l->out;
     double w = (double)l->in * (double)l->out;
-    double twice = 2 * sc__dtype_bytes(m->s->dtype);
-    sc__layer_push(m,
-                   sc__elementwise(m->kernel_model,
-                                   "cast_dynamic",
-                                   m->backward ? (twice + 3) * (in + out + w)
-                                               : (twice + 1) * (in + w)));
+    double transpose = 2;
+    double each = 2 * sc__dtype_bytes(m->s->dtype) + 1;
+    double bytes = each * in;
+    if (m->backward)
+        bytes = (each + transpose) * (in + out) + transpose * w;
+    if (!m->s->narrow_weights)
+        bytes += each * w;
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_dynamic", bytes));
 }
 
 /* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor
@@ -479,6 +482,18 @@ static double window_share(uint64_t seq, uint64_t window) {
     return (wide * blocks - wide * (wide - 1) / 2) / (blocks * blocks);
 }
 
+/* The sequences that attention sees, and their length. */
+struct seen_sequences {
+    uint64_t count;
+    uint64_t length;
+};
+
+static struct seen_sequences attention_sequences(const struct sc__layer_shape *s) {
+    uint64_t pieces = s->pieces ? s->pieces : 1;
+    return (struct seen_sequences){.count = s->batch * pieces,
+                                   .length = (s->seq + pieces - 1) / pieces};
+}
+
 static void flash(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     double share = s->causal ? window_share(s->seq, s->window) : 0;
@@ -486,11 +501,12 @@ static void flash(struct sc__layer_maker *m, const struct heads *h) {
      * so that each computes half of its rows. */
     if (!(share > 0) && s->causal && s->cp > 1)
         share = 0.5;
-    struct sc__attention a = {.batch = s->batch,
+    struct seen_sequences seen = attention_sequences(s);
+    struct sc__attention a = {.batch = seen.count,
                               .heads = h->q,
                               .kv_heads = h->kv,
-                              .sq = s->seq / s->cp,
-                              .skv = s->seq,
+                              .sq = seen.length / s->cp,
+                              .skv = seen.length,
                               .head_dim = h->qk_dim,
                               .v_dim = h->v_dim,
                               .causal = s->causal,
@@ -508,17 +524,23 @@ static void batched(struct sc__layer_maker *m,
                     uint64_t a,
                     uint64_t b,
                     uint64_t k) {
-    struct sc__kernel gemm =
-        sc__gemm_batched(m->kernel_model, name, m->s->dtype, m->s->batch * heads, a, b, k);
+    struct sc__kernel gemm = sc__gemm_batched(m->kernel_model,
+                                              name,
+                                              m->s->dtype,
+                                              attention_sequences(m->s).count * heads,
+                                              a,
+                                              b,
+                                              k);
     gemm.work = SC__WORK_ATTENTION;
     sc__layer_push(m, gemm);
 }
 
 /* Scores, softmax under a mask, dropout, weighted sum. */
 static void unfused_forward(struct sc__layer_maker *m, const struct heads *h) {
-    uint64_t sq = m->s->seq / m->s->cp;
-    uint64_t skv = m->s->seq;
-    uint64_t rows = m->s->batch * h->q * sq;
+    struct seen_sequences seen = attention_sequences(m->s);
+    uint64_t sq = seen.length / m->s->cp;
+    uint64_t skv = seen.length;
+    uint64_t rows = seen.count * h->q * sq;
     batched(m, "scores", h->q, sq, skv, h->qk_dim);
     sc__layer_memory(m, SC__MEM_SOFTMAX_F, rows, skv);
     if (m->s->dropout)
@@ -528,9 +550,10 @@ static void unfused_forward(struct sc__layer_maker *m, const struct heads *h) {
 }
 
 static void unfused_backward(struct sc__layer_maker *m, const struct heads *h) {
-    uint64_t sq = m->s->seq / m->s->cp;
-    uint64_t skv = m->s->seq;
-    uint64_t rows = m->s->batch * h->q * sq;
+    struct seen_sequences seen = attention_sequences(m->s);
+    uint64_t sq = seen.length / m->s->cp;
+    uint64_t skv = seen.length;
+    uint64_t rows = seen.count * h->q * sq;
     sc__layer_memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
     batched(m, "context_dgrad", h->q, sq, skv, h->v_dim);
     batched(m, "context_vgrad", h->q, skv, h->v_dim, sq);

@@ -36,13 +36,16 @@ static uint32_t emit_gathers(struct sc__step_emitter *e,
     return at;
 }
 
-/* Weights of a unit, gathered from their shards; the next compute waits. */
+/* Weights of a unit, gathered from their shards; the next compute waits. Without shards of
+ * the weights (ZeRO 1) these are the updated ones: of a model with adapters, the adapters.
+ */
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute) {
     const struct sc__mesh *mesh = &e->l->plan.mesh;
     double width = sc__plan_gathered_bytes(&e->l->plan);
-    const double bytes[2] = {width * u->params.dense, width * u->params.experts};
+    const struct sc__shard *s = e->l->plan.zero == 1 ? &u->trained : &u->params;
+    const double bytes[2] = {width * s->dense, width * s->experts};
     const enum sc__group_kind group[2] = {sc__mesh_shard_kind(mesh),
                                           sc__mesh_expert_shard_kind(mesh)};
     uint32_t before = e->deps;

@@ -1,6 +1,7 @@
 #include "lower/model.h"
 
 #include "lower/step.h"
+#include "plan/towers.h"
 
 /* What a token costs in multi-token prediction layers beside the model. */
 static double
@@ -33,7 +34,7 @@ dropped_flops(const struct sc__model *m, const struct sc__plan *p, uint32_t more
 
 /* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
  * gradients of the products, a third of them; those of the adapters are not counted. */
-static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
+static double language_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
     double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) -
@@ -46,10 +47,28 @@ static double plan_model_flops(const struct sc__model *m, const struct sc__plan 
     return sum - (sum - core) / 3;
 }
 
-double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan *p) {
+static double plan_model_flops(const struct sc__model *m, const struct sc__plan *p) {
+    return language_flops(m, p) + sc__plan_towers_flops(p, m);
+}
+
+/* Forward FLOPs of a step that full recomputation does not repeat. */
+static double spared_flops(const struct sc__lowering *l) {
+    const struct sc__model *m = l->model;
+    double tokens = (double)l->plan.global_batch * l->plan.seq;
+    double sum = 0;
+    for (uint32_t i = 0; i < m->layers; i++)
+        if (sc__step_stops_early(l, sc__layer_kind(l, i)))
+            sum += 2 * tokens * m->hidden * m->ffn;
+    return sum;
+}
+
+/* FLOPs of a step over all ranks with what is computed twice. */
+static double plan_hardware_flops(const struct sc__lowering *l) {
+    const struct sc__model *m = l->model;
+    const struct sc__plan *p = &l->plan;
     double b = p->global_batch;
     double s = p->seq;
-    double sum = plan_model_flops(m, p);
+    double sum = plan_model_flops(m, p) + sc__plan_towers_repeated(p, m);
     double layers = -dropped_flops(m, p, 0);
     double core = 0;
     for (uint32_t i = 0; i < m->layers; i++) {
@@ -60,7 +79,7 @@ double sc__plan_hardware_flops(const struct sc__model *m, const struct sc__plan 
                        ? (double)p->recompute_layers * p->mesh.pp / m->layers
                        : 1;
     if (p->recompute == SC__RECOMPUTE_FULL)
-        sum += layers / 3 * (share < 1 ? share : 1);
+        sum += (layers / 3 - spared_flops(l)) * (share < 1 ? share : 1);
     if (p->recompute == SC__RECOMPUTE_OPS)
         sum += (layers - core) / 3 * sc__repeated_gemms(m);
     if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE)
@@ -89,6 +108,20 @@ static void set_tax(struct sc__lowering *l) {
         l->workload->untaxed = 1u << SC__STREAM_COMM;
 }
 
+struct sc__memory sc__step_memory(const struct sc__lowering *l, uint32_t stage) {
+    struct sc__stage_memory x = sc__plan_memory(l->model, &l->plan, stage);
+    return (struct sc__memory){.weights = (uint64_t)x.weights,
+                               .gradients = (uint64_t)x.gradients,
+                               .optimizer = (uint64_t)x.optimizer,
+                               .activations = (uint64_t)x.activations,
+                               .logits = (uint64_t)x.logits,
+                               .workspace = (uint64_t)x.workspace,
+                               .communication = (uint64_t)x.communication,
+                               .context = (uint64_t)x.context,
+                               .fragmentation = (uint64_t)x.fragmentation,
+                               .host = (uint64_t)x.host};
+}
+
 static void fill_totals(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__workload *w = l->workload;
@@ -99,26 +132,15 @@ static void fill_totals(struct sc__lowering *l) {
     w->schedule = sc__schedule_name(p->schedule);
     w->tokens = (double)p->global_batch * p->seq;
     w->model_flops = plan_model_flops(l->model, p);
-    w->hardware_flops = sc__plan_hardware_flops(l->model, p);
+    w->hardware_flops = plan_hardware_flops(l);
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->host_capacity = (uint64_t)l->host.size;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
     w->gpu_watts = step_watts(l);
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
-    for (uint32_t s = 0; s < p->mesh.pp; s++) {
-        struct sc__stage_memory x = sc__plan_memory(l->model, p, s);
-        w->memory[s] = (struct sc__memory){.weights = (uint64_t)x.weights,
-                                           .gradients = (uint64_t)x.gradients,
-                                           .optimizer = (uint64_t)x.optimizer,
-                                           .activations = (uint64_t)x.activations,
-                                           .logits = (uint64_t)x.logits,
-                                           .workspace = (uint64_t)x.workspace,
-                                           .communication = (uint64_t)x.communication,
-                                           .context = (uint64_t)x.context,
-                                           .fragmentation = (uint64_t)x.fragmentation,
-                                           .host = (uint64_t)x.host};
-    }
+    for (uint32_t s = 0; s < p->mesh.pp; s++)
+        w->memory[s] = sc__step_memory(l, s);
 }
 
 static void note_assumptions(const struct sc__lowering *l) {
@@ -318,6 +340,7 @@ sc_status sc__lower_plan(struct sc_context *ctx,
     fill_totals(&l);
     SC__TRY(check_host(&l));
     SC__TRY(sc__step_blocks(&l));
+    sc__step_unequal_ranks(&l);
     note_assumptions(&l);
     *out = l.workload;
     return SC_OK;
@@ -368,6 +391,7 @@ sc_status sc__plan_units(struct sc_context *ctx,
 static void add_unit(struct sc__unit_times *sum, struct sc__unit_times x) {
     sum->forward += x.forward;
     sum->backward += x.backward;
+    sum->exchange += x.exchange;
 }
 
 /* before: layers of the stage in the chunks before it. */
@@ -405,7 +429,8 @@ static bool receives_hold(const struct sc__plan *p) {
            !sc__schedule_overlaps_steps(p->schedule);
 }
 
-/* As sc__step_bound, with fill and drain together. */
+/* As sc__step_bound, with fill and drain together; of the streams beside compute that of
+ * the exchange of experts. */
 int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
                        const struct sc__step_units *units) {
@@ -414,20 +439,26 @@ int64_t sc__plan_floor(const struct sc__model *m,
     int64_t held = receives_hold(p) ? units->message : 0;
     int64_t hop = held ? 0 : units->message; /* each message is counted once */
     int64_t passes = 0; /* what a micro-batch passed on its way to the stage and back */
+    int64_t fill = 0;   /* on its way to the stage */
     int64_t most = 0;
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         uint32_t layers = 0;
         struct sc__unit_times first = chunk_floor(m, p, units, s, 0, &layers);
         int64_t received = (s > 0) + (s + 1 < p->mesh.pp);
         int64_t each = first.forward + first.backward + received * held;
+        int64_t exchange = first.exchange;
         for (uint32_t c = 1; c < p->vpp; c++) {
             struct sc__unit_times x = chunk_floor(m, p, units, s, c, &layers);
             each += x.forward + x.backward;
+            exchange += x.exchange;
         }
         if (passes + p->micro_batches * each > most)
             most = passes + p->micro_batches * each;
+        if (fill + p->micro_batches * exchange > most)
+            most = fill + p->micro_batches * exchange;
         if (overlap)
             continue;
+        fill += first.forward + hop;
         passes += first.forward + hop + (split ? 0 : first.backward + hop);
     }
     return most;

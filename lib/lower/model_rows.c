@@ -340,6 +340,8 @@ static void step_rows(struct model_rows_rows *r, uint32_t stage) {
 static const char *not_in_rows(const struct sc__model *m, const struct sc__plan *p) {
     if (m->pattern)
         return "layers of several kinds";
+    if (p->images || p->audio_seconds > 0)
+        return "towers for pictures and sound";
     if (p->mesh.cp > 1)
         return "context parallelism";
     if (sc__plan_offloads(p))

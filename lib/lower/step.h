@@ -101,6 +101,10 @@ struct sc__lowering {
     struct sc__script head_backward;
     struct sc__script head_wgrad;
     struct sc__workload *workload;
+    /* Towers that take part, each as a small model of its own: its layers, with what is
+     * before them as its embedding and its connector as its head (lower/towers.c). */
+    struct sc__lowering *towers;
+    uint32_t tower_count;
     uint32_t *blocks; /* by (stage, chunk, kind of block) */
     uint32_t *after;  /* by stage: the end of the step */
     /* by stage: sum of tied embeddings beside the last weight gradients, or SC__NONE */
@@ -108,6 +112,8 @@ struct sc__lowering {
 };
 
 int sc__layer_kind(const struct sc__lowering *l, uint32_t layer);
+/* Full recomputation of such a layer ends before its last product. */
+bool sc__step_stops_early(const struct sc__lowering *l, int kind);
 static inline struct sc__attention_heads sc__kind_heads(const struct sc__lowering *l,
                                                         int kind) {
     return sc__model_heads_of_kind(l->model, kind & SC__LAYER_OWN_HEADS);
@@ -118,13 +124,35 @@ static inline bool sc__kind_has_experts(int kind) {
 
 /* Kernel lists of every part, and the power they draw together. */
 void sc__step_kernels(struct sc__lowering *l);
+/* Those of every kind of layer alone. */
+void sc__step_layer_kernels(struct sc__lowering *l);
+void sc__step_add_kernel(struct sc__lowering *l,
+                         struct sc__kernels *list,
+                         struct sc__kernel k,
+                         enum sc__phase phase,
+                         enum sc__work work);
+void sc__step_add_norm(struct sc__lowering *l,
+                       struct sc__kernels *list,
+                       uint64_t rows,
+                       enum sc__phase phase);
+/* towers.c: the kernels of the towers, and what they add to the load of a step of an
+ * average rank; their scripts; the tower of a lowering. */
+void sc__towers_kernels(struct sc__lowering *l);
+void sc__towers_load(const struct sc__lowering *l, struct sc__load *load);
+void sc__towers_scripts(struct sc__lowering *l);
 /* The throttling of the plan with another schedule or recomputation is no less. */
 void sc__step_throttle_least(struct sc__lowering *l);
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k);
 /* Scripts from the kernels. */
 void sc__step_scripts(struct sc__lowering *l);
+void sc__step_layer_scripts(struct sc__lowering *l);
 /* Blocks from the scripts, and the pipeline over them. */
 sc_status sc__step_blocks(struct sc__lowering *l);
+/* unequal_ranks.c: where experts get unequal numbers of tokens, a class for each level of
+ * load and stage, after sc__step_blocks, which makes those of the fullest. */
+void sc__step_unequal_ranks(struct sc__lowering *l);
+/* Of a rank of the stage. */
+struct sc__memory sc__step_memory(const struct sc__lowering *l, uint32_t stage);
 
 /* A time, ps, that the step is not shorter than; after sc__step_prepare, and the
  * workload is of no other use then. placed: how ranks are numbered on the cluster,

@@ -12,6 +12,8 @@
  *               gradients of the last one; with a pipeline once per step */
 #include "lower/step_blocks.h"
 
+#include "plan/towers.h"
+
 struct chunk {
     struct sc__step_unit *items;
     uint32_t count;
@@ -38,6 +40,49 @@ layer_unit(const struct sc__lowering *l, uint32_t layer, uint32_t at) {
     return u;
 }
 
+/* Each tower with what is before and behind its layers. */
+static void push_towers(struct sc__lowering *l, struct chunk *c) {
+    uint8_t at = 0;
+    for (uint32_t i = 0; i < l->model->tower_count; i++) {
+        const struct sc__tower *t = &l->model->towers[i];
+        if (!sc__tower_items(&l->plan, t))
+            continue;
+        const struct sc__lowering *own = &l->towers[at++];
+        struct sc__tower_shards n = sc__tower_shards(&l->plan, t);
+        struct sc__step_unit u = {.kind = SC__UNIT_EMBEDDING,
+                                  .layer = SC__NONE,
+                                  .tower = at,
+                                  .repeat = true,
+                                  .frozen = sc__tower_frozen(&l->plan),
+                                  .params.dense = n.in};
+        u.trained.dense = u.frozen ? 0 : n.in;
+        push_unit(l, c, u);
+        u.kind = SC__UNIT_LAYER;
+        u.params.dense = n.layer;
+        u.trained.dense = u.frozen ? 0 : n.layer;
+        for (uint32_t k = 0; k < t->body.layers; k++) {
+            u.layer_kind = (uint8_t)sc__layer_kind(own, k);
+            push_unit(l, c, u);
+        }
+        u.kind = SC__UNIT_HEAD;
+        u.frozen = sc__connector_frozen(&l->plan);
+        u.params.dense = n.out;
+        u.trained.dense = u.frozen ? 0 : n.out;
+        push_unit(l, c, u);
+    }
+}
+
+/* Its units that have a backward. */
+static struct chunk with_backward(struct sc__lowering *l, const struct chunk *c) {
+    struct chunk out = {.first = c->first, .last = c->last};
+    if (!l->tower_count)
+        return *c;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!c->items[i].frozen)
+            push_unit(l, &out, c->items[i]);
+    return out;
+}
+
 static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     const struct sc__plan *p = &l->plan;
     uint32_t part = sc__schedule_part(p->schedule, p->mesh.pp, stage, index);
@@ -51,6 +96,8 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
     }
     struct sc__shard none = {0};
     struct sc__shard ends = {.dense = sc__plan_embedding_shard(p, l->model)};
+    if (c.first)
+        push_towers(l, &c);
     if (c.first)
         push_unit(l,
                   &c,
@@ -206,8 +253,14 @@ static bool sharded_weights(const struct sc__plan *p, bool edge) {
     return p->zero >= 2 && (p->mesh.pp == 1 || p->reshard || edge);
 }
 
+/* Whose scripts the unit runs. */
+static const struct sc__lowering *unit_scripts(const struct sc__lowering *l,
+                                               const struct sc__step_unit *u) {
+    return u->tower ? &l->towers[u->tower - 1] : l;
+}
+
 static void forward_unit(struct sc__step_emitter *e, const struct sc__step_unit *u) {
-    struct sc__lowering *l = e->l;
+    const struct sc__lowering *l = unit_scripts(e->l, u);
     if (u->kind == SC__UNIT_EMBEDDING)
         step_blocks_run(e, &l->embedding_forward, SC__NONE);
     else if (u->kind == SC__UNIT_HEAD)
@@ -217,7 +270,7 @@ static void forward_unit(struct sc__step_emitter *e, const struct sc__step_unit 
 }
 
 static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit *u) {
-    struct sc__lowering *l = e->l;
+    const struct sc__lowering *l = unit_scripts(e->l, u);
     if (u->kind == SC__UNIT_EMBEDDING)
         step_blocks_run(e, &l->embedding_backward, SC__NONE);
     else if (u->kind == SC__UNIT_HEAD)
@@ -336,10 +389,11 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
     sc__step_block_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
-        if (u->kind == SC__UNIT_HEAD && head)
-            step_blocks_run(&e, &l->head_wgrad, SC__NONE);
+        const struct sc__lowering *own = unit_scripts(l, u);
+        if (u->kind == SC__UNIT_HEAD && (head || u->tower))
+            step_blocks_run(&e, &own->head_wgrad, SC__NONE);
         if (u->kind == SC__UNIT_LAYER)
-            step_blocks_run(&e, &l->wgrad[u->layer_kind], u->layer);
+            step_blocks_run(&e, &own->wgrad[u->layer_kind], u->layer);
         sum.dense += u->trained.dense;
         sum.experts += u->trained.experts;
         if (buckets)
@@ -354,7 +408,7 @@ static uint32_t head_block(struct sc__lowering *l, const struct chunk *c) {
     struct sc__step_emitter e;
     sc__step_block_begin(&e, l);
     for (uint32_t i = c->count; i-- > 0;)
-        if (c->items[i].kind == SC__UNIT_HEAD)
+        if (c->items[i].kind == SC__UNIT_HEAD && !c->items[i].tower)
             step_blocks_run(&e, &l->head_wgrad, SC__NONE);
     return sc__step_block_end(&e);
 }
@@ -455,10 +509,12 @@ static uint32_t after(void *self, uint32_t stage) {
 }
 
 void sc__step_make_blocks(struct sc__lowering *l, uint32_t stage, uint32_t index) {
-    struct chunk c = make_chunk(l, stage, index);
-    *block_at(l, stage, index, SC__BLOCK_FORWARD) = step_blocks_forward_block(l, &c, false);
+    struct chunk all = make_chunk(l, stage, index);
+    struct chunk c = with_backward(l, &all);
+    *block_at(l, stage, index, SC__BLOCK_FORWARD) =
+        step_blocks_forward_block(l, &all, false);
     *block_at(l, stage, index, SC__BLOCK_FORWARD_FIRST) =
-        step_blocks_forward_block(l, &c, true);
+        step_blocks_forward_block(l, &all, true);
     *block_at(l, stage, index, SC__BLOCK_BACKWARD) =
         step_blocks_backward_block(l, &c, false);
     *block_at(l, stage, index, SC__BLOCK_BACKWARD_LAST) =
@@ -507,7 +563,7 @@ uint64_t sc__step_chunk_key(struct sc__lowering *l, uint32_t stage, uint32_t ind
     uint64_t key = (uint64_t)c.first << 1 | c.last;
     for (uint32_t i = 0; i < c.count; i++) {
         const struct sc__step_unit *u = &c.items[i];
-        const uint8_t says[] = {u->kind, u->layer_kind, u->repeat, u->offload};
+        const uint8_t says[] = {u->kind, u->layer_kind, u->repeat, u->offload, u->tower};
         key = sc__hash(says, sizeof says, key);
     }
     return key;

@@ -11,8 +11,10 @@ enum { SC__UNIT_EMBEDDING, SC__UNIT_LAYER, SC__UNIT_HEAD };
 struct sc__step_unit {
     uint8_t kind;
     uint8_t layer_kind;
-    bool repeat;  /* recomputed before its backward */
-    bool offload; /* its activations wait on the host */
+    bool repeat;   /* recomputed before its backward */
+    bool offload;  /* its activations wait on the host */
+    bool frozen;   /* and nothing before it is trained: there is no backward */
+    uint8_t tower; /* of which tower, from 1; 0: of the language model */
     uint32_t layer;
     struct sc__shard params;
     struct sc__shard trained; /* of them */

@@ -62,9 +62,10 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .v_norm = m->v_norm,
         .new_gelu = m->new_gelu,
         .rope = !m->positions && !m->no_rotary,
-        .causal = true,
+        .causal = !m->both_ways,
         .post_norms = m->post_norms,
         .dynamic_casts = p->dynamic_casts,
+        .narrow_weights = p->fp8_params && p->zero >= 2,
         .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
         .dropout = p->dropout,
         .attention = (enum sc__attention_software)p->attention,
@@ -75,7 +76,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .lora = p->lora,
         .lora_targets = p->lora_targets,
         .four_bits = p->qlora};
-    if (kind & SC__LAYER_WINDOW)
+    if (kind & SC__LAYER_WINDOW && m->both_ways)
+        s.pieces = (p->seq + m->window - 1) / m->window;
+    else if (kind & SC__LAYER_WINDOW)
         s.window = m->window;
     shape_mixer(l, kind, &s);
     if (sc__kind_has_experts(kind)) {
@@ -94,21 +97,21 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
     return s;
 }
 
-static void step_kernels_add(struct sc__lowering *l,
-                             struct sc__kernels *list,
-                             struct sc__kernel k,
-                             enum sc__phase phase,
-                             enum sc__work work) {
+void sc__step_add_kernel(struct sc__lowering *l,
+                         struct sc__kernels *list,
+                         struct sc__kernel k,
+                         enum sc__phase phase,
+                         enum sc__work work) {
     k.phase = (uint8_t)phase;
     k.work = (uint8_t)work;
     *SC__PUSH(l->arena, list->items, list->count, list->capacity) = k;
 }
 
-static void add_norm(struct sc__lowering *l,
-                     struct sc__kernels *list,
-                     uint64_t rows,
-                     enum sc__phase phase) {
-    struct sc__layer_shape shape = layer_shape(l, false);
+void sc__step_add_norm(struct sc__lowering *l,
+                       struct sc__kernels *list,
+                       uint64_t rows,
+                       enum sc__phase phase) {
+    struct sc__layer_shape shape = layer_shape(l, SC__LAYER_DENSE);
     struct sc__layer_kernels kernels = {0};
     sc__norm_kernels(l->arena,
                      l->kernel_model,
@@ -117,7 +120,7 @@ static void add_norm(struct sc__lowering *l,
                      rows,
                      &kernels);
     for (uint32_t i = 0; i < kernels.count; i++)
-        step_kernels_add(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
+        sc__step_add_kernel(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
 }
 
 static void embedding_kernels(struct sc__lowering *l) {
@@ -128,34 +131,34 @@ static void embedding_kernels(struct sc__lowering *l) {
     enum sc__dtype t = (enum sc__dtype)p->dtype;
     struct sc__kernels *f = &l->embedding[0];
     struct sc__kernels *b = &l->embedding[1];
-    step_kernels_add(l,
-                     f,
-                     sc__embedding_forward(l->kernel_model, t, rows, h),
-                     SC__FORWARD,
-                     SC__WORK_EMBEDDING);
+    sc__step_add_kernel(l,
+                        f,
+                        sc__embedding_forward(l->kernel_model, t, rows, h),
+                        SC__FORWARD,
+                        SC__WORK_EMBEDDING);
     if (l->model->embedding_norm) {
-        add_norm(l, f, cut, SC__FORWARD);
-        add_norm(l, b, cut, SC__BACKWARD);
+        sc__step_add_norm(l, f, cut, SC__FORWARD);
+        sc__step_add_norm(l, b, cut, SC__BACKWARD);
     }
     if (l->model->positions)
-        step_kernels_add(l,
-                         f,
-                         sc__memory_op(l->kernel_model, SC__MEM_ADD, t, cut, h),
-                         SC__FORWARD,
-                         SC__WORK_EMBEDDING);
+        sc__step_add_kernel(l,
+                            f,
+                            sc__memory_op(l->kernel_model, SC__MEM_ADD, t, cut, h),
+                            SC__FORWARD,
+                            SC__WORK_EMBEDDING);
     if (p->dropout) {
-        step_kernels_add(l,
-                         f,
-                         sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_F, t, cut, h),
-                         SC__FORWARD,
-                         SC__WORK_EMBEDDING);
-        step_kernels_add(l,
-                         b,
-                         sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_B, t, cut, h),
-                         SC__BACKWARD,
-                         SC__WORK_EMBEDDING);
+        sc__step_add_kernel(l,
+                            f,
+                            sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_F, t, cut, h),
+                            SC__FORWARD,
+                            SC__WORK_EMBEDDING);
+        sc__step_add_kernel(l,
+                            b,
+                            sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_B, t, cut, h),
+                            SC__BACKWARD,
+                            SC__WORK_EMBEDDING);
     }
-    step_kernels_add(
+    sc__step_add_kernel(
         l,
         b,
         sc__embedding_backward(l->kernel_model, t, rows, p->vocab / p->mesh.tp, h),
@@ -174,13 +177,13 @@ static void head_kernels(struct sc__lowering *l) {
     bool fused = p->fusion == SC__FUSION_MEGATRON;
     struct sc__kernels *f = &l->head[0];
     struct sc__kernels *b = &l->head[1];
-    add_norm(l, f, cut, SC__FORWARD);
-    step_kernels_add(l,
-                     f,
-                     sc__gemm(q, "logits", t, rows, v, h),
-                     SC__FORWARD,
-                     SC__WORK_GEMM);
-    step_kernels_add(
+    sc__step_add_norm(l, f, cut, SC__FORWARD);
+    sc__step_add_kernel(l,
+                        f,
+                        sc__gemm(q, "logits", t, rows, v, h),
+                        SC__FORWARD,
+                        SC__WORK_GEMM);
+    sc__step_add_kernel(
         l,
         f,
         sc__memory_op(q,
@@ -190,7 +193,7 @@ static void head_kernels(struct sc__lowering *l) {
                       v),
         SC__FORWARD,
         SC__WORK_LOSS);
-    step_kernels_add(
+    sc__step_add_kernel(
         l,
         b,
         sc__memory_op(q,
@@ -200,17 +203,17 @@ static void head_kernels(struct sc__lowering *l) {
                       v),
         SC__BACKWARD,
         SC__WORK_LOSS);
-    step_kernels_add(l,
-                     b,
-                     sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v),
-                     SC__BACKWARD,
-                     SC__WORK_GEMM);
-    step_kernels_add(l,
-                     b,
-                     sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false),
-                     SC__WGRAD,
-                     SC__WORK_GEMM);
-    add_norm(l, b, cut, SC__BACKWARD);
+    sc__step_add_kernel(l,
+                        b,
+                        sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v),
+                        SC__BACKWARD,
+                        SC__WORK_GEMM);
+    sc__step_add_kernel(l,
+                        b,
+                        sc__gemm_wgrad(q, "logits wgrad", t, v, h, rows, false),
+                        SC__WGRAD,
+                        SC__WORK_GEMM);
+    sc__step_add_norm(l, b, cut, SC__BACKWARD);
 }
 
 /* Flash attention in a step. Kernels of an older generation have their own
@@ -333,6 +336,7 @@ static struct sc__throttling throttle(const struct sc__lowering *l, bool least) 
             sc__load_add(&load,
                          &l->head[d].items[i],
                          (double)p->micro_batches / p->mesh.pp);
+    sc__towers_load(l, &load);
     double bubble = idle_share(p) * load.us;
     if (least)
         bubble = fmin((p->mesh.pp - 1.0) / p->micro_batches * load.us, /* 1F1B: the most */
@@ -360,7 +364,7 @@ void sc__step_throttle_least(struct sc__lowering *l) {
     }
 }
 
-void sc__step_kernels(struct sc__lowering *l) {
+void sc__step_layer_kernels(struct sc__lowering *l) {
     for (uint32_t i = 0; i < l->model->layers; i++)
         l->has_kind[sc__layer_kind(l, i)] = true;
     for (int k = 0; k < SC__LAYER_KINDS; k++) {
@@ -373,6 +377,11 @@ void sc__step_kernels(struct sc__lowering *l) {
                           &l->kernels[k][0],
                           &l->kernels[k][1]);
     }
+}
+
+void sc__step_kernels(struct sc__lowering *l) {
+    sc__step_layer_kernels(l);
+    sc__towers_kernels(l);
     embedding_kernels(l);
     head_kernels(l);
     l->throttling = throttle(l, false); /* needs the kernels of the whole step */

@@ -1,7 +1,7 @@
 /* step_recompute: which kernels of a layer's forward run again before its
  * backward.
  *
- *   full       all of them
+ *   full       all of them, or all but the last product (early_stop)
  *   selective  the modules named, as Megatron names them
  *   ops        PyTorch's selective checkpointing by operator: the GEMMs are
  *              counted in the order q, k, v, out, gate, up, down and each second
@@ -103,4 +103,11 @@ double sc__step_repeat_share(const struct sc__lowering *l,
     if (l->plan.recompute == SC__RECOMPUTE_OPS)
         return ops_share(l->model, &heads, x);
     return module_holds(l->plan.recompute_modules, x, moe) ? 1 : 0;
+}
+
+/* Backward needs what the last product reads, not what it makes, unless a norm or the
+ * weights of experts come behind it. */
+bool sc__step_stops_early(const struct sc__lowering *l, int kind) {
+    return l->constants.software.early_stop > 0 && !sc__kind_has_experts(kind) &&
+           !(kind & SC__LAYER_MIXER_ONLY) && !l->model->post_norms;
 }

@@ -208,10 +208,25 @@ static double activation_bytes(const struct sc__lowering *l) {
     return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
-/* The same where tokens are gathered: PyTorch's float8 casts before it gathers. */
-static double gathered_bytes(const struct sc__lowering *l) {
-    bool cast = l->plan.dynamic_casts && l->plan.gemm == SC__FP8;
-    return activation_bytes(l) * (cast ? 1 / sc__plan_width(&l->plan) : 1);
+/* Bytes an element of what a product of that layer is gathered for: operands are cast
+ * before, and gathered with their scales. Gradients are needed by rows and by columns:
+ * one scale for the tensor is good for both, scales of blocks are not. */
+static double gathered_width(const struct sc__lowering *l, int kind, bool gradient) {
+    const struct sc__plan *p = &l->plan;
+    if (kind & SC__LAYER_WIDE)
+        return sc__plan_width(p);
+    if (p->gemm == SC__FP4)
+        return (gradient ? 2 : 1) * (0.5 + 1.0 / 16);
+    if (p->gemm != SC__FP8)
+        return sc__plan_width(p);
+    bool by_blocks = !p->dynamic_casts && (p->fp8_recipe == SC_FP8_RECIPE_BLOCKWISE ||
+                                           p->fp8_recipe == SC_FP8_RECIPE_MXFP8);
+    return gradient && by_blocks ? 2 : 1;
+}
+
+static double gathered_bytes(const struct sc__script_maker *k, bool gradient) {
+    return sc__plan_tokens(&k->l->plan) * k->l->model->hidden *
+           gathered_width(k->l, k->kind, gradient);
 }
 
 static bool chunked(const struct sc__lowering *l) {
@@ -235,7 +250,7 @@ static void reorder(struct sc__script_maker *k, double bytes) {
 /* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
  * beside the GEMM; the caller joins after it. */
 static void gather_tokens(struct sc__script_maker *k) {
-    double bytes = gathered_bytes(k->l);
+    double bytes = gathered_bytes(k, k->phase == SC__BACKWARD);
     double shown = k->l->constants.software.tp_exposed;
     if (!k->l->plan.sequence_parallel)
         return;
@@ -308,18 +323,21 @@ static void end_reduce(struct sc__script_maker *k) {
                           "tp reduce");
 }
 
-static void
-forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool moe) {
-    unsigned all = 1u << SC__FORWARD;
-    if (!moe) {
-        gather_tokens(k);
-        sc__script_part(k, f, SC__PART_MLP_IN, all);
-        join_chunks(k);
-        begin_reduce(k);
-        sc__script_part(k, f, SC__PART_MLP_OUT, all);
-        end_reduce(k);
+static void forward_dense_mlp(struct sc__script_maker *k,
+                              const struct sc__layer_kernels *f) {
+    gather_tokens(k);
+    sc__script_part(k, f, SC__PART_MLP_IN, 1u << SC__FORWARD);
+    join_chunks(k);
+    if (k->phase == SC__RECOMPUTE && sc__step_stops_early(k->l, k->kind))
         return;
-    }
+    begin_reduce(k);
+    sc__script_part(k, f, SC__PART_MLP_OUT, 1u << SC__FORWARD);
+    end_reduce(k);
+    sc__script_part(k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
+}
+
+static void forward_experts(struct sc__script_maker *k, const struct sc__layer_kernels *f) {
+    unsigned all = 1u << SC__FORWARD;
     await_exchange(k);
     sc__script_part(k, f, SC__PART_ROUTER, all);
     sc__script_part(k, f, SC__PART_SHARED, all);
@@ -330,6 +348,7 @@ forward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *f, bool 
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k);
     sc__script_part(k, f, SC__PART_UNROUTE, all);
+    sc__script_part(k, f, SC__PART_MLP_ADD, all);
 }
 
 /* A scan goes along the sequence: under context parallelism heads are exchanged for
@@ -394,8 +413,10 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
         forward_mixer(&k, f, kind);
     if (!(kind & SC__LAYER_MIXER_ONLY)) {
         sc__script_part(&k, f, SC__PART_MLP_NORM, 1u << SC__FORWARD);
-        forward_mlp(&k, f, k.moe);
-        sc__script_part(&k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
+        if (k.moe)
+            forward_experts(&k, f);
+        else
+            forward_dense_mlp(&k, f);
     }
     host(&k);
 }
@@ -433,6 +454,18 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
     }
 }
 
+/* PyTorch's: what was gathered is still there, and the input gradient's reduction is
+ * that of a row-parallel GEMM, which the weight gradient waits for. */
+static void backward_column_dtensor(struct sc__script_maker *k,
+                                    const struct sc__layer_kernels *b,
+                                    enum sc__layer_part which) {
+    begin_reduce(k);
+    sc__script_part(k, b, which, 1u << SC__BACKWARD);
+    end_reduce(k);
+    if (!(k->skip & 1u << SC__WGRAD))
+        sc__script_part(k, b, which, 1u << SC__WGRAD);
+}
+
 /* The input gradient of a column-parallel GEMM, its reduction beside the
  * weight gradient. With sequence parallelism the input is gathered again,
  * beside the input gradient. */
@@ -440,6 +473,10 @@ static void backward_column(struct sc__script_maker *k,
                             const struct sc__layer_kernels *b,
                             enum sc__layer_part which) {
     const struct sc__plan *p = &k->l->plan;
+    if (p->sequence_parallel && k->l->constants.software.gather_again <= 0) {
+        backward_column_dtensor(k, b, which);
+        return;
+    }
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
     double bytes = activation_bytes(k->l);
     if (p->sequence_parallel)
@@ -447,7 +484,7 @@ static void backward_column(struct sc__script_maker *k,
                               SC__ALLGATHER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              bytes,
+                              gathered_bytes(k, false),
                               p->tp_overlap != SC__TP_BLOCKING,
                               "tp gather again");
     sc__script_part(k, b, which, 1u << SC__BACKWARD);
@@ -496,7 +533,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
 /* Adding the weight gradients of a micro-batch to those of the step; or, where
  * they are sharded with copies, out of the gathered buffer twice (read, write)
  * and into the one that is reduced. */
-static void accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
+void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
     double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
     double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
@@ -550,7 +587,7 @@ backward_layer(struct sc__lowering *l, int kind, unsigned skip, struct sc__scrip
         backward_mixer(&k, b, kind);
     struct sc__shard params = kind_shard(l, kind);
     if (!(skip & 1u << SC__WGRAD))
-        accumulate(&k, &params);
+        sc__script_accumulate(&k, &params);
     host(&k);
 }
 
@@ -563,14 +600,14 @@ static void wgrad_layer(struct sc__lowering *l, int kind, struct sc__script *out
     for (unsigned which = SC__LAYER_PARTS; which-- > 0;)
         sc__script_part(&k, &l->kernels[kind][1], which, 1u << SC__WGRAD);
     struct sc__shard params = kind_shard(l, kind);
-    accumulate(&k, &params);
+    sc__script_accumulate(&k, &params);
     host(&k);
 }
 
-static void plain(struct sc__script_maker *k,
-                  const struct sc__kernels *list,
-                  unsigned phases,
-                  const char *name) {
+void sc__script_kernels(struct sc__script_maker *k,
+                        const struct sc__kernels *list,
+                        unsigned phases,
+                        const char *name) {
     for (uint32_t i = 0; i < list->count; i++)
         if (phases >> list->items[i].phase & 1) {
             k->launches += list->items[i].launches;
@@ -589,7 +626,7 @@ static void embedding_scripts(struct sc__lowering *l) {
                                  .script = &l->embedding_backward,
                                  .phase = SC__BACKWARD};
     bool sp = l->plan.sequence_parallel;
-    plain(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
+    sc__script_kernels(&f, &l->embedding[0], 1u << SC__FORWARD, "embedding");
     sc__script_collective(&f,
                           sp ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
@@ -606,7 +643,7 @@ static void embedding_scripts(struct sc__lowering *l) {
                               false,
                               "tp embedding");
     if (!l->plan.lora)
-        plain(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
+        sc__script_kernels(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
 }
 
 /* Final norm, logits and loss. The loss over a cut vocabulary needs the
@@ -620,7 +657,7 @@ static void head_scripts(struct sc__lowering *l) {
     struct sc__script_maker w = {.l = l, .script = &l->head_wgrad, .phase = SC__WGRAD};
     bool split = sc__schedule_splits(p->schedule);
     gather_tokens(&f);
-    plain(&f, &l->head[0], 1u << SC__FORWARD, "head");
+    sc__script_kernels(&f, &l->head[0], 1u << SC__FORWARD, "head");
     join_chunks(&f);
     for (int i = 0; i < 3; i++)
         sc__script_collective(&f,
@@ -630,7 +667,7 @@ static void head_scripts(struct sc__lowering *l) {
                               4 * sc__plan_tokens(p),
                               false,
                               "tp loss");
-    plain(&b, &l->head[1], 1u << SC__BACKWARD, "head");
+    sc__script_kernels(&b, &l->head[1], 1u << SC__BACKWARD, "head");
     sc__script_collective(&b,
                           p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
@@ -640,14 +677,14 @@ static void head_scripts(struct sc__lowering *l) {
                           "tp head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
     if (!p->lora) {
-        plain(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
-        accumulate(split ? &w : &b, &params);
+        sc__script_kernels(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
+        sc__script_accumulate(split ? &w : &b, &params);
     }
     if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1)
         sc__script_join(&b, SC__STREAM_COMM);
 }
 
-void sc__step_scripts(struct sc__lowering *l) {
+void sc__step_layer_scripts(struct sc__lowering *l) {
     bool split = sc__schedule_splits(l->plan.schedule);
     for (int kind = 0; kind < SC__LAYER_KINDS; kind++) {
         if (!l->has_kind[kind])
@@ -658,6 +695,11 @@ void sc__step_scripts(struct sc__lowering *l) {
         if (split)
             wgrad_layer(l, kind, &l->wgrad[kind]);
     }
+}
+
+void sc__step_scripts(struct sc__lowering *l) {
+    sc__step_layer_scripts(l);
+    sc__towers_scripts(l);
     embedding_scripts(l);
     head_scripts(l);
 }

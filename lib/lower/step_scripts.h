@@ -28,6 +28,13 @@ void sc__script_compute(struct sc__script_maker *k,
                         uint8_t work,
                         double us,
                         const char *name);
+/* Kernels of these phases, outside of layers. */
+void sc__script_kernels(struct sc__script_maker *k,
+                        const struct sc__kernels *list,
+                        unsigned phases,
+                        const char *name);
+/* Adding the weight gradients of a micro-batch to those of the step. */
+void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *params);
 /* What follows waits for the stream. */
 void sc__script_join(struct sc__script_maker *k, uint8_t stream);
 

@@ -9,6 +9,7 @@
 #include "model/hf_gemma4.h"
 #include "model/hf_hybrid.h"
 #include "model/hf_keys.h"
+#include "model/hf_towers.h"
 #include "model/python_json.h"
 #include "model/read.h"
 
@@ -648,6 +649,9 @@ static void enter_language_model(struct model_hf_config_reading *r) {
                                         NULL};
     static const char *const inherited[] =
         {"model_type", "tie_word_embeddings", "_name", "_source", "_parameters", NULL};
+    static const char of_towers[] =
+        "towers take part in a step where a sequence has pictures or sound (--images, "
+        "--audio-seconds)";
     const char *part;
     json_t *language = find(r, parts, &part);
     bool towers = json_is_object(json_object_get(r->root, "vision_config")) ||
@@ -662,16 +666,16 @@ static void enter_language_model(struct model_hf_config_reading *r) {
         r->is_part = true;
         sc__note(r->ctx,
                  "language-model",
-                 "%s: the language model (\"%s\") is read; towers for pictures and sound "
-                 "are not simulated",
+                 "%s: the language model (\"%s\") is read; %s",
                  r->file,
-                 part);
+                 part,
+                 of_towers);
     } else if (towers)
         sc__note(r->ctx,
                  "language-model",
-                 "%s: the language model is read; towers for pictures and sound are not "
-                 "simulated",
-                 r->file);
+                 "%s: the language model is read; %s",
+                 r->file,
+                 of_towers);
 }
 
 /* Keys that are true or false: another value would count as if it were not there. */
@@ -765,6 +769,8 @@ sc_status sc__model_parse(struct sc_context *ctx,
     r.root = whole;
     enter_language_model(&r);
     sc_status status = read_model(&r, out);
+    if (status == SC_OK)
+        sc__hf_towers_read(ctx, whole, out);
     json_decref(whole);
     return status;
 }

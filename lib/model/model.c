@@ -100,6 +100,8 @@ static double attention_params(const struct sc__model *m, uint32_t layer) {
         n += 2.0 * m->index_dim; /* a LayerNorm of the key */
     if (m->linear_bias || m->qkv_bias)
         n += (m->heads + (double)x.kv_projections * x.kv_heads) * d;
+    if (m->no_key_bias)
+        n -= x.kv_heads * d;
     if (m->linear_bias || m->out_bias)
         n += m->hidden;
     if (m->qk_norm)
@@ -257,6 +259,8 @@ double sc__model_attention_core_flops(
         return 3 * sequences * seq * scan_flops(m, mixer);
     bool windowed = sc__model_windowed(m, layer, seq);
     double pairs = windowed ? 2 * seq * w - w * w : seq * seq;
+    if (windowed && m->both_ways)
+        pairs = seq * w;
     /* of the indexer, where there is something to pick */
     double scores = windowed ? seq * seq * m->index_heads * m->index_dim : 0;
     return 3 * 2 * sequences * (pairs * width + scores) * (causal ? 0.5 : 1);

@@ -30,6 +30,8 @@ enum { /* a layer of a pattern: its mixer, and */
        SC__WITH_EXPERTS = 8
 };
 
+struct sc__tower;
+
 struct sc__model {
     const char *name;
     const char
@@ -53,12 +55,13 @@ struct sc__model {
     /* these alone have one */
     bool qkv_bias;
     bool out_bias;
-    bool qk_norm;    /* queries and keys are normalised per head */
-    bool new_gelu;   /* "gelu_new": GELU by tanh, which transformers writes out */
-    bool norm_bias;  /* a LayerNorm with its bias */
-    bool post_norms; /* norms after attention and feed-forward as well as before */
-    bool one_norm;   /* attention and feed-forward side by side behind one norm */
-    bool tied;       /* input and output embedding are one matrix */
+    bool no_key_bias; /* of linear_bias: keys have none */
+    bool qk_norm;     /* queries and keys are normalised per head */
+    bool new_gelu;    /* "gelu_new": GELU by tanh, which transformers writes out */
+    bool norm_bias;   /* a LayerNorm with its bias */
+    bool post_norms;  /* norms after attention and feed-forward as well as before */
+    bool one_norm;    /* attention and feed-forward side by side behind one norm */
+    bool tied;        /* input and output embedding are one matrix */
 
     uint32_t experts; /* 0 = no expert layers */
     uint32_t topk;
@@ -110,6 +113,10 @@ struct sc__model {
     bool attention_gate; /* the output of attention is gated: queries are twice as wide */
     uint32_t mtp_layers; /* multi-token prediction layers after the last; not in the count
                             of   parameters */
+    bool both_ways;      /* every token sees all others; a window is a part of them */
+    /* Encoders for pictures and sound (model/tower.h); not in the count of parameters. */
+    struct sc__tower *towers;
+    uint32_t tower_count;
 };
 
 /* Parameters of the parts; a layer's are one layer's. */

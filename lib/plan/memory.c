@@ -10,6 +10,8 @@
  * backward goes (plain PyTorch, one micro-batch), backward's end has them all. */
 #include "plan/memory.h"
 
+#include "plan/towers.h"
+
 #include <math.h>
 
 /* Micro-batches whose activations a stage holds at once. ZB-2p and ZB-V find
@@ -113,6 +115,14 @@ add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps 
         add_layer(m, p, parts[i % count], k);
 }
 
+static void
+add_towers(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps *k) {
+    struct sc__towers_keep x = sc__plan_towers_keep(p, m);
+    k->activations += x.activations;
+    k->again = fmax(k->again, x.again);
+    k->workspace = fmax(k->workspace, x.workspace);
+}
+
 /* ZB-V limits the number of chunks: all may be of the larger kind. */
 static struct stage_keeps
 stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
@@ -130,6 +140,8 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
         k.activations = 2 * larger;
     if (stage == 0 && p->dropout && !p->lora)
         k.activations += sc__plan_tokens_sp(p) * m->hidden;
+    if (stage == 0)
+        add_towers(m, p, &k);
     if (stage == sc__plan_last_stage(p))
         add_end(m, p, &k);
     return k;

@@ -13,6 +13,8 @@
  * gradients that wait for the last one. */
 #include "plan/memory.h"
 
+#include "plan/towers.h"
+
 #include <math.h>
 
 /* Of the parameters of a rank: how many, how many of them it shards to, how many are
@@ -82,6 +84,8 @@ gathered(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, do
             largest = fmax(largest, s.dense + s.experts);
         }
     }
+    if (stage == 0)
+        largest = fmax(largest, sc__plan_towers_largest(p, m));
     if (stage == 0)
         ends = sc__plan_embedding_shard(p, m);
     if (stage == sc__plan_last_stage(p))
@@ -214,7 +218,8 @@ double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__pla
         return saved; /* adapters are no part of the model, whose weights stay */
     sc__model_count(m, &total);
     return saved / held *
-           total.total; /* a tied head's copy and padding are not the model's */
+           /* a tied head's copy and padding are not the model's */
+           (total.total + sc__plan_towers_params(p, m));
 }
 
 struct sc__training_state

@@ -1,6 +1,8 @@
 /* plan: what follows from a resolved plan: tokens, layers and weights of a rank. */
 #include "plan/plan.h"
 
+#include "plan/towers.h"
+
 #include <math.h>
 
 double sc__plan_tokens(const struct sc__plan *p) {
@@ -64,6 +66,16 @@ double sc__plan_weight_cast_bytes(const struct sc__plan *p) {
 
 bool sc__plan_offloads(const struct sc__plan *p) {
     return p->offload_optimizer > 0 || p->offload_params || p->offload_activations;
+}
+
+const char *sc__plan_unwritten(const struct sc__plan *p) {
+    if (sc__plan_offloads(p))
+        return "what waits on the host is not written";
+    if (p->bf16_first || p->bf16_last)
+        return "layers that stay in bf16 are not written";
+    if (p->images || p->audio_seconds > 0)
+        return "towers for pictures and sound are not written";
+    return NULL;
 }
 
 /* PyTorch's shards are the main copy, in fp32 unless everything is in one type. */
@@ -313,8 +325,12 @@ static struct sc__shard sum_layers(const struct sc__plan *p,
 struct sc__shard sc__plan_stage_trained(const struct sc__plan *p,
                                         const struct sc__model *m,
                                         uint32_t stage) {
-    return p->lora ? sum_layers(p, m, stage, sc__plan_layer_trained)
-                   : sc__plan_stage_shard(p, m, stage);
+    if (p->lora)
+        return sum_layers(p, m, stage, sc__plan_layer_trained);
+    struct sc__shard sum = sc__plan_stage_shard(p, m, stage);
+    if (stage == 0 && sc__tower_frozen(p))
+        sum.dense -= sc__plan_towers_shard(p, m) - sc__plan_towers_trained(p, m);
+    return sum;
 }
 
 /* Multi-token prediction: a layer, the projection of its two inputs, three norms; the
@@ -347,7 +363,7 @@ sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32
         sum.experts += adapters.experts;
     }
     if (stage == 0)
-        sum.dense += sc__plan_embedding_shard(p, m);
+        sum.dense += sc__plan_embedding_shard(p, m) + sc__plan_towers_shard(p, m);
     if (stage == sc__plan_last_stage(p)) {
         struct sc__shard mtp = prediction_shard(p, m);
         sum.dense += sc__plan_head_shard(p, m, stage) + mtp.dense;

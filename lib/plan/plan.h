@@ -89,6 +89,15 @@ struct sc__memory_figures {
 
 sc_status sc__memory_figures(struct sc_context *ctx, struct sc__memory_figures *out);
 
+/* Ranks of an expert-parallel group by how many tokens their experts get: levels of
+ * equal ranks, the fullest first and alone. */
+#define SC__ROUTING_LEVELS 8
+struct sc__routing {
+    uint32_t levels;                 /* 0: all alike */
+    double load[SC__ROUTING_LEVELS]; /* tokens over the mean */
+    uint32_t ranks[SC__ROUTING_LEVELS];
+};
+
 struct sc__plan {
     struct sc__mesh mesh;
     uint32_t gpus;
@@ -132,7 +141,8 @@ struct sc__plan {
     bool moe_unfused; /* routing and quantisation of experts as many kernels, waited for by
                        * the host
                        */
-    double imbalance;
+    double imbalance; /* of the fullest rank: routing.load[0] */
+    struct sc__routing routing;
     double capacity;
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;
@@ -158,6 +168,10 @@ struct sc__plan {
     /* first and last layers whose products are of the plain type */
     uint32_t bf16_first;
     uint32_t bf16_last;
+    uint32_t images; /* of a sequence */
+    uint32_t image_size;
+    double audio_seconds;
+    bool freeze_towers;
     struct sc__memory_figures figures;
     bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
@@ -256,6 +270,8 @@ double sc__plan_weight_cast_bytes(const struct sc__plan *p);
 
 /* Something of it is on the host. */
 bool sc__plan_offloads(const struct sc__plan *p);
+/* What no launch file that is written has words for, or NULL. */
+const char *sc__plan_unwritten(const struct sc__plan *p);
 /* Bytes of a shard's weight as it comes from the host to be gathered. */
 double sc__plan_shard_bytes(const struct sc__plan *p);
 

@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 #include "plan/routing.h"
 #include "plan/slowest_rank.h"
+#include "plan/towers.h"
 
 #include <string.h>
 
@@ -420,50 +421,11 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
 }
 
-/* An exponent above this is one expert that every token wants: no more changes. */
-#define STEEPEST_SKEW 20
-
-static sc_status resolve_skew(struct sc_context *ctx,
-                              const sc_plan *g,
-                              const struct sc__model *m,
-                              struct sc__plan *p) {
-    if (!(g->moe_skew >= 0 && g->moe_skew <= STEEPEST_SKEW))
-        return sc__fail(
-            ctx,
-            SC_USAGE,
-            NULL,
-            "0: all experts alike; 1: the second is half as wanted as the first",
-            "--moe-skew %g is not between 0 and %d",
-            g->moe_skew,
-            STEEPEST_SKEW);
-    if (g->moe_skew > 0 && g->moe_imbalance != 0)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give one of them",
-                        "--moe-skew says how full the fullest rank is, and so does "
-                        "--moe-imbalance");
-    bool placed = m->experts && m->experts % p->mesh.ep == 0 && m->topk <= m->experts;
-    if (!(g->moe_skew > 0) || !placed)
-        return SC_OK;
-    p->imbalance =
-        sc__routing_fullest(&ctx->arena, m->experts, m->topk, p->mesh.ep, g->moe_skew);
-    sc__note(ctx,
-             "routing",
-             "experts wanted by a power law of exponent %g, dealt out at random: the "
-             "fullest of %u ranks gets %.3g times the mean, and every layer waits for it",
-             g->moe_skew,
-             p->mesh.ep,
-             p->imbalance);
-    return SC_OK;
-}
-
 static sc_status resolve_experts(struct sc_context *ctx,
                                  const sc_plan *g,
                                  const struct sc__model *m,
                                  struct sc__plan *p) {
-    p->imbalance = g->moe_imbalance != 0 ? g->moe_imbalance : 1;
-    SC__TRY(resolve_skew(ctx, g, m, p));
+    SC__TRY(sc__plan_resolve_routing(ctx, g, m, p));
     p->capacity = g->moe_capacity_factor;
     p->dedup = g->moe_dispatcher == SC_MOE_DISPATCHER_FLEX;
     p->moe_unfused = g->moe_kernels == SC_MOE_KERNELS_UNFUSED;
@@ -487,8 +449,7 @@ static sc_status resolve_experts(struct sc_context *ctx,
                         NULL,
                         "sc_plan.moe_capacity_factor is %g, and is positive",
                         p->capacity);
-    if (p->capacity > 0 && p->imbalance > p->capacity)
-        p->imbalance = p->capacity;
+    sc__plan_cap_routing(p);
     return SC_OK;
 }
 
@@ -686,6 +647,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     resolve_update(ctx, &g, p);
     SC__TRY(resolve_adapters(ctx, &g, p));
     SC__TRY(resolve_offload(ctx, &g, m, p));
+    SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));
     p->sequence_parallel = on(g.sequence_parallel) && p->mesh.tp > 1;
     if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
@@ -775,6 +737,10 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .overlap_offload = toggle(p->overlap_offload),
         .host_threads = p->host_threads,
         .gpu_spread = p->gpu_spread,
+        .images = p->images,
+        .image_size = p->image_size,
+        .audio_seconds = p->audio_seconds,
+        .freeze_towers = toggle(p->freeze_towers),
         .bf16_first = p->bf16_first,
         .bf16_last = p->bf16_last,
         .optimizer = toggle(p->optimizer),

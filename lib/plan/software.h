@@ -38,6 +38,13 @@ struct sc__software_constants {
     double host_update;      /* millions of parameters/s that a core updates on the host */
     double attention_64;     /* factor on attention with heads up to 64 wide */
     double unaligned_heads;  /* on batched products with heads of no multiple of 8 */
+    /* 1: full recomputation ends before a layer's last product, whose result nobody needs
+     */
+    double early_stop;
+    /* 1: with sequence parallelism the input of a column-parallel product is gathered again
+     * for its weight gradient; 0: what was gathered in forward (or in recomputation) is
+     * kept */
+    double gather_again;
 };
 
 /* An option or a constant that a profile sets. Conditions are prefixes with commas

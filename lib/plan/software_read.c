@@ -32,7 +32,9 @@
     DO(adam_bytes)                                                                         \
     DO(host_update)                                                                        \
     DO(attention_64)                                                                       \
-    DO(unaligned_heads)
+    DO(unaligned_heads)                                                                    \
+    DO(early_stop)                                                                         \
+    DO(gather_again)
 
 #define NAME(member) #member,
 #define OFFSET(member) offsetof(struct sc__software_constants, member),

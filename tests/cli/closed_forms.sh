@@ -51,6 +51,39 @@ of hfu 'abs(r["hfu"] / r["mfu"] - (1 + (72 * 4096 ** 2 + 12 * 128 * 4096) * 4 / 
     $gpt --recompute full --cluster dgx-h100:2
 of hfu_is_mfu 'abs(r["hfu"] / r["mfu"] - 1) < 1e-9' True $gpt --recompute none --cluster dgx-h100:2
 
+# PyTorch stops before the second product of the feed-forward, 2·4h² of the forward's 24h² + 4·s·h
+of hfu_early_stop 'abs(r["hfu"] / r["mfu"] - (1 + (16 * 4096 ** 2 + 4 * 128 * 4096) * 4 / ((72 * 4096 ** 2 + 12 * 128 * 4096) * 4 + 6 * 1024 * 4096))) < 0.01' True \
+    $gpt --recompute full --software torchtitan-2024 --cluster dgx-h100:2
+# collectives of tensor parallelism a layer with sequence parallelism. Megatron: a gather and a scatter around each of two
+# halves, forward and backward, the input of both gathered again for the weight gradient, forward once more where it is
+# recomputed. PyTorch keeps what it gathered, and recomputation ends before the last scatter
+tp_ops() { # software, recompute
+    for layers in 2 4; do
+        "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 1 --gpus 8 --tp 8 \
+            --sequence-parallel --recompute $2 --software $1 --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["comm"]["tp"]["ops"])'
+    done | paste -sd ' ' | awk '{print ($2 - $1) / 2}'
+}
+check tp_collectives "$(tp_ops megatron-2022 none) $(tp_ops megatron-2022 full) $(tp_ops torchtitan-2024 none) $(tp_ops torchtitan-2024 full)" "10 14 8 11"
+
+# bytes an element of the six gathers of a layer: two inputs forward, their two again, two gradients. Cast operands are gathered
+# cast; gradients by rows and by columns where blocks have scales (fp4: half a byte and a scale for 16)
+gathered() {
+    for layers in 2 4; do
+        "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 1 --gpus 8 --tp 8 --gpu b200 \
+            --sequence-parallel "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "tp" and v["collective"] == "ALLGATHER"))'
+    done | paste -sd ' ' | awk '{print ($2 - $1) / 2 / 1024 / 4096}'
+}
+check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 8 8 4.5"
+
+# TorchTitan's float8: a layer's 12h² weights, gathered forward and backward, a byte each, bf16's two
+weights() {
+    for layers in 2 4; do
+        "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --software torchtitan-2024 \
+            "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(*[v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"])'
+    done | paste -sd ' ' | awk '{print int(($2 - $1) / 2 / 12 / 4096 / 4096 + 0.5)}'
+}
+check float8_weights "$(weights) $(weights --fp8)" "4 2"
+
 # memory of the states of Adam: 2 bytes of weights, 4 of gradients and 12 of the optimizer a parameter, sharded by ZeRO
 ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0
@@ -117,6 +150,11 @@ n = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096
 wanted = 4 * n * 8192 + 12 * 32 * 8192 * 8192 * 4096
 print(round(d["tflops_per_gpu"] * d["step_time_us"] * 1e6 / wanted, 6))'; }
 check lora_flops "$(lora)" 1.0
+# and ZeRO 1 gathers them alone, after the update or beside forward: two bytes each of 16·32·(2·4096 + 4096 + 1024)
+gathered() { "$STEPCAST" run --model llama3-8b --seq 2048 --global-batch 8 --lora 16 --zero 1 --cluster dgx-h100:8 "$@" --json - | python3 -c 'import json,sys
+print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'; }
+check adapters_gathered "$(gathered)" $((2 * 16 * 32 * 13312))
+check adapters_gathered_beside_forward "$(gathered --overlap-param yes)" $((2 * 16 * 32 * 13312))
 
 # LogGOPS, L 1 us, o 0.1 us, g 50 ns, G 1 ns a byte, S 100 bytes, five ranks. A barrier takes three rounds of a message of a
 # byte, L + 2o each; the root of a gather takes four parts of 1001 bytes, the first after L + 2o + 1000 G, then one each

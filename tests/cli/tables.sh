@@ -57,6 +57,10 @@ for f in $layers $operators; do
     "$STEPCAST" convert $f --lowered --to ir-json -o $tmp/low.json >/dev/null
     check lowered_runs_$name "$(run $tmp/low.json --cluster dgx-h100)" "$(run $f --cluster dgx-h100)"
 done
+# chunks of tensor parallelism take no SMs, which the JSON says too
+chunks="--model llama3-8b --tp 4 --sequence-parallel --overlap-tp chunks --micro-batch 1 --global-batch 4 --seq 4096 --ignore-memory --cluster dgx-h100:4"
+"$STEPCAST" convert $chunks --lowered --to ir-json -o $tmp/low.json >/dev/null
+check lowered_runs_chunks "$(run $tmp/low.json --cluster dgx-h100:4)" "$(run $chunks)"
 for f in $layers; do
     name=$(basename $f .txt)
     "$STEPCAST" convert $f --to ir-json -o $tmp/a.json >/dev/null

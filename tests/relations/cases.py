@@ -96,6 +96,33 @@ def random_options(rng, plan, layers, experts):
             plan["moe-imbalance"] = 1.25
 
 
+def rare_options(rng, plan, experts, gpu):
+    """What few plans say, each independent of the other."""
+    def seldom():
+        return rng.random() < 0.08
+
+    if seldom() and gpu != "a100-80" and plan.get("dtype") != "fp16":
+        plan["fp8"] = True
+    if seldom() and plan["zero"] == 3 and plan["dp"] % 2 == 0 and not experts:
+        plan["shard-group"] = plan["dp"] // 2
+    if seldom():
+        plan["optimizer"] = rng.choice(["adam-foreach", "adam-8bit", "muon", "sgd"])
+    if seldom() and plan.get("optimizer", "adam") == "adam":
+        plan["offload-optimizer"] = rng.choice(["0.5", "1"])
+    if seldom():
+        plan["gpu-spread"] = "0.01"
+    if seldom() and plan["pp"] == 1 and not experts:
+        plan["lora"] = 16
+    if seldom() and plan.get("sequence-parallel"):
+        plan["overlap-tp"] = "chunks"
+    if seldom():
+        plan["cross-entropy"] = rng.choice(["fp32", "half", "te", "chunked"])
+    if seldom():
+        plan["grad-dtype"] = "bf16"
+    if seldom():
+        plan["software"] = rng.choice(["megatron-2021", "nemo-24.07", "nemo-25.02", "torchtitan-2024", "deepspeed", "fsdp1"])
+
+
 def random_plan(rng):
     """(plan without a cluster, kind of cluster, layers, experts)"""
     while True:
@@ -117,7 +144,9 @@ def any_plan(rng):
                  "recompute": rng.choice(["none", "none", "selective", "full"])})
     plan["global-batch"] = plan["dp"] * plan["micro-batch"] * max(rng.choice([1, 2, 4, 8, 16]), pp if pp > 1 else 1)
     random_options(rng, plan, layers, experts)
-    return plan, rng.choice(sorted(CLUSTERS)), layers, experts
+    kind = rng.choice(sorted(CLUSTERS))
+    rare_options(rng, plan, experts, CLUSTERS[kind][2])
+    return plan, kind, layers, experts
 
 
 class Case:

@@ -144,6 +144,15 @@ class Evaluation(unittest.TestCase):
         with self.assertRaises(TypeError):
             stepcast.run(sequence_parallel=False, **job)
 
+    def test_option_names(self):
+        """what is called otherwise in the program is told by its name here"""
+        for keywords, said in (({"fp8": True}, "gemm_dtype='fp8'"), ({"tensor_model_parallel_size": 8}, "tp=8"),
+                               ({"optimizer": "muon"}, "optimizer_kind='muon'"), ({"overlap_grad": "no"}, "overlap_grad=False"),
+                               ({"sequence_paralel": True}, "did you mean 'sequence_parallel'")):
+            with self.assertRaisesRegex(TypeError, re.escape(said)):
+                stepcast.Plan(**keywords)
+        self.assertEqual(stepcast.Plan(optimizer_kind="adam-foreach"), stepcast.Plan(optimizer_kind="adam-lists"))
+
     def test_options(self):
         """options of the simulation"""
         model, cluster, keywords, words = JOBS[0]

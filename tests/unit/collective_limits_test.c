@@ -276,7 +276,7 @@ static void all_reduce_is_two_halves(void **state) {
     for (size_t i = 0; i < 5; i++) {
         struct sc__cluster c = cluster(texts[i]);
         c.tuning.algo = SC__ALGO_RING;
-        c.tuning.proto = SC__PROTO_SIMPLE;
+        c.tuning.protocols = SC__PROTO_BIT(SC__PROTO_SIMPLE);
         double whole = us_of(&c, SC__ALLREDUCE, c.gpus, (uint64_t)1 << 33);
         double halves = us_of(&c, SC__ALLGATHER, c.gpus, (uint64_t)1 << 33) +
                         us_of(&c, SC__REDUCESCATTER, c.gpus, (uint64_t)1 << 33);
@@ -286,8 +286,38 @@ static void all_reduce_is_two_halves(void **state) {
     }
 }
 
+/* Nobody's messages take less time for being larger, nor a step more of it than of bytes:
+ * where one algorithm, protocol or chunk takes over from another their times meet. */
+static void steady_with_size(void **state) {
+    static const char *const texts[] = {"dgx-h100:64",
+                                        "dgx-a100:64",
+                                        "dgx-b200:64",
+                                        "aws-p5:64",
+                                        "aws-p4d:64",
+                                        "gcp-a3-mega:64",
+                                        "amd-mi300x:64",
+                                        "amd-mi355x:64",
+                                        "gb200-nvl72:144"};
+    static const uint32_t groups[] = {2, 3, 4, 6, 8, 12, 16, 40, 64};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct sc__cluster c = cluster(texts[i]);
+        for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+            for (int coll = 0; coll < 4; coll++) {
+                double last = us_of(&c, coll, groups[g], 1024);
+                for (double bytes = 1024 * 1.05; bytes < 16e9; bytes *= 1.05) {
+                    double us = us_of(&c, coll, groups[g], (uint64_t)bytes);
+                    assert_true(us > 0.9999 * last);
+                    assert_true(us < 1.06 * last);
+                    last = us;
+                }
+            }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady_with_size),
         cmocka_unit_test(no_cut_is_beaten),
         cmocka_unit_test(longer_with_size),
         cmocka_unit_test(no_cut_of_a_torus_is_beaten),

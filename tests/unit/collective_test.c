@@ -185,7 +185,7 @@ static void ring_between_nodes(void **state) {
     c.constants.net_ring[2] = 15.3;
     c.constants.ring_sync = 7.8;
     c.tuning.algo = SC__ALGO_RING;
-    c.tuning.proto = SC__PROTO_SIMPLE;
+    c.tuning.protocols = SC__PROTO_BIT(SC__PROTO_SIMPLE);
     double bytes = 0x1p34;
     double volume = bytes * 254 / 128;
     assert_near(us_of(&c, SC__ALLREDUCE, 128, (uint64_t)bytes),
@@ -243,7 +243,7 @@ static void ring_inside_simple(void **state) {
     double links = size * 7 / 8 / 360e3;
     double copies = size * 7 / 8 / 500e3;
     (void)state;
-    c.tuning.proto = SC__PROTO_SIMPLE;
+    c.tuning.protocols = SC__PROTO_BIT(SC__PROTO_SIMPLE);
     /* 2982 us of copies and 336 of its own against 5219 on the links */
     assert_near(us_of(&c, SC__ALLREDUCE, 8, 1 << 30),
                 20 + 14 * 10 + 2 * links + 3 * sqrt(2 * links),
@@ -275,7 +275,7 @@ static void ring_inside_lines(void **state) {
     struct sc__cluster c = ring_in_a_node();
     double size = 0x1p20;
     (void)state;
-    c.tuning.proto = SC__PROTO_LL128;
+    c.tuning.protocols = SC__PROTO_BIT(SC__PROTO_LL128);
     assert_near(us_of(&c, SC__ALLGATHER, 8, 1 << 20),
                 6 + hypot(14, size * 7 / 8 / 180e3 + size / 8 / 200e3),
                 1e-6,
@@ -284,7 +284,7 @@ static void ring_inside_lines(void **state) {
                 6 + hypot(14, size / 180e3),
                 1e-6,
                 "LL128 down a chain");
-    c.tuning.proto = SC__PROTO_LL;
+    c.tuning.protocols = SC__PROTO_BIT(SC__PROTO_LL);
     assert_near(us_of(&c, SC__ALLGATHER, 8, 1 << 20),
                 5 + 7 + size * 7 / 8 / 18e3 + size / 8 / 200e3,
                 1e-6,

@@ -213,6 +213,7 @@ static struct sc__workload *random_workload(uint64_t *seed) {
     w->tokens = (double)below(seed, 1000) / 3;
     w->stream_names[2] = "third";
     w->comm_tax = below(seed, 2) ? 0.1 : 0;
+    w->untaxed = (uint16_t)below(seed, 4);
     uint32_t blocks = 1 + (uint32_t)below(seed, 3);
     for (uint32_t b = 0; b < blocks; b++) {
         uint32_t ops = (uint32_t)below(seed, 8);

@@ -24,6 +24,7 @@ OPTION_OF_FIELD = {
     "host_launch_us": "host-launch",
     "moe_capacity_factor": "moe-expert-capacity-factor",
     "moe_dispatcher": "moe-token-dispatcher-type",
+    "optimizer_kind": "optimizer",
 }
 
 
@@ -33,11 +34,23 @@ def near_match(word: str, known: Iterable[str]) -> str:
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
-def check_names(what: str, given: Iterable[str], fields: Mapping[str, c.Field]) -> None:
+def check_names(what: str, given: Mapping[str, Any], fields: Mapping[str, c.Field]) -> None:
     """TypeError for a keyword that is none."""
-    for name in given:
+    for name, value in given.items():
         if name not in fields:
-            raise TypeError(f"{what} has no keyword '{name}'{near_match(name, fields)}")
+            hint = (fields is c.PLAN_FIELDS and _option_hint(name, value)) or near_match(name, fields)
+            raise TypeError(f"{what} has no keyword '{name}'{hint}")
+
+
+def _option_hint(name: str, value: Any) -> str:
+    """What an option of the program with this name is called here: --fp8 is gemm_dtype='fp8'."""
+    plan = empty(c.sc_plan)
+    option = name.replace("_", "-").encode()
+    text = None if value is True else str(value).encode()
+    with _library.borrowed_context() as context:
+        status = _library.library.sc_plan_set(context, ctypes.byref(plan), option, text)
+    said = read(plan, c.PLAN_FIELDS) if status == c.SC_OK else {}
+    return f"; say {', '.join(f'{k}={v!r}' for k, v in said.items())}" if said else ""
 
 
 def field_type(struct: Type[ctypes.Structure], name: str) -> Any:
@@ -73,7 +86,8 @@ def _toggle(name: str, value: Any) -> int:
     toggle = c.ENUMS["sc_toggle"]
     if isinstance(value, bool):
         return toggle["SC_ON"] if value else toggle["SC_OFF"]
-    raise TypeError(f"{name} is True or False (or None: as usual), not {value!r}")
+    hint = _option_hint(name, value) if isinstance(value, str) else ""
+    raise TypeError(f"{name} is True or False (or None: as usual), not {value!r}{hint}")
 
 
 def _plan_word(name: str, field: c.Field, word: str) -> int:

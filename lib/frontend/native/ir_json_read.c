@@ -113,13 +113,14 @@ static sc_status ir_json_read_read_groups(const struct sc__node *n,
     return SC_OK;
 }
 
-static sc_status read_streams_set(const struct sc__node *n, uint16_t *set) {
-    struct sc__node after = sc__node_at(n, "after");
-    if (!after.value)
+static sc_status
+read_streams_set(const struct sc__node *n, const char *key, uint16_t *set) {
+    struct sc__node list = sc__node_at(n, key);
+    if (!list.value)
         return SC_OK;
-    SC__TRY(sc__node_is_array(&after));
-    for (size_t i = 0; i < sc__node_count(&after); i++) {
-        struct sc__node item = sc__node_item(&after, i);
+    SC__TRY(sc__node_is_array(&list));
+    for (size_t i = 0; i < sc__node_count(&list); i++) {
+        struct sc__node item = sc__node_item(&list, i);
         int64_t stream;
         SC__TRY(sc__node_number(&item, 0, SC__MAX_STREAMS - 1, &stream));
         *set = (uint16_t)(*set | 1u << stream);
@@ -259,7 +260,7 @@ static sc_status read_op(const struct sc__node *n,
                                          (uint8_t)stream,
                                          sc__names_add(&w->names, name.p, name.n));
     op->work = (uint8_t)work;
-    SC__TRY(read_streams_set(n, &op->after));
+    SC__TRY(read_streams_set(n, "after", &op->after));
     SC__TRY(read_collective(n, w, op));
     SC__TRY(read_flags(n, &op->flags));
     SC__TRY(sc__node_u32(n, "peer", 0, sc__mesh_ranks(&w->mesh) - 1, &op->peer));
@@ -587,6 +588,7 @@ sc__ir_json_workload(const struct sc__node *parent, bool runs, struct sc__worklo
                                            "hardware_flops",
                                            "compute_stream",
                                            "comm_tax",
+                                           "untaxed_streams",
                                            "streams",
                                            "groups",
                                            "blocks",
@@ -606,6 +608,7 @@ sc__ir_json_workload(const struct sc__node *parent, bool runs, struct sc__worklo
     SC__TRY(sc__node_u32(&n, "compute_stream", 0, SC__MAX_STREAMS - 1, &stream));
     w->compute_stream = (uint8_t)stream;
     SC__TRY(sc__node_double(&n, "comm_tax", &w->comm_tax));
+    SC__TRY(read_streams_set(&n, "untaxed_streams", &w->untaxed));
     SC__TRY(read_stream_names(&n, w));
     SC__TRY(ir_json_read_read_groups(&n, w));
     SC__TRY(read_blocks(&n, w));

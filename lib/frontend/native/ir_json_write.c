@@ -292,6 +292,7 @@ static void put_workload(struct ir_json_write_writing *w, const struct sc__workl
     put_u32(w, "compute_stream", in->compute_stream, 0);
     if (in->comm_tax != 0)
         sc__json_double(&w->j, "comm_tax", in->comm_tax);
+    put_bits(w, "untaxed_streams", in->untaxed, NULL);
     put_streams(w, in);
     put_groups(w, in);
     put_blocks(w, in);

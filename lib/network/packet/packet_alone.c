@@ -42,14 +42,14 @@ void sc__packet_effort_add(struct sc__packet_effort *e,
 static void
 phase_ends(const struct sc__packet_traffic *t, const int64_t *at, int64_t *end) {
     for (uint32_t i = 0; i < t->count; i++)
-        if (!t->messages[i].aside && at[i] > end[t->messages[i].phase])
+        if (t->messages[i].end != SC__PACKET_END_ASIDE && at[i] > end[t->messages[i].phase])
             end[t->messages[i].phase] = at[i];
 }
 
 static int64_t last_delivery(const struct sc__packet_traffic *t, const int64_t *at) {
     int64_t end = 0;
     for (uint32_t i = 0; i < t->count; i++)
-        if (!t->messages[i].aside && at[i] > end)
+        if (t->messages[i].end != SC__PACKET_END_ASIDE && at[i] > end)
             end = at[i];
     return end;
 }
@@ -149,7 +149,7 @@ static sc_status task_alone(void *self) {
     struct sc__packet_alone a = *task->a;
     struct sc__packet_fabric fabric = *a.builder.fabric;
     fabric.ctx = &task->ctx;
-    fabric.links = SC__NEW_ARRAY(&task->ctx.arena, uint32_t, fabric.graph->most_hops + 1);
+    sc__packet_fabric_rooms(&fabric, &task->ctx.arena);
     a.builder.fabric = &fabric;
     a.builder.arena = &task->ctx.arena;
     a.effort = &task->effort;

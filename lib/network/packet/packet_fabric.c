@@ -1,4 +1,4 @@
-#include "network/packet/packet_fabric.h"
+#include "network/packet/packet_simai.h"
 #include "network/packet/packet_uet.h"
 
 #include <string.h>
@@ -114,7 +114,11 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
     const struct sc__route_policy *route =
         sc__packet_many_ways(f->route) ? &by_number : f->route;
     *count = 0;
-    if (from < g->ports && to < g->ports && from != to)
+    if (from >= g->ports || to >= g->ports || from == to)
+        *count = 0;
+    else if (sc__packet_ways_by_simai(f))
+        sc__simai_links(f, SC__SIMAI_DATA, from, to, plane, number, count);
+    else
         sc__graph_path(g, route, from, to, plane, number, f->links, count);
     if (*count)
         return SC_OK;
@@ -125,6 +129,10 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                     "GPU %u cannot be reached from GPU %u",
                     to,
                     from);
+}
+
+bool sc__packet_ways_by_simai(const struct sc__packet_fabric *f) {
+    return f->as_simai && f->route->kind == SC__ROUTE_ECMP;
 }
 
 bool sc__packet_many_ways(const struct sc__route_policy *route) {
@@ -176,6 +184,12 @@ static sc_status find_window(struct sc__packet_fabric *f) {
     return SC_OK;
 }
 
+void sc__packet_fabric_rooms(struct sc__packet_fabric *f, struct sc__arena *arena) {
+    f->links = SC__NEW_ARRAY(arena, uint32_t, f->graph->most_hops + 1);
+    f->next_devices = SC__NEW_ARRAY(arena, uint32_t, f->graph->most_paths + 1);
+    f->passed_over = SC__NEW_ARRAY(arena, bool, f->graph->most_paths + 1);
+}
+
 sc_status sc__packet_fabric_init(struct sc_context *ctx,
                                  const struct sc__cluster *cluster,
                                  const struct sc__packet_config *config,
@@ -192,7 +206,7 @@ sc_status sc__packet_fabric_init(struct sc_context *ctx,
     f->reverse = SC__NEW_ARRAY(a, uint32_t, graph->links);
     f->headroom = SC__NEW_ARRAY(a, int64_t, graph->devices);
     f->ports = SC__NEW_ARRAY(a, uint32_t, graph->devices);
-    f->links = SC__NEW_ARRAY(a, uint32_t, graph->most_hops + 1);
+    sc__packet_fabric_rooms(f, a);
     set_delays(f);
     pair_links(f);
     count_ports(f);
@@ -408,6 +422,16 @@ static sc_status lay_path(struct sc__packet_ports *p,
     return SC_OK;
 }
 
+static void turn_links(const struct sc__packet_fabric *f, uint32_t count) {
+    for (uint32_t i = 0; i < count - 1 - i; i++) {
+        uint32_t link = f->links[i];
+        f->links[i] = f->links[count - 1 - i];
+        f->links[count - 1 - i] = link;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        f->links[i] = f->reverse[f->links[i]];
+}
+
 /* ACKs go back the same way. */
 static sc_status lay_both(struct sc__packet_ports *p,
                           uint32_t count,
@@ -419,13 +443,7 @@ static sc_status lay_both(struct sc__packet_ports *p,
     struct sc__packet_port *back;
     SC__TRY(lay_path(p, f->links, count, data, &first));
     *from = first->node;
-    for (uint32_t i = 0; i < count - 1 - i; i++) {
-        uint32_t link = f->links[i];
-        f->links[i] = f->links[count - 1 - i];
-        f->links[count - 1 - i] = link;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        f->links[i] = f->reverse[f->links[i]];
+    turn_links(f, count);
     SC__TRY(lay_path(p, f->links, count, ack, &back));
     if (f->config->control != SC__PACKET_HPCC || data->count <= SC__PACKET_HOPS)
         return SC_OK;
@@ -435,6 +453,20 @@ static sc_status lay_both(struct sc__packet_ports *p,
                     "another --cc",
                     "HPCC has room for five switches on a path; there are %u",
                     data->count);
+}
+
+/* SimAI's ACKs have ways of their own, where there are several. */
+static sc_status lay_acks(struct sc__packet_ports *p,
+                          uint32_t from,
+                          uint32_t to,
+                          uint32_t plane,
+                          uint32_t number,
+                          struct sc__packet_path *ack) {
+    struct sc__packet_fabric *f = p->fabric;
+    struct sc__packet_port *first;
+    uint32_t count;
+    sc__simai_links(f, SC__SIMAI_ACKS, from, to, plane, number, &count);
+    return count ? lay_path(p, f->links, count, ack, &first) : SC_OK;
 }
 
 static sc_status lay_sprayed(struct sc__packet_ports *p,
@@ -486,6 +518,8 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
     *out = w;
     SC__TRY(sc__packet_links(f, from, to, plane, number, &count));
     SC__TRY(lay_both(p, count, &w->data, &w->ack, &w->from));
+    if (sc__packet_ways_by_simai(f))
+        SC__TRY(lay_acks(p, from, to, plane, number, &w->ack));
     if (sc__packet_many_ways(f->route))
         SC__TRY(lay_sprayed(p, from, to, plane, w));
     return SC_OK;

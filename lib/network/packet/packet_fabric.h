@@ -28,6 +28,10 @@ struct sc__packet_fabric {
     int64_t base_rtt;      /* the longest, ns */
     uint64_t window;       /* the largest bandwidth-delay product, bytes */
     uint32_t *links;       /* room for a path */
+    bool as_simai;         /* paths as its switches choose them (packet_simai.h) */
+    /* room for the paths of a pair: what their switches choose from */
+    uint32_t *next_devices;
+    bool *passed_over;
 };
 
 /* The ports of one simulation. */
@@ -60,6 +64,8 @@ sc_status sc__packet_fabric_init(struct sc_context *ctx,
                                  struct sc__graph *graph,
                                  const struct sc__route_policy *route,
                                  struct sc__packet_fabric *out);
+/* Room of its own to work in, which a copy for another thread needs. */
+void sc__packet_fabric_rooms(struct sc__packet_fabric *f, struct sc__arena *arena);
 uint64_t sc__packet_link_rate(const struct sc__packet_fabric *f, uint32_t link);
 int64_t sc__packet_link_delay(const struct sc__packet_fabric *f, uint32_t link);
 /* Planes that a connection is divided over. */
@@ -73,6 +79,8 @@ sc_status sc__packet_links(struct sc__packet_fabric *f,
                            uint32_t number,
                            uint32_t *count);
 
+/* Whether switches choose ways as SimAI's do, for data and for ACKs. */
+bool sc__packet_ways_by_simai(const struct sc__packet_fabric *f);
 /* Whether packets of a connection may take several ways. */
 bool sc__packet_many_ways(const struct sc__route_policy *route);
 /* Ways that packets of a connection may take: numbers of sc__packet_links. */

@@ -176,6 +176,8 @@ static void fill_packet(struct sc__packet_sim *s,
     f->power = 0;
     f->offset = (uint64_t)p->next;
     p->next += f->payload;
+    if (left == f->payload)
+        p->left_at = s->queue.now + sc__packet_time(f->size, p->host->ports[0]->rate);
     p->last_size = f->size;
     p->available =
         s->queue.now +

@@ -1,13 +1,11 @@
 #include "network/packet/packet_live.h"
+#include "network/packet/packet_simai.h"
 #include "network/packet/packet_uet.h"
 
 #include <string.h>
 
 #define PRIORITY 3u /* of all data, as in the reference */
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
-/* Step by step: the way over the bus of a GPU that SimAI has before a send (MemBus.cc of
- * astra-sim-alibabacloud). */
-#define BUS_DELAY ((int64_t)10)
 
 struct live_pair {
     struct sc__packet_pair pair;
@@ -94,10 +92,13 @@ static void note_sent(struct sc__packet_live *l,
     f->ideal = ideal > f->ideal ? ideal : f->ideal;
 }
 
-static void
-note_delivered(const struct sc__packet_run *run, uint32_t message, int64_t now) {
+static void note_delivered(const struct sc__packet_run *run,
+                           const struct sc__packet_pair *pair,
+                           uint32_t message,
+                           int64_t now) {
+    bool left = run->traffic->messages[message].end == SC__PACKET_END_LEFT;
     if (run->delivered)
-        run->delivered[message] = now;
+        run->delivered[message] = left ? pair->left_at : now;
     if (!run->flows)
         return;
     run->flows[message].completion = now - run->flows[message].start;
@@ -153,7 +154,7 @@ static sc_status send_message(struct sc__packet_live *l,
                           message,
                           i,
                           m->bytes / planes + (i < m->bytes % planes),
-                          now + l->send));
+                          now + l->send + m->before));
     return SC_OK;
 }
 
@@ -164,7 +165,7 @@ static void deliver(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     const struct sc__packet_traffic *t = run->traffic;
     if (--run->waits[p->message])
         return;
-    note_delivered(run, p->message, s->queue.now);
+    note_delivered(run, pair, p->message, s->queue.now);
     for (uint32_t i = t->next_first[p->message]; i < t->next_first[p->message + 1]; i++)
         if (--run->waits[t->next[i]] == 0 && l->status == SC_OK)
             l->status = send_message(l, run, t->next[i], s->queue.now);
@@ -183,7 +184,7 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->arena = own;
     l->ctx = f->ctx;
     l->fabric = f;
-    l->send = steps->send > 0 ? steps->send / 1000 + BUS_DELAY : 0;
+    l->send = steps->send > 0 ? steps->send / 1000 + SC__SIMAI_BUS : 0;
     l->sim = SC__NEW(&l->arena, struct sc__packet_sim);
     sc__packet_sim_init(l->sim, f->ctx, &l->arena, f->config, random, &l->counters);
     l->sim->delivered = deliver;
@@ -225,7 +226,9 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
         run->waits[i] = t->messages[i].waits;
     for (uint32_t i = 0; i < t->count; i++)
         run->bytes += t->messages[i].from == t->messages[i].to ? 0 : t->messages[i].bytes;
-    for (uint32_t i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->start_count && l->status == SC_OK; i++)
+        l->status = send_message(l, run, t->starts[i], at);
+    for (uint32_t i = 0; i < t->count && !t->starts; i++)
         if (!t->messages[i].waits && l->status == SC_OK)
             l->status = send_message(l, run, i, at);
     return run;

@@ -262,7 +262,7 @@ static void search_from(struct sc__packet_sim *s,
     }
 }
 
-static uint32_t address_of(uint32_t node) {
+uint32_t sc__packet_address(uint32_t node) {
     return FIRST_ADDRESS + ((node / 256) << 16) + ((node % 256) << 8);
 }
 
@@ -270,8 +270,7 @@ static uint32_t rotate_left(uint32_t x, unsigned by) {
     return x << by | x >> (32 - by);
 }
 
-/* Murmur3 of three words. */
-static uint32_t ecmp_hash(const uint32_t key[3], uint32_t seed) {
+uint32_t sc__packet_ecmp_hash(const uint32_t key[3], uint32_t seed) {
     uint32_t x = seed;
     for (int i = 0; i < 3; i++) {
         uint32_t k = rotate_left(key[i] * 0xcc9e2d51u, 15) * 0x1b873593u;
@@ -306,7 +305,7 @@ static sc_status find_path(struct sc__packet_sim *s,
     const struct sc__packet_node *node = s->nodes[from].ports[0]->peer->node;
     for (uint32_t i = 0; i < path->count; i++) {
         const struct packet_next_hops *hops = &b->hops[node->id];
-        path->ports[i] = hops->ports[ecmp_hash(key, node->id) % hops->count];
+        path->ports[i] = hops->ports[sc__packet_ecmp_hash(key, node->id) % hops->count];
         node = path->ports[i]->peer->node;
     }
     return SC_OK;
@@ -336,7 +335,9 @@ static sc_status find_many_paths(struct sc__packet_sim *s,
     struct sc__packet_path *paths = SC__NEW_ARRAY(s->arena, struct sc__packet_path, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t port = (f->source_port + i * ENTROPY_STEP) & 0xffffu;
-        uint32_t key[3] = {address_of(from), address_of(to), port | f->target_port << 16};
+        uint32_t key[3] = {sc__packet_address(from),
+                           sc__packet_address(to),
+                           port | f->target_port << 16};
         SC__TRY(find_path(s, b, t, from, to, key, &paths[i]));
     }
     if (data)
@@ -358,13 +359,13 @@ static sc_status find_paths(struct sc__packet_sim *s,
     if (s->uet)
         return find_many_paths(s, b, t, p, f->to == host);
     if (f->to == host) {
-        uint32_t key[3] = {address_of(f->from),
-                           address_of(f->to),
+        uint32_t key[3] = {sc__packet_address(f->from),
+                           sc__packet_address(f->to),
                            f->source_port | f->target_port << 16};
         return find_path(s, b, t, f->from, f->to, key, &p->data);
     }
-    uint32_t key[3] = {address_of(f->to),
-                       address_of(f->from),
+    uint32_t key[3] = {sc__packet_address(f->to),
+                       sc__packet_address(f->from),
                        f->target_port | f->source_port << 16};
     return find_path(s, b, t, f->to, f->from, key, &p->ack);
 }

@@ -1,4 +1,5 @@
 #include "network/packet/packet_sets.h"
+#include "network/packet/packet_simai.h"
 
 #include "collective/library.h"
 
@@ -112,7 +113,7 @@ static sc_status count_message(struct shape_maker *m,
     form->hash = sc__packet_mix(form->hash, message->bytes);
     form->hash =
         sc__packet_mix(form->hash, (uint64_t)message->phase << 32 | message->waits);
-    form->hash = sc__packet_mix(form->hash, (uint64_t)message->time);
+    form->hash = sc__packet_mix(form->hash, (uint64_t)(message->time + message->before));
     if (message->from == message->to)
         return SC_OK;
     if (message->from / size != message->to / size)
@@ -122,6 +123,16 @@ static sc_status count_message(struct shape_maker *m,
         uint32_t count;
         SC__TRY(sc__packet_links(f, message->from, message->to, i / ways, number, &count));
         count_path(m, form, count, bytes);
+        if (!sc__packet_ways_by_simai(f))
+            continue;
+        sc__simai_links(f,
+                        SC__SIMAI_ACKS,
+                        message->from,
+                        message->to,
+                        i / ways,
+                        number,
+                        &count);
+        count_path(m, form, count, 0);
     }
     return SC_OK;
 }

@@ -169,6 +169,7 @@ struct sc__packet_pair {
     /* the sender */
     uint64_t bytes;
     int64_t next;           /* byte to send */
+    int64_t left_at;        /* when the last one had left */
     int64_t unacknowledged; /* the first one that is */
     uint64_t rate;
     uint64_t max_rate;
@@ -328,6 +329,9 @@ void sc__packet_port_init(const struct sc__packet_sim *s,
                           uint64_t rate,
                           int64_t delay);
 uint32_t sc__packet_headroom(uint64_t rate, int64_t delay);
+uint32_t sc__packet_address(uint32_t node);
+/* Of source, destination and ports, by which switches choose a path: Murmur3. */
+uint32_t sc__packet_ecmp_hash(const uint32_t key[3], uint32_t seed);
 uint32_t sc__packet_buffer_shift(uint64_t rate, uint64_t host_rate);
 
 /* packet_network.c: nodes, ports, buffers; base RTT, window and the paths of all pairs. */

@@ -1,4 +1,4 @@
-#include "network/packet/packet_traffic.h"
+#include "network/packet/packet_simai.h"
 
 #include "collective/library.h"
 
@@ -48,7 +48,7 @@ static void add_wire_latency(const struct sc__packet_traffic_builder *b,
         t->wire_latency += (double)sc__packet_link_delay(b->fabric, b->fabric->links[i]);
 }
 
-/* Every step of SimAI's is a connection of its own to the network. */
+/* Every step of a ring of SimAI's is a connection of its own to the network. */
 static uint32_t connection_number(const struct sc__packet_traffic_builder *b,
                                   uint32_t from,
                                   uint32_t to,
@@ -146,6 +146,11 @@ static sc_status add_transfer(struct traffic_group *g,
         keep_order(g->b, g->traffic, before, i);
     }
     *legs = (uint8_t)((g->traffic->count - before) / g->slices);
+    for (uint32_t i = before; i < g->traffic->count && g->b->steps->send > 0; i++)
+        g->traffic->messages[i].before = sc__simai_reduction(g->schedule.coll,
+                                                             g->schedule.channels,
+                                                             g->schedule.group.ranks,
+                                                             phase);
     if (g->traffic->count <= MOST_MESSAGES)
         return SC_OK;
     return sc__fail(g->b->fabric->ctx,
@@ -209,7 +214,7 @@ static sc_status add_pairs_in_order(struct traffic_group *g) {
             struct sc__coll_transfer_id id = {(to + n - from - 1) % n, 0, from};
             if (to == from || !sc__coll_schedule_transfer(&g->schedule, id, &t))
                 continue;
-            SC__TRY(add_transfer(g, &t, id.phase, &legs));
+            SC__TRY(add_transfer(g, &t, 0, &legs));
         }
     return SC_OK;
 }
@@ -282,23 +287,10 @@ static void choose_slices(struct traffic_group *g) {
     g->slices = slices > MOST_SLICES ? MOST_SLICES : slices < 1 ? 1 : (uint32_t)slices;
 }
 
-/* Whether steps take paths of their own each, so that no two are alike. */
-static bool paths_change(const struct traffic_group *g) {
-    struct sc__coll_transfer t;
-    const struct sc__coll_schedule *s = &g->schedule;
-    if (g->b->steps->send <= 0)
-        return false;
-    for (uint32_t c = 0; c < s->channels; c++)
-        for (uint32_t i = 0; i < sc__coll_schedule_slots(s, 0); i++)
-            if (sc__coll_schedule_transfer(s, (struct sc__coll_transfer_id){0, c, i}, &t) &&
-                connection_number(g->b, g->gpu[t.source], g->gpu[t.destination], 1))
-                return true;
-    return false;
-}
-
 /* A ring goes on as it does, once what is slow has made itself felt everywhere: that takes
  * as many phases as members lie on a node. As often something goes to the next node, so
- * that as many phases are alike, and whole turns of them are left out. */
+ * that as many phases are alike, and whole turns of them are left out. Step by step
+ * nothing is: paths change, and one rank's steps tell little of the others'. */
 static uint32_t phases_taken(const struct traffic_group *g) {
     const struct sc__coll_schedule *s = &g->schedule;
     uint32_t turn = s->group.per_node;
@@ -306,17 +298,18 @@ static uint32_t phases_taken(const struct traffic_group *g) {
     bool ring = s->family == SC__FAMILY_RING && s->phases > enough + enough / 2 + turn;
     if (ring)
         enough += (s->phases - enough) % turn;
-    return g->b->first_phases && ring && !paths_change(g) ? enough : s->phases;
+    return g->b->first_phases && ring && g->b->steps->send <= 0 ? enough : s->phases;
 }
 
-/* SimAI ends with its first rank, which has got all that is for it; others may still be on
- * their way. Where nothing is for it (the root of a chain) all count. */
+/* SimAI ends with its first rank, which has got all that is for it and sent all that it
+ * has to; others may still be on their way. */
 static void look_at_first_rank(struct sc__packet_traffic *t, uint32_t from, uint32_t rank) {
-    bool any = false;
-    for (uint32_t i = from; i < t->count; i++)
-        any = any || t->messages[i].to == rank;
-    for (uint32_t i = from; i < t->count && any; i++)
-        t->messages[i].aside = t->messages[i].to != rank;
+    for (uint32_t i = from; i < t->count; i++) {
+        struct sc__packet_message *m = &t->messages[i];
+        m->end = m->to == rank     ? SC__PACKET_END_ARRIVED
+                 : m->from == rank ? SC__PACKET_END_LEFT
+                                   : SC__PACKET_END_ASIDE;
+    }
 }
 
 sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
@@ -381,6 +374,8 @@ sc_status sc__packet_traffic_message(const struct sc__packet_traffic_builder *b,
 
 void sc__packet_traffic_close(const struct sc__packet_traffic_builder *b,
                               struct sc__packet_traffic *t) {
+    if (b->steps->send > 0)
+        sc__simai_order_starts(b, t);
     t->next_first = SC__NEW_ARRAY(b->arena, uint32_t, (uint64_t)t->count + 2);
     t->next = SC__NEW_ARRAY(b->arena, uint32_t, t->edge_count);
     for (uint32_t i = 0; i < t->edge_count; i++)

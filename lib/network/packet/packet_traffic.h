@@ -11,6 +11,13 @@
 #include "network/packet/packet_fabric.h"
 #include "network/placed_jobs.h"
 
+/* When a message is over: SimAI tells the time of the first rank alone. */
+enum sc__packet_end {
+    SC__PACKET_END_ARRIVED, /* it has come (step by step: and is acknowledged) */
+    SC__PACKET_END_LEFT,    /* it has left its sender */
+    SC__PACKET_END_ASIDE    /* nobody asks */
+};
+
 struct sc__packet_message {
     /* GPUs; the same: no packets, it takes `time` */
     uint32_t from;
@@ -20,7 +27,8 @@ struct sc__packet_message {
     uint32_t number; /* of its connection, for its path */
     uint32_t waits;  /* for so many others */
     uint32_t phase;
-    bool aside; /* its end is not looked at: SimAI tells the time of the first rank alone */
+    int64_t before; /* ns before it is sent, beside what all messages have */
+    enum sc__packet_end end;
 };
 
 struct sc__packet_edge {
@@ -38,6 +46,9 @@ struct sc__packet_traffic {
     /* those that wait for message i: next[next_first[i]] … */
     uint32_t *next_first;
     uint32_t *next;
+    /* the order in which those begin that wait for none; NULL: that of the messages */
+    uint32_t *starts;
+    uint32_t start_count;
     /* phases that are here, and that the schedule has: where it has more, they go on
      * like the last */
     uint32_t phases;
