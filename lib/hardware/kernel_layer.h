@@ -100,7 +100,7 @@ struct sc__layer_shape {
     bool looped;         /* one GEMM per expert after another, not a grouped GEMM */
     bool expert_bias;    /* biases are added expert by expert, in fp32, outside the GEMMs */
     bool branch_norms;   /* the shared part and the routed one have norms of their own */
-    double imbalance;    /* tokens of the fullest GPU over the mean; 0 = 1 */
+    double imbalance;    /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */
     bool no_mixer;
     bool no_feed_forward;
