@@ -360,15 +360,20 @@ static void set_training(struct sc_context *ctx,
         read_words(ctx, row, columns[i], words, p);
 }
 
-/* Tables add words to the name of a GPU: the longest name that begins it counts. */
+/* Tables add words to the name of a GPU, and its maker before it: the longest name that
+ * begins it counts. */
 static const json_t *find_gpu(const json_t *gpus, const char *name) {
+    static const char *const makers[] = {"NVIDIA ", "AMD ", "Instinct ", NULL};
     const json_t *best = NULL;
     size_t most = 0;
     const char *key;
     json_t *entry;
+    for (unsigned i = 0; makers[i]; i++)
+        if (sc__str_starts_any_case(sc__str(name), makers[i]))
+            name += strlen(makers[i]);
     json_object_foreach((json_t *)gpus, key, entry) {
         size_t n = strlen(key);
-        if (n <= most || strncmp(name, key, n))
+        if (n <= most || !sc__str_starts_any_case(sc__str(name), key))
             continue;
         most = n;
         best = entry;

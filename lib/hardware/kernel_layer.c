@@ -79,19 +79,22 @@ static struct sc__kernel grouped(struct sc__layer_maker *m,
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
  * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
- * for backward's GEMMs; weights are cast every time, inputs again in backward. */
+ * for backward's GEMMs; weights are cast every time, unless they were gathered as they
+ * are cast and only transposed, inputs again in backward. */
 static void dynamic_cast(struct sc__layer_maker *m,
                          const struct sc__linear *l,
                          uint64_t rows) {
     double in = (double)rows * (double)l->in;
     double out = (double)rows * (double)l->out;
     double w = (double)l->in * (double)l->out;
-    double twice = 2 * sc__dtype_bytes(m->s->dtype);
-    sc__layer_push(m,
-                   sc__elementwise(m->kernel_model,
-                                   "cast_dynamic",
-                                   m->backward ? (twice + 3) * (in + out + w)
-                                               : (twice + 1) * (in + w)));
+    double transpose = 2;
+    double each = 2 * sc__dtype_bytes(m->s->dtype) + 1;
+    double bytes = each * in;
+    if (m->backward)
+        bytes = (each + transpose) * (in + out) + transpose * w;
+    if (!m->s->narrow_weights)
+        bytes += each * w;
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_dynamic", bytes));
 }
 
 /* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor

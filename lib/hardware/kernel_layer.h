@@ -79,8 +79,9 @@ struct sc__layer_shape {
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;
-    bool scale_of_now; /* Transformer Engine's current scaling */
-    bool accumulate;   /* weight gradients are added to an fp32 buffer in their epilogue */
+    bool narrow_weights; /* with it: weights come as they were cast, from the shards */
+    bool scale_of_now;   /* Transformer Engine's current scaling */
+    bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
@@ -99,7 +100,7 @@ struct sc__layer_shape {
     bool looped;         /* one GEMM per expert after another, not a grouped GEMM */
     bool expert_bias;    /* biases are added expert by expert, in fp32, outside the GEMMs */
     bool branch_norms;   /* the shared part and the routed one have norms of their own */
-    double imbalance;    /* tokens of the fullest GPU over the mean; 0 = 1 */
+    double imbalance;    /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */
     bool no_mixer;
     bool no_feed_forward;

@@ -58,7 +58,7 @@ static void experts(struct sc__layer_maker *m) {
     /* The tokens of ep · etp GPUs go topk times to all experts: so many to one. */
     double each = (double)(m->rows * ep * etp * s->topk) / s->experts *
                   (s->imbalance > 0 ? s->imbalance : 1);
-    struct sc__mlp f = {(uint64_t)ceil(each),
+    struct sc__mlp f = {(uint64_t)fmax(1, ceil(each)),
                         routed_width(s),
                         s->expert_ffn / etp,
                         sc__at_least_one(s->experts, ep),

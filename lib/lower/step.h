@@ -148,6 +148,11 @@ void sc__step_scripts(struct sc__lowering *l);
 void sc__step_layer_scripts(struct sc__lowering *l);
 /* Blocks from the scripts, and the pipeline over them. */
 sc_status sc__step_blocks(struct sc__lowering *l);
+/* unequal_ranks.c: where experts get unequal numbers of tokens, a class for each level of
+ * load and stage, after sc__step_blocks, which makes those of the fullest. */
+void sc__step_unequal_ranks(struct sc__lowering *l);
+/* Of a rank of the stage. */
+struct sc__memory sc__step_memory(const struct sc__lowering *l, uint32_t stage);
 
 /* A time, ps, that the step is not shorter than; after sc__step_prepare, and the
  * workload is of no other use then. placed: how ranks are numbered on the cluster,

@@ -65,6 +65,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .causal = !m->both_ways,
         .post_norms = m->post_norms,
         .dynamic_casts = p->dynamic_casts,
+        .narrow_weights = p->fp8_params && p->zero >= 2,
         .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
         .dropout = p->dropout,
         .attention = (enum sc__attention_software)p->attention,

@@ -142,14 +142,16 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "ep %u, but %s has no experts",
                         p->mesh.ep,
                         m->name);
-    if (p->imbalance > (m->experts ? m->experts : 1))
+    uint32_t worst = p->mesh.ep > 1 ? p->mesh.ep : m->experts ? m->experts : 1;
+    if (p->imbalance > worst * (1 + 1e-9))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "1 is balanced; all tokens on one rank of ep is the worst",
-                        "--moe-imbalance %g is more than the %u experts could cause",
+                        "--moe-imbalance %g is more than %u %s could cause",
                         p->imbalance,
-                        m->experts);
+                        worst,
+                        p->mesh.ep > 1 ? "ranks of ep" : "experts");
     if (m->experts % p->mesh.ep)
         return sc__fail(ctx,
                         SC_USAGE,

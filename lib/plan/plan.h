@@ -89,6 +89,15 @@ struct sc__memory_figures {
 
 sc_status sc__memory_figures(struct sc_context *ctx, struct sc__memory_figures *out);
 
+/* Ranks of an expert-parallel group by how many tokens their experts get: levels of
+ * equal ranks, the fullest first and alone. */
+#define SC__ROUTING_LEVELS 8
+struct sc__routing {
+    uint32_t levels;                 /* 0: all alike */
+    double load[SC__ROUTING_LEVELS]; /* tokens over the mean */
+    uint32_t ranks[SC__ROUTING_LEVELS];
+};
+
 struct sc__plan {
     struct sc__mesh mesh;
     uint32_t gpus;
@@ -132,7 +141,8 @@ struct sc__plan {
     bool moe_unfused; /* routing and quantisation of experts as many kernels, waited for by
                        * the host
                        */
-    double imbalance;
+    double imbalance; /* of the fullest rank: routing.load[0] */
+    struct sc__routing routing;
     double capacity;
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;

@@ -421,50 +421,11 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
 }
 
-/* An exponent above this is one expert that every token wants: no more changes. */
-#define STEEPEST_SKEW 20
-
-static sc_status resolve_skew(struct sc_context *ctx,
-                              const sc_plan *g,
-                              const struct sc__model *m,
-                              struct sc__plan *p) {
-    if (!(g->moe_skew >= 0 && g->moe_skew <= STEEPEST_SKEW))
-        return sc__fail(
-            ctx,
-            SC_USAGE,
-            NULL,
-            "0: all experts alike; 1: the second is half as wanted as the first",
-            "--moe-skew %g is not between 0 and %d",
-            g->moe_skew,
-            STEEPEST_SKEW);
-    if (g->moe_skew > 0 && g->moe_imbalance != 0)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give one of them",
-                        "--moe-skew says how full the fullest rank is, and so does "
-                        "--moe-imbalance");
-    bool placed = m->experts && m->experts % p->mesh.ep == 0 && m->topk <= m->experts;
-    if (!(g->moe_skew > 0) || !placed)
-        return SC_OK;
-    p->imbalance =
-        sc__routing_fullest(&ctx->arena, m->experts, m->topk, p->mesh.ep, g->moe_skew);
-    sc__note(ctx,
-             "routing",
-             "experts wanted by a power law of exponent %g, dealt out at random: the "
-             "fullest of %u ranks gets %.3g times the mean, and every layer waits for it",
-             g->moe_skew,
-             p->mesh.ep,
-             p->imbalance);
-    return SC_OK;
-}
-
 static sc_status resolve_experts(struct sc_context *ctx,
                                  const sc_plan *g,
                                  const struct sc__model *m,
                                  struct sc__plan *p) {
-    p->imbalance = g->moe_imbalance != 0 ? g->moe_imbalance : 1;
-    SC__TRY(resolve_skew(ctx, g, m, p));
+    SC__TRY(sc__plan_resolve_routing(ctx, g, m, p));
     p->capacity = g->moe_capacity_factor;
     p->dedup = g->moe_dispatcher == SC_MOE_DISPATCHER_FLEX;
     p->moe_unfused = g->moe_kernels == SC_MOE_KERNELS_UNFUSED;
@@ -488,8 +449,7 @@ static sc_status resolve_experts(struct sc_context *ctx,
                         NULL,
                         "sc_plan.moe_capacity_factor is %g, and is positive",
                         p->capacity);
-    if (p->capacity > 0 && p->imbalance > p->capacity)
-        p->imbalance = p->capacity;
+    sc__plan_cap_routing(p);
     return SC_OK;
 }
 

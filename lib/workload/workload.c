@@ -124,13 +124,17 @@ uint32_t sc__class_add(struct sc__workload *w,
 
 sc_status
 sc__workload_order(struct sc_context *ctx, struct sc__workload *w, const char *order) {
-    if (w->rank_class)
+    if (w->rank_class && !w->levels)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "leave out --order",
                         "--order does not apply: this input numbers its ranks itself");
     SC__TRY(sc__mesh_order(ctx, &w->mesh, order));
+    if (w->levels) {
+        sc__workload_place_levels(w);
+        return SC_OK;
+    }
     for (uint32_t c = 0; c < w->class_count; c++)
         w->classes[c].rank = sc__mesh_move(&w->mesh, 0, SC__DIM_PP, w->classes[c].stage);
     return SC_OK;

@@ -163,6 +163,15 @@ static inline uint64_t sc__memory_total(const struct sc__memory *m) {
            m->workspace + m->communication + m->context + m->fragmentation;
 }
 
+/* Ranks of an expert-parallel group that differ in load: the first `ranks[0]` of each
+ * group are of level 0, and so on. A class for each level and stage, stage fastest. */
+struct sc__load_levels {
+    uint32_t count;
+    const uint32_t *ranks;
+    const struct sc__class *classes;
+    const struct sc__memory *memory;
+};
+
 struct sc__workload {
     struct sc__arena *arena;
     const char *format; /* "workload-text", "megatron-trace", … */
@@ -209,7 +218,8 @@ struct sc__workload {
     double peak_flops;        /* of one GPU in the type of the GEMMs, FLOP/s; 0 = unknown */
     double gpu_watts;         /* mean draw of one GPU over the step; 0 = unknown */
     double gpu_usd_per_hour;  /* 0 = unknown */
-    struct sc__memory *memory; /* by class, or NULL */
+    struct sc__memory *memory;            /* by class, or NULL */
+    const struct sc__load_levels *levels; /* or NULL */
     struct sc__names names;
     const char *stream_names[SC__MAX_STREAMS]; /* NULL: unnamed */
 };
@@ -292,6 +302,10 @@ void sc__workload_split_places(struct sc__workload *w, const uint32_t *node);
 /* sc__workload_slow_rank for each of "rank:N=F", NULL-terminated; slow may be NULL. */
 sc_status
 sc__workload_slow(struct sc_context *ctx, const char *const *slow, struct sc__workload *w);
+
+/* Puts every rank into the class of its level and stage, and splits and merges as is
+ * needed, by the mesh as it is now. */
+void sc__workload_place_levels(struct sc__workload *w);
 
 /* What messages between two ranks are called: "pp" where there is a pipeline. */
 const char *sc__message_label(const struct sc__workload *w);

@@ -75,6 +75,15 @@ gathered() {
 }
 check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 8 8 4.5"
 
+# TorchTitan's float8: a layer's 12h² weights, gathered forward and backward, a byte each, bf16's two
+weights() {
+    for layers in 2 4; do
+        "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --software torchtitan-2024 \
+            "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(*[v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"])'
+    done | paste -sd ' ' | awk '{print int(($2 - $1) / 2 / 12 / 4096 / 4096 + 0.5)}'
+}
+check float8_weights "$(weights) $(weights --fp8)" "4 2"
+
 # memory of the states of Adam: 2 bytes of weights, 4 of gradients and 12 of the optimizer a parameter, sharded by ZeRO
 ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0

@@ -14,7 +14,7 @@
 static double fullest(uint32_t experts, uint32_t topk, uint32_t ep, double exponent) {
     struct sc__arena arena;
     sc__arena_init(&arena);
-    double x = sc__routing_fullest(&arena, experts, topk, ep, exponent);
+    double x = *sc__routing_loads(&arena, experts, topk, ep, exponent);
     sc__arena_free(&arena);
     return x;
 }
@@ -97,12 +97,65 @@ static void test_steeper_is_fuller(void **state) {
     }
 }
 
+static void
+loads_of(double *out, uint32_t experts, uint32_t topk, uint32_t ep, double exponent) {
+    struct sc__arena arena;
+    sc__arena_init(&arena);
+    const double *loads = sc__routing_loads(&arena, experts, topk, ep, exponent);
+    for (uint32_t r = 0; r < ep; r++)
+        out[r] = loads[r];
+    sc__arena_free(&arena);
+}
+
+/* What one rank gets more the others get less; of two ranks the emptiest is the rest. */
+static void test_sums_conserve(void **state) {
+    static const uint32_t shapes[][3] = {{8, 2, 8}, {64, 6, 8}, {256, 8, 64}, {128, 1, 32}};
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        for (double exponent = 0; exponent < 3; exponent += 0.7) {
+            double loads[64];
+            struct sc__routing levels;
+            uint32_t ep = shapes[i][2];
+            double sum = 0;
+            double by_level = 0;
+            uint32_t ranks = 0;
+            loads_of(loads, shapes[i][0], shapes[i][1], ep, exponent);
+            for (uint32_t r = 0; r < ep; r++) {
+                sum += loads[r];
+                assert_true(r == 0 || loads[r] <= loads[r - 1]);
+            }
+            near(sum, ep, 1e-9);
+            sc__routing_levels(loads, ep, &levels);
+            assert_true(levels.ranks[0] == 1 && levels.load[0] == loads[0]);
+            for (uint32_t v = 0; v < levels.levels; v++) {
+                by_level += levels.ranks[v] * levels.load[v];
+                ranks += levels.ranks[v];
+            }
+            near(by_level, ep, 1e-6);
+            assert_int_equal(ranks, ep);
+        }
+    double two[2];
+    loads_of(two, 8, 1, 2, 1);
+    near(two[1], 2 - two[0], 1e-9);
+}
+
+/* Of as many ranks as experts the r-th is taken by 1/r of what the first is. */
+static void test_second_and_later(void **state) {
+    double loads[8];
+    (void)state;
+    loads_of(loads, 8, 1, 8, 1);
+    for (unsigned r = 0; r < 8; r++)
+        near(loads[r], loads[0] / (r + 1), 1e-12);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_rank_for_every_expert),
         cmocka_unit_test(test_nothing_to_spread),
         cmocka_unit_test(test_all_orders),
         cmocka_unit_test(test_steeper_is_fuller),
+        cmocka_unit_test(test_sums_conserve),
+        cmocka_unit_test(test_second_and_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
