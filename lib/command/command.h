@@ -30,8 +30,9 @@ extern const struct sc__command *const sc__commands[]; /* NULL-terminated */
 
 struct sc__value {
     const struct sc__option *option;
-    const char *text; /* NULL for a flag */
-    bool used;        /* somebody asked for it */
+    const char *text;    /* NULL for a flag */
+    bool used;           /* somebody asked for it */
+    struct sc__place at; /* in a job file; else its file is NULL */
 };
 
 enum { SC__TERMINAL_OPTIONS = 2 };

@@ -1,4 +1,5 @@
 #include "command/job_file.h"
+#include "command/sweep.h"
 
 #include "model/config.h"
 
@@ -156,7 +157,9 @@ take_axis(struct sc_request *req,
           uint32_t *taken,
           sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
     const struct sc__config_item *first = &c->items[at];
-    struct sc__place place = {.file = file, .line = first->line};
+    struct sc__place place = {.file = sc__strdup(&req->asked.arena, file),
+                              .line = first->line,
+                              .column = first->column};
     struct sc__buffer b;
     const char *name = option_name(req->ctx, first);
     const struct sc__option *o = sc__command_option(req->command, name);
@@ -182,10 +185,16 @@ take_axis(struct sc_request *req,
             value = "yes";
         if (!o->arg && !strcmp(value, "false"))
             value = "no";
+        struct sc__place here = {.file = file,
+                                 .line = c->items[i].line,
+                                 .column = c->items[i].column};
+        SC__TRY(sc__sweep_check_values(req->ctx, o, value, &here));
         sc__printf(&b, "%s%s", i > at ? "," : "", value);
         ++*taken;
     }
-    return set(req, "axis", b.text);
+    SC__TRY(set(req, "axis", b.text));
+    req->values[req->value_count - 1].at = place;
+    return SC_OK;
 }
 
 sc_status sc__job_file_take(struct sc_request *req,

@@ -18,6 +18,7 @@
 #include "network/packet/packet.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,17 +48,58 @@ struct sweep {
 
 /* ---- axes ---- */
 
-static sc_status
-add_value(struct sweep *s, struct sweep_axis *a, const char *text, size_t n) {
-    struct sc__arena *arena = &s->req->ctx->arena;
+/* at: where it stands in a file; NULL: on the command line. */
+static __attribute__((format(printf, 4, 5))) sc_status axis_fail(struct sc_context *ctx,
+                                                                 const struct sc__place *at,
+                                                                 const char *hint,
+                                                                 const char *fmt,
+                                                                 ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    sc_status status = sc__vfail(ctx, at ? SC_INPUT : SC_USAGE, at, hint, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+/* An axis while it is read. */
+struct axis_reader {
+    struct sc_context *ctx;
+    const struct sc__place *at;
+    struct sweep_axis *axis;
+};
+
+/* What the option itself takes; files and names of models are looked at with their point.
+ */
+static sc_status check_value(const struct axis_reader *r, struct sc__str text) {
+    const struct sc__option *o = r->axis->option;
+    const char *value = sc__strndup(&r->ctx->arena, text.p, text.n);
+    union {
+        sc_plan plan;
+        sc_options options;
+    } room = {0};
+    if (!o->arg || (o->in != SC__IN_PLAN && o->in != SC__IN_OPTIONS) ||
+        sc__option_take(r->ctx, o, value, &room) == SC_OK)
+        return SC_OK;
+    const char *why = sc__strdup(&r->ctx->arena, sc_error_message(r->ctx));
+    const char *hint = sc_error_hint(r->ctx);
+    if (hint)
+        hint = sc__strdup(&r->ctx->arena, hint);
+    sc__clear_error(r->ctx);
+    return axis_fail(r->ctx, r->at, hint, "%s", why);
+}
+
+static sc_status add_value(const struct axis_reader *r, struct sc__str text) {
+    struct sc__arena *arena = &r->ctx->arena;
+    struct sweep_axis *a = r->axis;
     if (a->count >= MOST_POINTS)
-        return sc__usage(s->req, "a shorter range", "--axis: too many values");
-    *SC__PUSH(arena, a->values, a->count, a->capacity) = sc__strndup(arena, text, n);
+        return axis_fail(r->ctx, r->at, "a shorter range", "--axis: too many values");
+    *SC__PUSH(arena, a->values, a->count, a->capacity) = sc__strndup(arena, text.p, text.n);
     return SC_OK;
 }
 
-static sc_status bad_range(const struct sweep *s, struct sc__str text) {
-    return sc__usage(s->req,
+static sc_status bad_range(const struct axis_reader *r, struct sc__str text) {
+    return axis_fail(r->ctx,
+                     r->at,
                      "write it like 1..8 (every one), 16..64+16 or 1..64*2",
                      "--axis: '%.*s' is no range",
                      SC__SHOW(text));
@@ -65,7 +107,7 @@ static sc_status bad_range(const struct sweep *s, struct sc__str text) {
 
 /* "1..8", "16..64+16", "1..64*2". */
 static sc_status
-add_range(struct sweep *s, struct sweep_axis *a, struct sc__str text, const char *dots) {
+add_range(const struct axis_reader *r, struct sc__str text, const char *dots) {
     struct sc__str low = {text.p, (size_t)(dots - text.p)};
     struct sc__str high = {dots + 2, text.n - low.n - 2};
     uint32_t from;
@@ -77,14 +119,16 @@ add_range(struct sweep *s, struct sweep_axis *a, struct sc__str text, const char
         struct sc__str by = {at + 1, high.n - (size_t)(at - high.p) - 1};
         high.n = (size_t)(at - high.p);
         if (!sc__parse_u32(by, &step))
-            return bad_range(s, text);
+            return bad_range(r, text);
     }
     if (!sc__parse_u32(low, &from) || !sc__parse_u32(high, &to) || from > to ||
         step < (factor ? 2u : 1u) || (factor && !from))
-        return bad_range(s, text);
+        return bad_range(r, text);
+    SC__TRY(check_value(r, low));
+    SC__TRY(check_value(r, high)); /* what lies between is a number too */
     for (uint64_t x = from; x <= to; x = factor ? x * step : x + step) {
-        const char *value = sc__format(&s->req->ctx->arena, "%llu", (unsigned long long)x);
-        SC__TRY(add_value(s, a, value, strlen(value)));
+        const char *value = sc__format(&r->ctx->arena, "%llu", (unsigned long long)x);
+        SC__TRY(add_value(r, sc__str(value)));
     }
     return SC_OK;
 }
@@ -96,64 +140,89 @@ static const char *find_dots(struct sc__str text) {
     return NULL;
 }
 
+static sc_status add_values(const struct axis_reader *r, const char *text) {
+    struct sc__str rest = sc__str(text);
+    struct sc__str part;
+    const char *name = r->axis->option->name;
+    bool flag = !r->axis->option->arg;
+    while (sc__split(&rest, ',', &part)) {
+        const char *dots = find_dots(part);
+        if (!part.n)
+            return axis_fail(r->ctx, r->at, NULL, "--axis %s: an empty value", name);
+        if (flag && !sc__str_is(part, "yes") && !sc__str_is(part, "no"))
+            return axis_fail(r->ctx,
+                             r->at,
+                             "yes and no are what a flag has",
+                             "--axis %s: '%.*s' is no value of it",
+                             name,
+                             SC__SHOW(part));
+        if (!dots)
+            SC__TRY(check_value(r, part));
+        SC__TRY(dots ? add_range(r, part, dots) : add_value(r, part));
+    }
+    return SC_OK;
+}
+
+sc_status sc__sweep_check_values(struct sc_context *ctx,
+                                 const struct sc__option *option,
+                                 const char *text,
+                                 const struct sc__place *at) {
+    struct sweep_axis axis = {.option = option};
+    const struct axis_reader reader = {ctx, at, &axis};
+    return add_values(&reader, text);
+}
+
 /* What the engines of --net take: --cc, --route … */
 static bool is_of_engine(const char *name) {
     return sc__option_find(sc__flow_options, name) ||
            sc__option_find(sc__packet_options, name);
 }
 
-static sc_status read_axis(struct sweep *s, const char *text) {
+static sc_status read_axis(struct sweep *s, const struct sc__value *given) {
+    struct sc_context *ctx = s->req->ctx;
+    const struct sc__place *at = given->at.file ? &given->at : NULL;
     struct sweep_axis *a = &s->axes[s->axis_count];
-    const char *equals = strchr(text, '=');
-    struct sc__str part;
-    if (!equals || equals == text || !equals[1])
-        return sc__usage(s->req,
+    const char *equals = strchr(given->text, '=');
+    if (!equals || equals == given->text || !equals[1])
+        return axis_fail(ctx,
+                         at,
                          "--axis tp=1,2,4 or --axis micro-batch=1..8*2",
                          "--axis: '%s' is no option with values",
-                         text);
+                         given->text);
     if (s->axis_count == MOST_AXES)
-        return sc__usage(s->req, NULL, "more than %d axes", MOST_AXES);
-    const char *name = sc__strndup(&s->req->ctx->arena, text, (size_t)(equals - text));
+        return axis_fail(ctx, at, NULL, "more than %d axes", MOST_AXES);
+    const char *name =
+        sc__strndup(&ctx->arena, given->text, (size_t)(equals - given->text));
     a->option = sc__command_option(s->req->command, name);
     if (!a->option || a->option->in == SC__IN_NOTHING) {
         bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster") ||
                                    is_of_engine(name));
         if (!known)
-            return sc__usage(s->req,
+            return axis_fail(ctx,
+                             at,
                              "an option of run --model, such as tp or cluster",
                              "--axis: there is no option '%s' to sweep",
                              name);
     }
     if (sc__option(s->req, name))
-        return sc__usage(s->req, "give one of them", "--%s is given and an axis", name);
+        return axis_fail(ctx, at, "give one of them", "--%s is given and an axis", name);
     s->axis_count++;
-    struct sc__str rest = sc__str(equals + 1);
-    bool flag = !a->option->arg;
-    while (sc__split(&rest, ',', &part)) {
-        const char *dots = find_dots(part);
-        if (!part.n)
-            return sc__usage(s->req, NULL, "--axis %s: an empty value", name);
-        if (flag && !sc__str_is(part, "yes") && !sc__str_is(part, "no"))
-            return sc__usage(s->req,
-                             "yes and no are what a flag has",
-                             "--axis %s: '%.*s' is no value of it",
-                             name,
-                             SC__SHOW(part));
-        SC__TRY(dots ? add_range(s, a, part, dots) : add_value(s, a, part.p, part.n));
-    }
-    return SC_OK;
+    const struct axis_reader reader = {ctx, at, a};
+    return add_values(&reader, equals + 1);
 }
 
 static sc_status read_axes(struct sweep *s) {
-    struct sc__settings settings = sc__settings(s->req);
-    const char *text;
     uint64_t points = 1;
-    for (unsigned i = 0; (text = sc__setting_nth(&settings, "axis", i)); i++)
-        SC__TRY(read_axis(s, text));
-    for (uint32_t i = 0; i < s->axis_count; i++) {
-        points *= s->axes[i].count;
+    for (uint32_t i = 0; i < s->req->value_count; i++) {
+        struct sc__value *v = &s->req->values[i];
+        if (strcmp(v->option->name, "axis") != 0)
+            continue;
+        v->used = true;
+        SC__TRY(read_axis(s, v));
+        points *= s->axes[s->axis_count - 1].count;
         if (points > MOST_POINTS)
-            return sc__usage(s->req,
+            return axis_fail(s->req->ctx,
+                             v->at.file ? &v->at : NULL,
                              "shorter axes",
                              "the sweep has more than %d points",
                              MOST_POINTS);

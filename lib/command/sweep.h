@@ -33,6 +33,11 @@ struct sc__sweep_row {
 /* The axes of a request, read as a sweep reads them: how many points they make, and the
  * settings of the last one, a JSON object. Nothing is run. */
 sc_status sc__sweep_read(struct sc_request *req, uint32_t *points, const char **last);
+/* Values that an axis of a file gives its option; at: where they stand. */
+sc_status sc__sweep_check_values(struct sc_context *ctx,
+                                 const struct sc__option *option,
+                                 const char *text,
+                                 const struct sc__place *at);
 
 struct sc__store;
 

@@ -148,9 +148,12 @@ struct sc__gemm_constants {
     double write_long;
     double ramp; /* bytes that pass the memory at two thirds of its rate */
     /* The clock under load: products that last take up to this part longer, half of it
-     * where they last `hot_us` (0: as long as short ones). */
+     * where they last `hot_us` (0: all take as long as short ones); under the power limit
+     * up to `limit` more, half of it where they last `limit_us`. */
     double hot;
     double hot_us;
+    double limit;
+    double limit_us;
     struct sc__gemm_tile tiles[SC__GEMM_TILES];
     unsigned tile_count; /* 0: the usual shapes, all as the formula says */
 };

@@ -42,6 +42,8 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
                                                     {"ramp", AT(gemm.ramp)},
                                                     {"hot", AT(gemm.hot)},
                                                     {"hot_us", AT(gemm.hot_us)},
+                                                    {"limit", AT(gemm.limit)},
+                                                    {"limit_us", AT(gemm.limit_us)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"b", DTYPE(b)},

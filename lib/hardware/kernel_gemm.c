@@ -330,9 +330,15 @@ static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
     return s == 1 || to_double(k) >= least * to_double(s);
 }
 
-/* What a lower clock under load makes of a time: power rises within a long product. */
+/* What a lower clock under load makes of a time: within tens of us the clock falls by a
+ * step, as the first load is felt, within milliseconds to what the power limit allows. */
 static double clock_factor(const struct sc__gemm_constants *c, double us) {
-    return c->hot_us > 0 ? 1 + c->hot * us / (us + c->hot_us) : 1;
+    if (!(c->hot_us > 0))
+        return 1;
+    double loaded = c->hot_us / us;
+    double limited = c->limit_us / us;
+    loaded *= loaded;
+    return 1 + c->hot / (1 + loaded * loaded) + c->limit / (1 + limited * limited);
 }
 
 /* What a GEMM takes whatever its tiles. */

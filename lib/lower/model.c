@@ -391,6 +391,7 @@ sc_status sc__plan_units(struct sc_context *ctx,
 static void add_unit(struct sc__unit_times *sum, struct sc__unit_times x) {
     sum->forward += x.forward;
     sum->backward += x.backward;
+    sum->exchange += x.exchange;
 }
 
 /* before: layers of the stage in the chunks before it. */
@@ -428,7 +429,8 @@ static bool receives_hold(const struct sc__plan *p) {
            !sc__schedule_overlaps_steps(p->schedule);
 }
 
-/* As sc__step_bound, with fill and drain together. */
+/* As sc__step_bound, with fill and drain together; of the streams beside compute that of
+ * the exchange of experts. */
 int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
                        const struct sc__step_units *units) {
@@ -437,20 +439,26 @@ int64_t sc__plan_floor(const struct sc__model *m,
     int64_t held = receives_hold(p) ? units->message : 0;
     int64_t hop = held ? 0 : units->message; /* each message is counted once */
     int64_t passes = 0; /* what a micro-batch passed on its way to the stage and back */
+    int64_t fill = 0;   /* on its way to the stage */
     int64_t most = 0;
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         uint32_t layers = 0;
         struct sc__unit_times first = chunk_floor(m, p, units, s, 0, &layers);
         int64_t received = (s > 0) + (s + 1 < p->mesh.pp);
         int64_t each = first.forward + first.backward + received * held;
+        int64_t exchange = first.exchange;
         for (uint32_t c = 1; c < p->vpp; c++) {
             struct sc__unit_times x = chunk_floor(m, p, units, s, c, &layers);
             each += x.forward + x.backward;
+            exchange += x.exchange;
         }
         if (passes + p->micro_batches * each > most)
             most = passes + p->micro_batches * each;
+        if (fill + p->micro_batches * exchange > most)
+            most = fill + p->micro_batches * exchange;
         if (overlap)
             continue;
+        fill += first.forward + hop;
         passes += first.forward + hop + (split ? 0 : first.backward + hop);
     }
     return most;

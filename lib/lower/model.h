@@ -36,10 +36,11 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
                            struct sc__plan_outlook *out);
 
 /* What the parts of a model take at least, each alone, ps: forward and backward of a
- * micro-batch. */
+ * micro-batch, and the exchange of experts of both where it runs beside compute. */
 struct sc__unit_times {
     int64_t forward;
     int64_t backward;
+    int64_t exchange;
 };
 struct sc__step_units {
     struct sc__unit_times *layers; /* by layer; computed again where the plan says so */

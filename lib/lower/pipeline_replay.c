@@ -24,6 +24,7 @@ struct pipeline_replay {
     uint32_t *at;
     int64_t *clock;
     int64_t *sending;
+    int64_t *exchanging; /* the same of experts' exchange */
     /* by (micro-batch, chunk, stage): when it ended */
     int64_t *forward;
     int64_t *backward;
@@ -162,12 +163,32 @@ static int64_t taxed_end(const struct pipeline_replay *r,
                          uint32_t stage,
                          int64_t begin,
                          const struct sc__block_cost *cost) {
-    double beside = (double)(r->sending[stage] - begin);
-    if (beside <= 0 || !r->p->overlap)
+    double beside = r->p->overlap ? (double)(r->sending[stage] - begin) : 0;
+    if (r->p->exchange_taxes)
+        beside = fmax(beside, (double)(r->exchanging[stage] - begin));
+    if (beside <= 0)
         return begin + cost->least;
     double more = lost_beside(cost, beside, r->p->tax);
     more -= 4 + cost->pauses; /* paces are rounded to a picosecond */
     return begin + cost->least + (more > 0 ? (int64_t)more : 0);
+}
+
+/* When a slot ends. The exchange that it begins with is over no earlier in the run, and
+ * what waits for it neither. */
+static int64_t end_slot(struct pipeline_replay *r,
+                        uint32_t stage,
+                        int64_t begin,
+                        const struct sc__block_cost *cost) {
+    int64_t end = taxed_end(r, stage, begin, cost);
+    int64_t *exchanging = &r->exchanging[stage];
+    if (!cost->exchanges)
+        return end;
+    if (*exchanging + cost->exchange_to_end > end)
+        end = *exchanging + cost->exchange_to_end;
+    *exchanging += cost->exchange_through;
+    if (begin + cost->exchange_end > *exchanging)
+        *exchanging = begin + cost->exchange_end;
+    return end;
 }
 
 /* Runs what a stage can run now; false: nothing. */
@@ -186,7 +207,7 @@ static bool replay_stage(struct pipeline_replay *r, uint32_t stage) {
             now = (sent > now ? sent : now) + route->message; /* it holds the stream */
         else if (sent + route->message > now)
             now = sent + route->message;
-        now = taxed_end(r, stage, now, slot_cost(p, stage, x));
+        now = end_slot(r, stage, now, slot_cost(p, stage, x));
         if (route->output && now + route->output > r->sending[stage])
             r->sending[stage] = now + route->output;
         if (x->kind == 'F')
@@ -194,7 +215,8 @@ static bool replay_stage(struct pipeline_replay *r, uint32_t stage) {
         else if (x->kind == 'B')
             r->backward[replay_place(p, x, stage)] = now;
         if (r->ends)
-            r->ends[stage][r->at[stage]] = now;
+            r->ends[stage][r->at[stage]] =
+                now > r->exchanging[stage] ? now : r->exchanging[stage];
         r->at[stage]++;
     }
     r->clock[stage] = now;
@@ -212,6 +234,7 @@ static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
     r->at = SC__NEW_ARRAY(arena, uint32_t, p->pp);
     r->clock = SC__NEW_ARRAY(arena, int64_t, p->pp);
     r->sending = SC__NEW_ARRAY(arena, int64_t, p->pp);
+    r->exchanging = SC__NEW_ARRAY(arena, int64_t, p->pp);
     r->forward = SC__NEW_ARRAY(arena, int64_t, passes);
     r->backward = SC__NEW_ARRAY(arena, int64_t, passes);
     for (size_t i = 0; i < passes; i++) {

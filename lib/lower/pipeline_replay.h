@@ -20,7 +20,16 @@ struct sc__block_cost {
                       compute down */
     uint32_t pauses;
     struct sc__block_pause pause[SC__BLOCK_PAUSES];
+    /* The exchange of experts that is waited for in a block behind: whether the block has
+     * any or waits for it; until when its own run, from its start; and from the end of
+     * what ran when it began to its own end, and to that of its exchange.
+     * SC__BLOCK_NEVER: it does not depend on that. */
+    bool exchanges;
+    int64_t exchange_end;
+    int64_t exchange_to_end;
+    int64_t exchange_through;
 };
+#define SC__BLOCK_NEVER (INT64_MIN / 4)
 
 /* Blocks of a chunk of a stage; the first and the last micro-batch may do more. */
 struct sc__chunk_costs {
@@ -39,6 +48,7 @@ struct sc__pipeline_costs {
     uint32_t micro_batches;
     bool overlap; /* receives are posted ahead */
     double tax;   /* compute is slower by this share while a transfer of its rank runs */
+    bool exchange_taxes;                  /* the exchange of experts is such a transfer */
     const struct sc__chunk_costs *chunks; /* by stage · vpp + chunk */
     const int64_t *message; /* by stage: to the next; of the last: to the first */
     const int64_t *after;   /* by stage: what its step ends with */
@@ -46,7 +56,7 @@ struct sc__pipeline_costs {
     struct sc__slot **slots;
 };
 
-/* How a replay went, by stage: its slots, and when each ended. */
+/* How a replay went, by stage: its slots, and when each ended, with its exchange. */
 struct sc__replay_ends {
     struct sc__slot **slots;
     uint32_t *count;

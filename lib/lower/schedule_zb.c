@@ -30,7 +30,7 @@
  * limit once the weight gradients due are done. */
 #include "lower/schedule_zb.h"
 
-#include "base/heap.h"
+#include <string.h>
 
 enum depth { DEPTH_1F1B, DEPTH_H2, DEPTH_FITS, DEPTH_FITS_MORE };
 
@@ -64,6 +64,8 @@ static const struct rule v_rules[] = {
 
 /* Orders are tried on this many micro-batches per stage: what follows repeats. */
 enum { TRIED_PER_STAGE = 8, MANY_PASSES = 1 << 17, FEW_RULES = 5 };
+/* The rule that wins most often is played first, so that the others end early. */
+enum { LIKELY_LINE_RULE = 4, LIKELY_V_RULE = 0 };
 
 enum { UNIT = 4096 }; /* of one chunk activation */
 
@@ -83,11 +85,28 @@ struct stage_state {
     uint32_t main_count;
     uint32_t next;
     struct sc__slot *slots;
+    struct sc__slot *best; /* slots of the best rule so far */
     uint32_t count;
     int64_t begin;
     int64_t end;
+    int64_t least;   /* from its begin to its end: its work and what it has waited */
     int64_t reduced; /* the gradients handed to data parallelism so far */
     int64_t held;    /* activations, in UNIT */
+};
+
+/* When stages look up, in order: what is pushed is mostly among the last, so its place is
+ * looked for from the end. Of equal times the first that was pushed comes first. */
+struct look {
+    int64_t time;
+    uint32_t stage;
+};
+
+struct looks {
+    struct sc__arena *arena;
+    struct look *items;
+    uint32_t first;
+    uint32_t end;
+    uint32_t capacity;
 };
 
 struct player {
@@ -98,7 +117,9 @@ struct player {
     int64_t limit;
     int64_t kept;
     struct stage_state *stages;
-    struct sc__heap heap;
+    struct looks looks;
+    int64_t most;  /* a period above it is not asked for */
+    bool too_long; /* the period is */
 };
 
 static bool is_v(const struct player *p) {
@@ -203,11 +224,31 @@ static void make_sequences(struct player *p) {
 
 /* ---- the game ---- */
 
+static void make_room(struct looks *l) {
+    if (l->first) {
+        memmove(l->items, l->items + l->first, (l->end - l->first) * sizeof *l->items);
+        l->end -= l->first;
+        l->first = 0;
+    } else {
+        (void)SC__PUSH(l->arena, l->items, l->end, l->capacity);
+        l->end--;
+    }
+}
+
+static void look_up(struct looks *l, int64_t time, uint32_t stage) {
+    if (l->end == l->capacity)
+        make_room(l);
+    uint32_t i = l->end++;
+    for (; i > l->first && l->items[i - 1].time > time; i--)
+        l->items[i] = l->items[i - 1];
+    l->items[i] = (struct look){time, stage};
+}
+
 /* An input arrives: the stage looks up then, or when it is free. */
 static void arrive(struct player *p, uint32_t stage, int64_t *ready, int64_t time) {
     *ready = time;
     if (time >= p->stages[stage].end)
-        sc__heap_push(&p->heap, time, stage, 0);
+        look_up(&p->looks, time, stage);
 }
 
 /* From one end of the parts to the other: chunk 0 goes down the stages, chunk
@@ -255,13 +296,16 @@ schedule_zb_run(struct player *p, uint32_t stage, struct sc__slot x, int64_t now
     struct stage_state *s = &p->stages[stage];
     struct chunk_state *c = &s->chunk[x.chunk];
     const struct sc__zb_times *t = times_of(p, stage, x.chunk);
-    if (!s->count)
+    if (s->count)
+        s->least += now - s->end;
+    else
         s->begin = now;
+    p->too_long |= s->least > p->most;
     s->slots[s->count++] = x;
     s->end = now + (x.kind == 'F' ? t->f : x.kind == 'B' ? t->b : t->w);
     s->held += x.kind == 'F' ? UNIT : x.kind == 'B' ? p->kept - UNIT : -p->kept;
     ++*(x.kind == 'F' ? &c->f : x.kind == 'B' ? &c->b : &c->w);
-    sc__heap_push(&p->heap, s->end, stage, 0);
+    look_up(&p->looks, s->end, stage);
     if (x.kind != 'W')
         hand_on(p, stage, &x, s->end);
     else if (c->w == p->micro_batches)
@@ -326,12 +370,15 @@ static void decide(struct player *p, uint32_t stage, int64_t now) {
 }
 
 static void reset(struct player *p) {
+    p->too_long = false;
     for (uint32_t i = 0; i < p->z->pp; i++) {
         struct stage_state *s = &p->stages[i];
         s->main_count = s->next = s->count = 0;
-        s->begin = s->end = s->reduced = s->held = 0;
+        s->begin = s->end = s->least = s->reduced = s->held = 0;
         for (uint32_t c = 0; c < p->z->chunks; c++) {
             struct chunk_state *k = &s->chunk[c];
+            const struct sc__zb_times *t = times_of(p, i, c);
+            s->least += p->micro_batches * (t->f + t->b + t->w);
             k->f = k->b = k->w = 0;
             for (uint32_t m = 0; m < p->micro_batches; m++) {
                 k->f_ready[m] = i || c ? INT64_MAX : 0;
@@ -340,21 +387,25 @@ static void reset(struct player *p) {
         }
     }
     make_sequences(p);
-    p->heap.count = 0;
-    sc__heap_push(&p->heap, 0, 0, 0);
+    p->looks.first = p->looks.end = 0;
+    look_up(&p->looks, 0, 0);
 }
 
-/* Plays the pipeline under a rule to its end and gives its period. */
-static int64_t play(struct player *p, const struct rule *rule, uint32_t micro_batches) {
+/* Plays the pipeline under a rule and gives its period; INT64_MAX: above `most`. */
+static int64_t
+play(struct player *p, const struct rule *rule, uint32_t micro_batches, int64_t most) {
     int64_t period = 0;
     p->rule = rule;
     p->micro_batches = micro_batches;
+    p->most = most;
     reset(p);
-    while (!sc__heap_empty(&p->heap)) {
-        struct sc__event e = sc__heap_pop(&p->heap);
-        if (e.time >= p->stages[e.a].end)
-            decide(p, e.a, e.time);
+    while (p->looks.first < p->looks.end && !p->too_long) {
+        struct look next = p->looks.items[p->looks.first++];
+        if (next.time >= p->stages[next.stage].end)
+            decide(p, next.stage, next.time);
     }
+    if (p->too_long)
+        return INT64_MAX;
     for (uint32_t i = 0; i < p->z->pp; i++) {
         const struct stage_state *s = &p->stages[i];
         int64_t end = later(s->reduced, s->end);
@@ -370,10 +421,11 @@ static void make_player(struct player *p, struct sc__arena *a, const struct sc__
                          .limit = (int64_t)z->limit * UNIT,
                          .kept = (int64_t)(z->kept * UNIT + 0.5)};
     p->stages = SC__NEW_ARRAY(a, struct stage_state, z->pp);
-    sc__heap_init(&p->heap, a);
+    p->looks.arena = a;
     for (uint32_t s = 0; s < z->pp; s++) {
         p->stages[s].main = SC__NEW_ARRAY(a, struct sc__slot, 2 * n);
         p->stages[s].slots = SC__NEW_ARRAY(a, struct sc__slot, 3 * n);
+        p->stages[s].best = SC__NEW_ARRAY(a, struct sc__slot, 3 * n);
         for (uint32_t c = 0; c < z->chunks; c++) {
             p->stages[s].chunk[c].f_ready = SC__NEW_ARRAY(a, int64_t, z->micro_batches);
             p->stages[s].chunk[c].b_ready = SC__NEW_ARRAY(a, int64_t, z->micro_batches);
@@ -381,24 +433,44 @@ static void make_player(struct player *p, struct sc__arena *a, const struct sc__
     }
 }
 
-static const struct rule *best_rule(struct player *p) {
-    const struct sc__zb *z = p->z;
+static void keep_slots(struct player *p) {
+    for (uint32_t i = 0; i < p->z->pp; i++) {
+        struct sc__slot *kept = p->stages[i].slots;
+        p->stages[i].slots = p->stages[i].best;
+        p->stages[i].best = kept;
+    }
+}
+
+static uint32_t tried_micro_batches(const struct sc__zb *z) {
     uint32_t enough = TRIED_PER_STAGE * z->pp;
-    uint32_t m = z->micro_batches < enough ? z->micro_batches : enough;
+    return z->micro_batches < enough ? z->micro_batches : enough;
+}
+
+/* The shortest period, of equal ones the first rule; its slots are kept. */
+static const struct rule *best_rule(struct player *p, int64_t *period) {
+    const struct sc__zb *z = p->z;
+    uint32_t m = tried_micro_batches(z);
     bool many = (uint64_t)m * z->pp * z->chunks > MANY_PASSES;
     const struct rule *rules = is_v(p) ? v_rules : line_rules;
-    const struct rule *best = rules;
-    size_t count =
+    uint32_t count =
         is_v(p) ? sizeof v_rules / sizeof *v_rules : sizeof line_rules / sizeof *line_rules;
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < (many && count > FEW_RULES ? FEW_RULES : count); i++) {
-        int64_t period = play(p, &rules[i], m);
-        if (period < least) {
-            least = period;
-            best = &rules[i];
-        }
+    uint32_t likely = is_v(p) ? LIKELY_V_RULE : LIKELY_LINE_RULE;
+    uint32_t best = likely;
+    if (many && count > FEW_RULES)
+        count = FEW_RULES;
+    *period = play(p, &rules[likely], m, INT64_MAX - 1);
+    keep_slots(p);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == likely)
+            continue;
+        int64_t found = play(p, &rules[i], m, *period - (i > best));
+        if (found > *period || (found == *period && i > best))
+            continue;
+        *period = found;
+        best = i;
+        keep_slots(p);
     }
-    return best;
+    return &rules[best];
 }
 
 void sc__schedule_zb(struct sc__arena *a,
@@ -406,8 +478,12 @@ void sc__schedule_zb(struct sc__arena *a,
                      struct sc__zb_order *out) {
     struct player p;
     make_player(&p, a, z);
-    out->period = play(&p, best_rule(&p), z->micro_batches);
+    const struct rule *rule = best_rule(&p, &out->period);
+    if (tried_micro_batches(z) < z->micro_batches) {
+        out->period = play(&p, rule, z->micro_batches, INT64_MAX - 1);
+        keep_slots(&p);
+    }
     out->slots = SC__NEW_ARRAY(a, struct sc__slot *, z->pp);
     for (uint32_t s = 0; s < z->pp; s++)
-        out->slots[s] = p.stages[s].slots;
+        out->slots[s] = p.stages[s].best;
 }

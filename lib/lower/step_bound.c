@@ -3,8 +3,9 @@
  *
  * A block is replayed alone: every operation takes its time without other traffic,
  * compute is taxed only by transfers that are issued and waited for beside it, and the
- * streams are idle when it begins. What really happens can only be later. A stage s runs
- * its blocks one after another on its compute stream:
+ * streams are idle when it begins (but for the exchange of experts, which the replay of
+ * the schedule carries from block to block). What really happens can only be later. A stage
+ * s runs its blocks one after another on its compute stream:
  *
  *     fill(s)    the first micro-batch through the stages before it, with messages
  *     busy(s)    all forwards, backwards and weight gradients of its chunks
@@ -118,35 +119,57 @@ static int64_t shortest_message(const struct bounding *b) {
 
 /* ---- blocks ---- */
 
-/* A stretch of compute with no collective on its stream, since `from`. Transfers
- * that were issued in it and are waited for at its end run in it, whole: beside
- * compute, which they slow down, or while it waits. With a tax x the compute C beside
- * transfers of length d takes C + d·x/(1 + x), or d where that is more. */
-struct stretch {
+/* The compute since the first transfer of a stream that was not waited for yet. All of
+ * these run in it, whole, where the stream is waited for at its end: beside compute, which
+ * they slow down, or while it does nothing. With a tax x, compute C, collectives P that
+ * hold the compute stream and transfers of length d, it takes no less than
+ *
+ *     C + P + max(0, d − P) · x/(1 + x)
+ *
+ * since what else it waits makes it longer by more than the tax that is saved. */
+struct window {
+    bool open;
     int64_t from;
     int64_t compute;
-    int64_t beside[SC__MAX_STREAMS];
+    int64_t held;
+    int64_t beside;
+    int64_t kernels; /* paces are rounded to a picosecond */
 };
 
-static void begin_stretch(struct stretch *x, int64_t now) {
-    *x = (struct stretch){.from = now};
+static void widen_windows(struct window windows[SC__MAX_STREAMS],
+                          const struct sc__op *op,
+                          int64_t cost) {
+    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++) {
+        if (!windows[s].open)
+            continue;
+        *(op->kind == SC__OP_COLLECTIVE ? &windows[s].held : &windows[s].compute) += cost;
+        windows[s].kernels++;
+    }
 }
 
-static int64_t
-end_of_stretch(const struct bounding *b, const struct stretch *x, uint16_t streams) {
-    int64_t most = 0;
-    int64_t slowing = 0;
+static void open_window(struct window *x, int64_t now, int64_t cost) {
+    if (!x->open)
+        *x = (struct window){.open = true, .from = now};
+    x->beside += cost;
+}
+
+/* When compute that waits for these streams goes on, at the earliest. */
+static int64_t close_windows(const struct bounding *b,
+                             struct window windows[SC__MAX_STREAMS],
+                             uint16_t streams) {
+    int64_t latest = INT64_MIN;
     for (uint32_t s = 0; s < SC__MAX_STREAMS; s++) {
-        if (!(streams >> s & 1))
+        struct window *x = &windows[s];
+        if (!(streams >> s & 1) || !x->open)
             continue;
-        most = x->beside[s] > most ? x->beside[s] : most;
-        if (!(b->l->workload->untaxed >> s & 1))
-            slowing = x->beside[s] > slowing ? x->beside[s] : slowing;
+        x->open = false;
+        if (b->l->workload->untaxed >> s & 1)
+            continue;
+        double more = (double)(x->beside - x->held) * b->taxed - (double)(4 + x->kernels);
+        int64_t end = x->from + x->compute + x->held + (more > 0 ? (int64_t)more : 0);
+        latest = end > latest ? end : latest;
     }
-    double longer = (double)slowing * b->taxed - 4; /* paces are rounded to a picosecond */
-    int64_t wait = most > x->compute ? most : x->compute;
-    int64_t taxed = x->compute + (longer > 0 ? (int64_t)longer : 0);
-    return x->from + (taxed < most ? most : taxed > wait ? taxed : wait);
+    return latest;
 }
 
 /* Compute stands still. */
@@ -181,9 +204,8 @@ static struct sc__block_cost replay_block(struct bounding *b,
     const struct sc__workload *w = b->l->workload;
     const struct sc__block *x = &w->blocks[block];
     int64_t *end = SC__NEW_ARRAY(b->l->arena, int64_t, x->ops);
-    struct stretch stretch;
+    struct window windows[SC__MAX_STREAMS] = {0};
     struct sc__block_cost out = {.alone = INT64_MAX};
-    begin_stretch(&stretch, clock[SC__STREAM_COMPUTE]);
     for (uint32_t i = 0; i < x->ops; i++) {
         const struct sc__op *op = &w->ops[x->first_op + i];
         bool on_compute = op->stream == SC__STREAM_COMPUTE;
@@ -202,26 +224,45 @@ static struct sc__block_cost replay_block(struct bounding *b,
         for (uint32_t d = 0; d < op->deps; d++)
             if (end[w->deps[op->first_dep + d]] > start)
                 start = end[w->deps[op->first_dep + d]];
-        if (on_compute && (op->after || collective)) {
-            int64_t taxed = end_of_stretch(b, &stretch, op->after);
+        if (on_compute && op->after) {
+            int64_t taxed = close_windows(b, windows, op->after);
             start = taxed > start ? taxed : start;
-            begin_stretch(&stretch, start + (collective ? cost : 0));
         }
         if (on_compute && start > clock[SC__STREAM_COMPUTE])
             note_pause(&out,
                        (struct sc__block_pause){clock[SC__STREAM_COMPUTE],
                                                 start - clock[SC__STREAM_COMPUTE],
                                                 true});
-        if (on_compute && !collective)
-            stretch.compute += cost;
-        if (!on_compute && op->after & 1u << SC__STREAM_COMPUTE)
-            stretch.beside[op->stream] += cost;
+        if (on_compute)
+            widen_windows(windows, op, cost);
+        else if (op->after & 1u << SC__STREAM_COMPUTE)
+            open_window(&windows[op->stream], clock[SC__STREAM_COMPUTE], cost);
         if (collective)
             note_collective(b, &out, op, start, cost);
+        out.exchanges |= op->stream == SC__STREAM_EP || op->after >> SC__STREAM_EP & 1;
         end[i] = start + cost;
         clock[op->stream] = end[i];
     }
     out.least = clock[SC__STREAM_COMPUTE];
+    return out;
+}
+
+/* A block that begins while the exchange of experts of blocks before it runs: what waits
+ * for that, counted from its end. */
+static struct sc__block_cost
+cost_block(struct bounding *b, uint32_t block, uint32_t place, int64_t *busy) {
+    int64_t clock[SC__MAX_STREAMS] = {0};
+    struct sc__block_cost out = replay_block(b, block, place, clock, busy);
+    if (!out.exchanges)
+        return out;
+    out.exchange_end = clock[SC__STREAM_EP] > 0 ? clock[SC__STREAM_EP] : SC__BLOCK_NEVER;
+    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
+        clock[s] = s == SC__STREAM_EP ? 0 : 2 * SC__BLOCK_NEVER;
+    (void)replay_block(b, block, place, clock, NULL);
+    out.exchange_through = clock[SC__STREAM_EP];
+    out.exchange_to_end = clock[SC__STREAM_COMPUTE];
+    if (out.exchange_to_end < SC__BLOCK_NEVER)
+        out.exchange_to_end = SC__BLOCK_NEVER;
     return out;
 }
 
@@ -246,10 +287,9 @@ bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
     for (int k = 0; k < SC__BLOCK_KINDS; k++)
         c->blocks[k] = sc__step_block(b->l, stage, chunk, k);
     for (int k = 0; k < BOUND_KINDS; k++) {
-        int64_t clock[SC__MAX_STREAMS] = {0};
         if (!block_kind_used(&b->l->plan, k))
             continue;
-        c->cost[k] = replay_block(b, c->blocks[k], place, clock, c->busy[k]);
+        c->cost[k] = cost_block(b, c->blocks[k], place, c->busy[k]);
     }
     return c;
 }
@@ -334,16 +374,18 @@ static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay 
         struct sc__pipeline pipeline = sc__step_pipeline(b->l);
         slots = sc__pipeline_order(b->l->workload, &pipeline);
     }
-    const struct sc__pipeline_costs costs = {.schedule = p->schedule,
-                                             .pp = p->mesh.pp,
-                                             .vpp = p->vpp,
-                                             .micro_batches = p->micro_batches,
-                                             .overlap = p->overlap_p2p,
-                                             .tax = b->l->workload->comm_tax,
-                                             .chunks = b->costs,
-                                             .message = b->message,
-                                             .after = b->after,
-                                             .slots = slots};
+    const struct sc__pipeline_costs costs = {
+        .schedule = p->schedule,
+        .pp = p->mesh.pp,
+        .vpp = p->vpp,
+        .micro_batches = p->micro_batches,
+        .overlap = p->overlap_p2p,
+        .tax = b->l->workload->comm_tax,
+        .exchange_taxes = !(b->l->workload->untaxed >> SC__STREAM_EP & 1),
+        .chunks = b->costs,
+        .message = b->message,
+        .after = b->after,
+        .slots = slots};
     int64_t total = sc__pipeline_replay(b->l->arena, &costs, &kept->ends);
     kept->total = total;
     kept->pp = p->mesh.pp;
@@ -400,19 +442,22 @@ int64_t sc__step_bound(struct sc__lowering *l,
 
 static struct sc__unit_times
 time_unit(struct bounding *b, int kind, uint32_t layer, bool again) {
-    struct sc__unit_times least = {INT64_MAX, INT64_MAX};
+    struct sc__unit_times least = {INT64_MAX, INT64_MAX, INT64_MAX};
     uint32_t blocks[2];
     sc__step_make_unit(b->l, kind, layer, again, &blocks[0], &blocks[1]);
     for (uint32_t place = 0; place == 0 || (b->places && place < b->places->count);
          place++) {
         int64_t forward[SC__MAX_STREAMS] = {0};
         int64_t backward[SC__MAX_STREAMS] = {0};
-        (void)replay_block(b, blocks[0], place, forward, NULL);
-        (void)replay_block(b, blocks[1], place, backward, NULL);
+        int64_t busy[SC__MAX_STREAMS] = {0};
+        (void)replay_block(b, blocks[0], place, forward, busy);
+        (void)replay_block(b, blocks[1], place, backward, busy);
         if (forward[SC__STREAM_COMPUTE] < least.forward)
             least.forward = forward[SC__STREAM_COMPUTE];
         if (backward[SC__STREAM_COMPUTE] < least.backward)
             least.backward = backward[SC__STREAM_COMPUTE];
+        if (busy[SC__STREAM_EP] < least.exchange)
+            least.exchange = busy[SC__STREAM_EP];
     }
     return least;
 }

@@ -13,6 +13,7 @@ struct sc__config_item {
     const char *last; /* its last part */
     const char *value;
     uint32_t line;
+    uint32_t column; /* 0: not known */
 };
 
 struct sc__config {

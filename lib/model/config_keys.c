@@ -96,6 +96,7 @@ yaml_scalar(struct yaml_keys *y, const char *prefix, const char *name, size_t li
             (struct yaml_anchor){.name = sc__strdup(a, anchor),
                                  .value = sc__strdup(a, value)};
     add_item(y->ctx, y->out, prefix, name, value, line);
+    y->out->items[y->out->count - 1].column = (uint32_t)y->event.start_mark.column + 1;
 }
 
 /* The last scalar of that name before it counts. */
@@ -105,6 +106,8 @@ yaml_alias(struct yaml_keys *y, const char *prefix, const char *name, size_t lin
     for (uint32_t i = y->anchor_count; i-- > 0;)
         if (!strcmp(y->anchors[i].name, wanted)) {
             add_item(y->ctx, y->out, prefix, name, y->anchors[i].value, line);
+            y->out->items[y->out->count - 1].column =
+                (uint32_t)y->event.start_mark.column + 1;
             return SC_OK;
         }
     return config_error(y->ctx,

@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-enum { ROUND = 8, BATCH = 256 };
+/* Plans that are evaluated, bounded and expanded at a time. */
+enum { ROUND = 8, BOUNDS = 64, BATCH = 256 };
 
 /* ---- machines ---- */
 
@@ -167,7 +168,7 @@ static bool has_family(const struct sc__search *s,
 struct choice {
     struct waiting plans[ROUND];
     uint32_t count;
-    uint32_t unbounded[ROUND];
+    uint32_t unbounded[BOUNDS];
     uint32_t unbounded_count;
 };
 
@@ -177,7 +178,7 @@ static void choose_plans(struct progress *x, struct choice *out) {
     uint32_t asides = 0;
     out->count = 0;
     out->unbounded_count = 0;
-    while (x->heap_count && out->count < ROUND && out->unbounded_count < ROUND &&
+    while (x->heap_count && out->count < ROUND && out->unbounded_count < BOUNDS &&
            asides < 4 * ROUND) {
         struct waiting w = pop_waiting(x);
         if (sc__families_cut_plan(s, w.plan))

@@ -279,62 +279,104 @@ static unsigned least_recomputes(const struct sc__search *s, unsigned set) {
     return least;
 }
 
-/* Which recomputations fit and are needed: none that repeats all that another one
- * does which fits. memory: by recomputation that fits, bytes. */
-static sc_status find_recomputes(const struct trial *t, double *memory) {
+/* Which recomputations of a plan fit and are needed, and how much each takes. */
+struct fit {
+    bool ran;            /* one of them can be */
+    uint16_t recomputes; /* set */
+    double memory[SC__SEARCH_VALUES];
+};
+
+static sc_status resolve_trial(const struct trial *t, struct sc__plan *out) {
+    const struct sc__search *s = t->trials->s;
+    sc_plan plan;
+    sc_options options;
+    SC__TRY(begin_trial(t, &plan, &options));
+    const struct sc__plan_surroundings around = {
+        .gpus = plan.gpus,
+        .gpu = s->machines[t->plan->machine].description.cluster.gpu,
+        .options = &options};
+    SC__TRY(sc__plan_resolve(t->ctx, &plan, s->model, &around, out));
+    return sc__plan_check(t->ctx, s->model, out);
+}
+
+/* None that repeats all that another one does which fits. first: the plan with the first
+ * recomputation. */
+static void fit_recomputes(const struct trial *t, struct sc__plan *first, struct fit *out) {
     struct sc__search *s = t->trials->s;
     struct sc__search_plan *p = t->plan;
     uint32_t count = s->axes[SC__CHOICE_RECOMPUTE].count;
     double room = room_of(s, &s->machines[p->machine]);
-    bool ran = false;
-    sc_status status = SC_OK;
+    struct sc__plan resolved = *first;
+    *out = (struct fit){.ran = true};
+    if (fullest_state(s->model, first, room) > room)
+        return; /* whatever is recomputed */
     for (uint32_t r = 0; r < count; r++) {
-        sc_plan plan;
-        sc_options options;
-        struct sc__plan resolved;
-        if (repeats_more(s, p->recomputes, r))
+        if (repeats_more(s, out->recomputes, r))
             continue;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
-        SC__TRY(begin_trial(t, &plan, &options));
-        const struct sc__plan_surroundings around = {
-            .gpus = plan.gpus,
-            .gpu = s->machines[p->machine].description.cluster.gpu,
-            .options = &options};
-        status = sc__plan_resolve(t->ctx, &plan, s->model, &around, &resolved);
-        if (status == SC_OK)
-            status = sc__plan_check(t->ctx, s->model, &resolved);
-        if (status != SC_OK)
+        if (r > 0 && resolve_trial(t, &resolved) != SC_OK)
             break;
-        if (!ran && fullest_state(s->model, &resolved, room) > room) {
-            ran = true;
-            break; /* whatever is recomputed */
-        }
-        ran = true;
         if (count > 1 && repeats_all(s->model, &resolved))
             continue;
-        memory[r] = fullest_stage(s->model, &resolved, room);
-        if (memory[r] > room)
+        out->memory[r] = fullest_stage(s->model, &resolved, room);
+        if (out->memory[r] > room)
             continue;
-        p->recomputes |= (uint16_t)(1u << r);
-        if (r == 0 && p->recomputes)
+        out->recomputes |= (uint16_t)(1u << r);
+        if (r == 0)
             break; /* it fits as it is */
     }
     p->choice[SC__CHOICE_RECOMPUTE] = 0;
-    p->recomputes = (uint16_t)least_recomputes(s, p->recomputes);
-    p->outcome = p->recomputes ? SC__PLAN_FITS
-                 : ran         ? SC__PLAN_TOO_LARGE
-                               : SC__PLAN_REFUSED;
-    return SC_OK;
+    out->recomputes = (uint16_t)least_recomputes(s, out->recomputes);
 }
 
 static sc_status
-make_floors(struct sc_context *ctx, const char *name, const void *with, void **out) {
-    struct sc__map *floors = SC__NEW(&ctx->arena, struct sc__map);
+make_map(struct sc_context *ctx, const char *name, const void *with, void **out) {
+    struct sc__map *map = SC__NEW(&ctx->arena, struct sc__map);
     (void)name;
     (void)with;
-    sc__map_init(floors, &ctx->arena);
-    *out = floors;
+    sc__map_init(map, &ctx->arena);
+    *out = map;
     return SC_OK;
+}
+
+/* A table that is kept on the thread. */
+static struct sc__map *thread_map(const struct trial *t, const char *kind) {
+    void *found;
+    (void)sc__memo_ask(t->ctx, kind, "", make_map, NULL, &found); /* never fails */
+    return found;
+}
+
+/* Plans of one key hold the same memory: what is overlapped, how tokens go to experts and
+ * in which order ranks lie does not enter it. */
+static uint64_t memory_key(const struct sc__plan *p, uint32_t machine) {
+    struct sc__plan k = *p;
+    k.tp_overlap = 0;
+    k.overlap_param = false;
+    k.overlap_p2p = false;
+    k.overlap_moe = false;
+    k.dedup = false;
+    k.software_used = NULL;
+    memset(k.mesh.order, 0, sizeof k.mesh.order);
+    return sc__hash(&k, sizeof k, machine);
+}
+
+static void find_fit(const struct trial *t, struct fit *out) {
+    struct sc__plan resolved;
+    bool fresh;
+    *out = (struct fit){0};
+    if (resolve_trial(t, &resolved) != SC_OK)
+        return;
+    struct sc__map *fits = thread_map(t, "fits");
+    uint64_t key = memory_key(&resolved, t->plan->machine);
+    const uint64_t *known = sc__map_find(fits, key);
+    if (known) {
+        *out = *(const struct fit *)(uintptr_t)*known;
+        return;
+    }
+    fit_recomputes(t, &resolved, out);
+    struct fit *kept = SC__NEW(fits->arena, struct fit);
+    *kept = *out;
+    *sc__map_at(fits, key, &fresh) = (uint64_t)(uintptr_t)kept;
 }
 
 /* A floor of the plan as it is recomputed. Plans that differ in what they shard share
@@ -349,9 +391,7 @@ static int64_t find_plan_floor(const struct trial *t) {
                              p->choice[SC__CHOICE_RECOMPUTE]};
     uint64_t key = sc__hash(says, sizeof says, 0x666c6f6f7273u);
     bool fresh;
-    void *found;
-    (void)sc__memo_ask(t->ctx, "floors", "", make_floors, NULL, &found); /* never fails */
-    struct sc__map *floors = found;
+    struct sc__map *floors = thread_map(t, "floors");
     const uint64_t *known = sc__map_find(floors, key);
     if (known)
         return (int64_t)*known;
@@ -412,9 +452,13 @@ static sc_status expand_seed(void *self) {
     struct expansion *out = t->expansion;
     struct sc__search_plan first = *t->plan;
     struct trial of_first = *t;
-    double memory[SC__SEARCH_VALUES];
+    struct fit fit;
     of_first.plan = &first;
-    SC__TRY(find_recomputes(&of_first, memory));
+    find_fit(&of_first, &fit);
+    first.recomputes = fit.recomputes;
+    first.outcome = fit.recomputes ? SC__PLAN_FITS
+                    : fit.ran      ? SC__PLAN_TOO_LARGE
+                                   : SC__PLAN_REFUSED;
     out->outcome = first.outcome;
     for (uint32_t r = 0; first.recomputes >> r; r++) {
         if (!(first.recomputes >> r & 1))
@@ -424,7 +468,7 @@ static sc_status expand_seed(void *self) {
         *p = first;
         p->serial += r;
         p->choice[SC__CHOICE_RECOMPUTE] = (uint8_t)r;
-        p->memory = memory[r];
+        p->memory = fit.memory[r];
         of_it.plan = p;
         p->bound = find_plan_floor(&of_it);
         p->factor = sc__families_factor(s, (uint32_t)(p->serial / SC__SEARCH_VALUES));

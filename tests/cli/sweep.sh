@@ -105,36 +105,41 @@ rows "$tmp/y.db" >"$tmp/y.rows"
 test -s "$tmp/a.rows" && cmp -s "$tmp/a.rows" "$tmp/y.rows" && cmp -s "$tmp/out1" "$tmp/outy"
 check "a file gives the same rows, and options go before it" $? 0
 printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  colour: [red]\n' >"$tmp/bad.yaml"
-expect "an axis of a file that is no option" 3 "bad.yaml:4: error: there is no option 'colour'" "$S" sweep "$tmp/bad.yaml" --db "$tmp/n.db"
+expect "an axis of a file that is no option" 3 "bad.yaml:4:12: error: there is no option 'colour'" "$S" sweep "$tmp/bad.yaml" --db "$tmp/n.db"
 printf 'stepcast: job/1\nmodel: gpt2\naxes:\n  tp: [1]\n' >"$tmp/axes.yaml"
-expect "axes are of sweep" 3 "axes.yaml:4: error: there is no option" "$S" run "$tmp/axes.yaml"
+expect "axes are of sweep" 3 "axes.yaml:4:8: error: there is no option" "$S" run "$tmp/axes.yaml"
 while IFS='|' read -r axes status words; do
     printf 'stepcast: job/1\nmodel: gpt2\ncluster: dgx-h100:8\nglobal-batch: 8\naxes:\n'"$axes"'\n' >"$tmp/hostile.yaml"
     rm -f "$tmp/n.db"
     expect "axes of a file: $axes" "$status" "$words" "$S" sweep "$tmp/hostile.yaml" --db "$tmp/n.db"
 done <<'T'
   pp: [1]\n  tp: []|3|hostile.yaml:7: error: axes.tp has no values
-  tp: {a: 1}|3|hostile.yaml:6: error: there is no option 'a'
+  tp: {a: 1}|3|hostile.yaml:6:11: error: there is no option 'a'
   tp: [1]\n  tp: [2]|3|hostile.yaml:7: error: tp stands there more than once
   tp: [1]\n  tp: 2|3|hostile.yaml:7: error: tp stands there more than once
   fp8: [true]\n  fp8: false|3|hostile.yaml:7: error: fp8 stands there more than once
   tp: [1]\n  pp: [1]\n  tp: [2]|3|hostile.yaml:8: error: tp stands there more than once
   tp: "1\\0,2"|3|hostile.yaml:6: error: text with a zero byte
-  tp: [[1, 2], 3]|3|hostile.yaml:6: error: there is no option '0'
+  tp: [[1, 2], 3]|3|hostile.yaml:6:9: error: there is no option '0'
   tp: &a [1]\n  pp: *a|3|hostile.yaml:7: error: the alias
   ? [a, b]\n  : 1|3|hostile.yaml:6: error: a key that is no word
-  "": [1]|3|hostile.yaml:6: error: there is no option ''
+  "": [1]|3|hostile.yaml:6:8: error: there is no option ''
   tp: [1, ,2]|3|hostile.yaml:6: error: not YAML
-  tp: 1..|2|'1..' is no range
-  tp: 0..4*2|2|is no range
-  tp: 1..4+0|2|is no range
-  tp: 1..18446744073709551616|2|is no range
-  tp: 1..4294967295|2|too many values
-  seq: 1..999999\n  tp: 1..100|2|more than 10000000 points
-  db: [a.db]|2|no option 'db' to sweep
-  model: [gpt2]|2|--model is given and an axis
-  tp: [~]|1|--tp takes a whole number
-  tp: [-1]|1|--tp takes a whole number
+  tp: 1..|3|hostile.yaml:6:7: error: --axis: '1..' is no range
+  tp: 0..4*2|3|hostile.yaml:6:7: error: --axis: '0..4*2' is no range
+  tp: 1..4+0|3|hostile.yaml:6:7: error: --axis: '1..4+0' is no range
+  tp: 1..18446744073709551616|3|hostile.yaml:6:7: error: --axis: '1..18446744073709551616' is no range
+  tp: 1..4294967295|3|hostile.yaml:6:7: error: --axis: too many values
+  seq: 1..999999\n  tp: 1..100|3|hostile.yaml:7:7: error: the sweep has more than 10000000 points
+  db: [a.db]|3|hostile.yaml:6:8: error: --axis: there is no option 'db' to sweep
+  model: [gpt2]|3|hostile.yaml:6:11: error: --model is given and an axis
+  tp: [~]|3|hostile.yaml:6:8: error: --tp takes a whole number
+  tp: [-1]|3|hostile.yaml:6:8: error: --tp takes a whole number
+  tp: [1, x, 4]|3|hostile.yaml:6:11: error: --tp takes a whole number
+  tp:\n    - 1\n    - 2.5|3|hostile.yaml:8:7: error: --tp takes a whole number
+  schedule: [1f1b, zb-9]|3|hostile.yaml:6:20: error: --schedule: unknown 'zb-9'
+  sequence-parallel: [yes, maybe]|3|hostile.yaml:6:28: error: --axis sequence-parallel: 'maybe' is no value
+  tp: [1, ""]|3|hostile.yaml:6:11: error: --axis tp: an empty value
 T
 rm -f "$tmp/n.db"
 # tasks of a job array know nothing of each other: all but the first to write are told so
@@ -145,6 +150,7 @@ wait
 rows "$tmp/array.db" >"$tmp/array.rows"
 test -s "$tmp/a.rows" && cmp -s "$tmp/a.rows" "$tmp/array.rows"
 check "a job array on one database" "$? $(grep -l '^0' "$tmp"/array.rc? | wc -l | awk '{print ($1 >= 1)}') $(cat "$tmp"/array.? | grep -v 'another pro\|hint:' | wc -l)" "0 1 0"
+expect "a value that is none of the option" 2 "takes a whole number" "$S" sweep $few --axis tp=1,x --db "$tmp/n.db"
 expect "a flag that is neither" 2 "is no value of it" "$S" sweep $few --axis sequence-parallel=maybe --db "$tmp/n.db"
 expect "a file of another kind" 3 "is no file of a sweep" "$S" sweep "$tmp/a.csv" --db "$tmp/n.db"
 expect "a file that is not there" 3 "there is no such file" "$S" sweep "$tmp/missing.yaml" --db "$tmp/n.db"

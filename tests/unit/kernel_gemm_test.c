@@ -47,7 +47,8 @@ static double one_way(const struct sc__gpu *g,
     double memory = ramp * (read + taken * c->w * out / c->bw + beyond);
     double chip = 2 * m * n * k / c->rp;
     if (c->hot_us > 0) {
-        double clock = 1 + c->hot * chip / (chip + c->hot_us);
+        double clock = 1 + c->hot * pow(chip, 4) / (pow(chip, 4) + pow(c->hot_us, 4)) +
+                       c->limit * chip * chip / (chip * chip + c->limit_us * c->limit_us);
         chip *= clock;
         tiles *= clock;
     }

@@ -30,6 +30,7 @@ static int64_t replay_blocks(enum sc__schedule schedule,
                                              .micro_batches = m,
                                              .overlap = true,
                                              .tax = tax,
+                                             .exchange_taxes = tax > 0,
                                              .chunks = chunks,
                                              .message = messages,
                                              .after = after};
@@ -164,6 +165,47 @@ static void test_dualpipev(void **state) {
     assert_true(took <= busy + 3 * 2 * (int64_t)(F + B));
 }
 
+/* Each block waits at its begin for the exchange of the one before, which runs for E after
+ * that has ended: back to back it takes E longer. GPipe on two stages: all 2 m blocks of
+ * the last stage but the first do, the first stage's end when those have come. */
+static void test_exchange(void **state) {
+    enum { E = 300000 };
+    const struct sc__block_cost block = {.least = F,
+                                         .alone = INT64_MAX,
+                                         .exchanges = true,
+                                         .exchange_end = F + E,
+                                         .exchange_to_end = F,
+                                         .exchange_through = F + E};
+    (void)state;
+    for (uint32_t m = 1; m <= 8; m++) {
+        int64_t want = 2 * (m + 1) * (int64_t)F + (2 * m - 1) * (int64_t)E;
+        assert_int_equal(replay_blocks(SC__SCHEDULE_GPIPE, 2, 1, m, 0, 0, block, block),
+                         want);
+    }
+}
+
+/* Nobody waits for it, but compute beside it is slower: an exchange of E takes
+ * E · x/(1 + x) of it, or x · F where it is longer than the block. With one micro-batch
+ * only the last stage has a block behind another. */
+static void test_exchange_tax(void **state) {
+    const double x = 0.25;
+    (void)state;
+    for (int64_t e = F / 4; e <= 2 * F; e += F / 4) {
+        const struct sc__block_cost block = {.least = F,
+                                             .alone = INT64_MAX,
+                                             .exchanges = true,
+                                             .exchange_end = F + e,
+                                             .exchange_to_end = SC__BLOCK_NEVER,
+                                             .exchange_through = e};
+        double lost = fmin((double)e * x / (1 + x), x * F);
+        for (uint32_t pp = 3; pp <= 8; pp++) {
+            int64_t want = 2 * pp * (int64_t)F + (int64_t)lost;
+            int64_t found = replay_blocks(SC__SCHEDULE_1F1B, pp, 1, 1, 0, x, block, block);
+            assert_in_range(found, want - 5, want); /* rounded down by 4 ps */
+        }
+    }
+}
+
 static void test_unknown(void **state) {
     (void)state;
     assert_int_equal(replay(SC__SCHEDULE_ZB2P, 4, 1, 8, 0, 0), 0);
@@ -178,6 +220,8 @@ int main(void) {
                                        cmocka_unit_test(test_wait),
                                        cmocka_unit_test(test_v),
                                        cmocka_unit_test(test_dualpipev),
+                                       cmocka_unit_test(test_exchange),
+                                       cmocka_unit_test(test_exchange_tax),
                                        cmocka_unit_test(test_unknown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
