@@ -174,7 +174,7 @@ class Columns:
 
 # --- one node ------------------------------------------------------------------
 
-def nvls_rounds(size, ops, most, rules, time_of_round, fill):
+def nvls_rounds(size, ops, most, rules, time_of_round, fill, hop=0):
     """Rounds of chunks; from half a size on at which the chunk grows the time runs straight to it."""
     def chunk(size):
         c = np.broadcast_to(most, size.shape).copy()
@@ -184,7 +184,7 @@ def nvls_rounds(size, ops, most, rules, time_of_round, fill):
 
     def at(size):
         loop = np.minimum(ops * chunk(size), size)
-        return (size / loop + fill) * time_of_round(loop)
+        return (size / loop + fill) * time_of_round(loop) + fill * hop
 
     edge, c = np.zeros(size.shape), np.broadcast_to(most, size.shape).copy()
     for rounds, largest in rules:
@@ -423,7 +423,7 @@ def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
         turn = lambda loop: np.maximum(node(loop) / k["nvls_share"],
                                        neighbours * loop / 1e3 / (wire * np.where(r.N > 2, k["nvls_wire"], 1)))
         rules = ((32, 256 * KIB), (16, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB))
-        rounds = nvls_rounds(r.S, channels * r.p, chunk, rules, turn, k["nvls_fill"])
+        rounds = nvls_rounds(r.S, channels * r.p, chunk, rules, turn, k["nvls_fill"] * hops, hop)
         us = np.where(here, k["nvls_base"] + 2 * hops * (k["nvls_hop"] + hop) + rounds, us)
     return us
 

@@ -203,6 +203,7 @@ struct nvls_cost {
     /* bytes that a port, a node sends per byte of the buffer */
     double port;
     double node;
+    double levels; /* of the trees between nodes */
 };
 
 /* Us of one round of `loop` bytes inside a node. */
@@ -276,13 +277,15 @@ static double nvls_tree_most(const struct sc__coll_model *m) {
                                           : m->k->nvls_chunk;
 }
 
-/* Two nodes exchange with each other and fill the wire; more wait for several others. */
+/* Two nodes exchange with each other and fill the wire; more wait for several others. The
+ * pipeline fills level by level of the trees, and passes a network at each. */
 static double nvls_tree_at(const struct nvls_cost *n, double bytes) {
     const double *t = n->m->k->nvls_tree;
     double loop = nvls_loop(n, bytes);
     double wire = n->m->wire * (n->m->nodes > 2 ? t[3] : 1);
     double round = fmax(nvls_round(n, loop) / t[2], transfer_us(n->node * loop, wire));
-    return (bytes / loop + t[4]) * round;
+    double fill = t[4] * n->levels;
+    return bytes / loop * round + fill * (round + n->m->hop);
 }
 
 static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
@@ -294,7 +297,8 @@ static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
                           .most = nvls_tree_most(m),
                           .ops = m->k->nvls_channels[1] * m->per_node,
                           .port = c.port,
-                          .node = c.node};
+                          .node = c.node,
+                          .levels = c.outside / 2};
     (void)proto;
     return terms(t[0] + c.outside * (t[1] + m->hop),
                  between_chunks(&n, m->bytes, nvls_tree_at));

@@ -28,17 +28,34 @@ static sc_status bad(struct gpu_read_reader *r,
     return sc__fail(r->ctx, SC_INPUT, &r->place, hint, "%s", text);
 }
 
-static sc_status read_number(struct gpu_read_reader *r,
-                             const char *where,
-                             const char *key,
-                             const json_t *v,
-                             double *out) {
+static sc_status read_number_to(struct gpu_read_reader *r,
+                                const char *where,
+                                const char *key,
+                                const json_t *v,
+                                double most,
+                                double *out) {
     if (!json_is_number(v))
         return bad(r, NULL, "%s.%s is not a number", where, key);
     *out = json_number_value(v);
     if (!(*out >= 0))
         return bad(r, NULL, "%s.%s is negative", where, key);
+    if (!(*out <= most))
+        return bad(r,
+                   sc__format(&r->ctx->arena,
+                              "at most %g: docs/formats.md, \"What cannot be\"",
+                              most),
+                   "%s.%s is larger than any there can be",
+                   where,
+                   key);
     return SC_OK;
+}
+
+static sc_status read_number(struct gpu_read_reader *r,
+                             const char *where,
+                             const char *key,
+                             const json_t *v,
+                             double *out) {
+    return read_number_to(r, where, key, v, SC__GPU_MOST, out);
 }
 
 static sc_status read_fields(struct gpu_read_reader *r,
@@ -60,7 +77,12 @@ static sc_status read_fields(struct gpu_read_reader *r,
                        "%s has no key '%s'",
                        where,
                        key);
-        SC__TRY(read_number(r, where, key, v, (double *)((char *)base + f->offset)));
+        SC__TRY(read_number_to(r,
+                               where,
+                               key,
+                               v,
+                               f->most > 0 ? f->most : SC__GPU_MOST,
+                               (double *)((char *)base + f->offset)));
     }
     return SC_OK;
 }
@@ -80,6 +102,8 @@ static sc_status read_list(
     return SC_OK;
 }
 
+#define MOST_TFLOPS 1e9
+
 static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
     const char *key;
     json_t *v;
@@ -87,7 +111,7 @@ static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
     json_object_foreach(peaks, key, v) {
         if (!sc__dtype_parse(sc__str(key), &t))
             return bad(r, NULL, "%s has no type '%s'", "peak_tflops", key);
-        SC__TRY(read_number(r, "peak_tflops", key, v, &r->gpu->peak[t]));
+        SC__TRY(read_number_to(r, "peak_tflops", key, v, MOST_TFLOPS, &r->gpu->peak[t]));
     }
     return SC_OK;
 }
