@@ -391,6 +391,23 @@ static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_pla
         set(ctx, p, "sequence-parallel", "");
 }
 
+/* DeepEP and HybridEP exchange tokens between ranks: where a row names one and leaves the
+ * ranks of experts open, they are those of a node. */
+static void imply_expert_parallel(struct sc_context *ctx,
+                                  const struct sc__truth_row *row,
+                                  struct sc__truth_plan *p) {
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    const char *dispatcher = sc__setting(&s, "moe-token-dispatcher-type");
+    uint64_t ranks = whole_cell(row, SC__TRUTH_NODE);
+    uint64_t dp = whole_cell(row, SC__TRUTH_DP);
+    if (!dispatcher || strcmp(dispatcher, "flex") || sc__setting(&s, "ep") || !ranks || !dp)
+        return;
+    while (dp % ranks)
+        ranks--;
+    set(ctx, p, "ep", sc__format(&ctx->arena, "%u", (unsigned)ranks));
+    set(ctx, p, "etp", "1");
+}
+
 /* A rack of 72 in jobs of powers of two is used in blocks of 64, as the recipes
  * do; a job that is a rack, or racks, uses all of it. */
 static unsigned rack_block(unsigned gpus) {
@@ -576,6 +593,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         apply_list(ctx, row, json_object_get(root, "notes"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
         imply_sequence_parallel(ctx, p);
+        imply_expert_parallel(ctx, row, p);
         set_machine(ctx, row, root, p);
     }
     json_decref(root);

@@ -111,6 +111,12 @@ other amd "a blog" "TinyLlama" "AMD Instinct MI300X" bf16 none no "--gpu mi300x"
 row "a paper" DBRX $none H100 64 1 1 8 bf16 full dist-opt "iteration seconds" "" 10 ""
 has dbrx "--model dbrx"
 runs dbrx
+# DeepEP is between ranks: experts lie on those of a node where nobody says how many
+row NeMo "GPT-OSS-20B" $none H100 16 1 1 "" bf16 none FSDP2 "iteration seconds" "" 10 "TE + DeepEP"
+sed -i '2s/,16,8,,,1,1,,/,16,8,,,1,1,16,/' "$tmp/row.csv"
+has experts_of_deepep "--ep 8 --etp 1"
+row NeMo "GPT-OSS-20B" $none H100 16 1 1 4 bf16 none FSDP2 "iteration seconds" "" 10 "TE + DeepEP"
+has experts_as_said "--ep 4"
 # a word inside another one means nothing
 row "hpcaitech 2024-09" "Llama 2 7B" $llama7 H100 8 1 1 "" bf16 none no "iteration seconds" "" 10 ""
 lacks te_inside_a_word "--software"
