@@ -63,7 +63,7 @@ def generic_gemm(gpu):
             "bw": 0.85 * memory, "write": 0.85 * memory, "cache_bw": 3 * memory, "w": 1, "split": 1, "split_k": 256,
             "cache": cache, "cache_b": 0.1 * cache, "cache_out": cache, "write_long": 1, "ramp": 1e7, "resident": 32768 if old else 0}
     gemm.update({"odd": 0.02, "split_odd": 0.2} if gpu_file["architecture"] == "blackwell" else {"odd": 0, "split_odd": 0})
-    gemm.update({"hot": 0.1, "hot_us": 500} if gpu in HOT else {"hot": 0, "hot_us": 0})
+    gemm.update({"hot": 0.1, "hot_us": 60, "limit": 0.1, "limit_us": 2000} if gpu in HOT else dict.fromkeys(("hot", "hot_us", "limit", "limit_us"), 0))
     tiles = []
     for m, n in OLD_TILES if old else TILES:
         tiles += [[m, n, 1, 1]] + [[n, m, 1, 1]] * (m != n)

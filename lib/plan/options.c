@@ -626,6 +626,11 @@ const struct sc__option sc__model_options[] = {
     WHOLE(
         "recompute-num-layers", NULL, MEGATRON, "as --recompute-layers", recompute_layers),
     WEAK_FLAG("use-distributed-optimizer", MEGATRON, "as --zero 1", zero_1, zero),
+    WHOLE("num-distributed-optimizer-instances",
+          NULL,
+          MEGATRON,
+          "as --shard-group of the N-th part of dp × cp",
+          optimizer_instances),
     FLAG("use-torch-fsdp2",
          MEGATRON,
          "as --zero 3, with the copies PyTorch makes around its collectives",

@@ -290,11 +290,44 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = unless_said(g->optimizer, true);
 }
 
+/* Ranks that share, as one of two options says; 0: all. Megatron's instances of its
+ * distributed optimizer are neighbours of dp × cp as well. */
+static sc_status
+find_shard_group(struct sc_context *ctx, const sc_plan *g, uint32_t ranks, uint32_t *out) {
+    uint32_t instances = g->optimizer_instances;
+    *out = g->shard_group;
+    if (!instances)
+        return SC_OK;
+    if (ranks % instances)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give a divisor of dp × cp",
+                        "--num-distributed-optimizer-instances %u does not divide the %u "
+                        "ranks of dp × cp",
+                        instances,
+                        ranks);
+    if (g->shard_group && g->shard_group != ranks / instances)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one of them",
+                        "--num-distributed-optimizer-instances %u are groups of %u ranks, "
+                        "but --shard-group says %u",
+                        instances,
+                        ranks / instances,
+                        g->shard_group);
+    *out = ranks / instances;
+    return SC_OK;
+}
+
 /* Hybrid sharding: neighbours of dp × cp share the weights, others have copies. */
 static sc_status
 resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     uint32_t ranks = p->mesh.dp * p->mesh.cp;
-    if (!g->shard_group || g->shard_group == ranks)
+    uint32_t shards;
+    SC__TRY(find_shard_group(ctx, g, ranks, &shards));
+    if (!shards || shards == ranks)
         return SC_OK;
     if (!p->zero)
         return sc__fail(ctx,
@@ -302,16 +335,16 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
                         NULL,
                         "add --zero 1, 2 or 3",
                         "--shard-group %u, but nothing is sharded",
-                        g->shard_group);
-    if (g->shard_group > ranks || ranks % g->shard_group)
+                        shards);
+    if (shards > ranks || ranks % shards)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "give a divisor of dp × cp",
                         "--shard-group %u does not divide the %u ranks of dp × cp",
-                        g->shard_group,
+                        shards,
                         ranks);
-    uint64_t group = (uint64_t)g->shard_group * p->mesh.tp;
+    uint64_t group = (uint64_t)shards * p->mesh.tp;
     uint64_t experts = (uint64_t)p->mesh.ep * p->mesh.etp;
     if (p->mesh.ep > 1 && group % experts)
         return sc__fail(
@@ -324,9 +357,9 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
             p->mesh.ep,
             p->mesh.etp,
             (unsigned long long)group,
-            g->shard_group,
+            shards,
             p->mesh.tp);
-    p->mesh.shard = g->shard_group;
+    p->mesh.shard = shards;
     return SC_OK;
 }
 

@@ -68,6 +68,7 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
         {"shard-group", alone, one},
+        {"num-distributed-optimizer-instances", alone, one},
         {"num-layers-at-start-in-bf16", !narrow, wide},
         {"num-layers-at-end-in-bf16", !narrow, wide},
         {"gpu-spread", p->gpus == 1, "there is one GPU"},
