@@ -286,14 +286,21 @@ static void offer_moe(struct group *g, struct sc__gpu *u) {
         offer_ratio(g, &c->columns[i]);
 }
 
-static void offer_sequence(struct group *g, double *c) {
+/* An update walks nowhere: after its bytes the cache that may hold them decides. */
+static void offer_sequence(struct group *g, double *c, bool update) {
     offer(g, &c[SC__SEQUENCE_WORK], false);
     offer(g, &c[SC__SEQUENCE_FIXED], false);
+    if (update) {
+        offer_part(g, &c[SC__SEQUENCE_SAVED]);
+        offer_ratio(g, &c[SC__SEQUENCE_CACHE]);
+    }
     offer(g, &c[SC__SEQUENCE_WALK], false);
     offer(g, &c[SC__SEQUENCE_STATE], false);
     offer(g, &c[SC__SEQUENCE_ROW], false);
-    offer_ratio(g, &c[SC__SEQUENCE_CACHE]);
-    offer_part(g, &c[SC__SEQUENCE_SAVED]);
+    if (!update) {
+        offer_ratio(g, &c[SC__SEQUENCE_CACHE]);
+        offer_part(g, &c[SC__SEQUENCE_SAVED]);
+    }
     offer_part(g, &c[SC__SEQUENCE_PART]);
     offer_ratio(g, &c[SC__SEQUENCE_RESIDENT]);
     offer_ratio(g, &c[SC__SEQUENCE_ODD]);
@@ -388,7 +395,10 @@ offer_constants(struct group *g, struct sc__gpu *u, const struct sc__kernel_key 
         offer_moe(g, u);
         break;
     case SC__KERNEL_OP_SEQUENCE:
-        offer_sequence(g, u->sequence[k->size[4]][k->size[3]]);
+        offer_sequence(g,
+                       u->sequence[k->size[4]][k->size[3]],
+                       k->size[3] == SC__SEQUENCE_CONV_UPDATE ||
+                           k->size[3] == SC__SEQUENCE_DELTA_UPDATE);
         break;
     case SC__KERNEL_OP_SCAN:
         offer_scan(g, u->scan[k->size[7]]);
