@@ -135,8 +135,12 @@ const struct sc__gpu_field sc__gpu_other_fields[] = {
 const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
 const char *const sc__gpu_exchange_names[] = {
     "dispatch", "combine", "dispatch_ll", "combine_ll", NULL};
-const char *const sc__gpu_batched_names[] = {
-    "batched_fp32", "batched_tf32", "batched_tf32_unaligned", NULL};
+const char *const sc__gpu_batched_names[] = {"batched_fp32",
+                                             "batched_tf32",
+                                             "batched_tf32_unaligned",
+                                             "batched_unaligned",
+                                             "batched_odd",
+                                             NULL};
 const char *const sc__gpu_serving_names[] = {"trtllm", "vllm", "sglang", NULL};
 const char *const sc__gpu_sequence_names[] = {
     "conv", "conv_update", "delta", "delta_update", NULL};

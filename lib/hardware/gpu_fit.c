@@ -69,15 +69,17 @@ static uint32_t attention_class(const struct sc__gpu *g, const struct sc__kernel
     return (uint32_t)(a - g->attention);
 }
 
-/* Numbers of groups: of batched products of four-byte types. */
-enum { FIRST_WIDE = 4 };
+/* Numbers of groups: of batched products by kernels of before Hopper. */
+enum { FIRST_FALLBACK = 4 };
 
-/* Of a batched product of four-byte types, else NULL. */
-static const double *wide_constants(const struct sc__gpu *g,
-                                    const struct sc__kernel_key *k) {
+/* Of a batched product by kernels of before Hopper, else NULL. */
+static const double *fallback_constants(const struct sc__gpu *g,
+                                        const struct sc__kernel_key *k) {
     if (k->what != SC__KERNEL_OP_BATCHED)
         return NULL;
-    return sc__wide_batched_constants(g, k->dtype, k->size[0] | k->size[1] | k->size[2]);
+    return sc__fallback_batched_constants(g,
+                                          k->dtype,
+                                          k->size[0] | k->size[1] | k->size[2]);
 }
 
 /* Rows with the same answer belong together; small numbers are fitted first,
@@ -87,9 +89,10 @@ static uint32_t gpu_fit_group_of(const struct sc__gpu *g, const struct sc__kerne
         return sc__gemm_unaligned(k) ? 1 : k->size[6] ? 2 : 0;
     if (sc__gemm_unaligned(k))
         return 3;
-    const double *wide = wide_constants(g, k);
-    if (wide)
-        return FIRST_WIDE + (uint32_t)((wide - g->batched_wide[0]) / SC__WIDE_CONSTANTS);
+    const double *fallback = fallback_constants(g, k);
+    if (fallback)
+        return FIRST_FALLBACK +
+               (uint32_t)((fallback - g->batched_fallback[0]) / SC__FALLBACK_CONSTANTS);
     if (k->what <= SC__KERNEL_OP_BATCHED)
         return main_type(k) ? 10 + k->what : 20 + 10 * k->what + k->dtype;
     if (k->what <= SC__KERNEL_OP_ATTENTION_B)
@@ -160,13 +163,13 @@ static void cap_chip_rate(struct group *g, struct sc__gpu *u) {
             g->parameters[i].most = most;
 }
 
-static void offer_wide(struct group *g, double *c) {
-    offer(g, &c[SC__WIDE_BW], true);
-    offer(g, &c[SC__WIDE_B], false);
-    offer(g, &c[SC__WIDE_T0], false);
-    offer(g, &c[SC__WIDE_R], true);
-    offer(g, &c[SC__WIDE_TE], false);
-    offer_ratio(g, &c[SC__WIDE_Q]);
+static void offer_fallback(struct group *g, double *c) {
+    offer(g, &c[SC__FALLBACK_BW], true);
+    offer(g, &c[SC__FALLBACK_B], false);
+    offer(g, &c[SC__FALLBACK_T0], false);
+    offer(g, &c[SC__FALLBACK_R], true);
+    offer(g, &c[SC__FALLBACK_TE], false);
+    offer_ratio(g, &c[SC__FALLBACK_Q]);
 }
 
 static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
@@ -191,8 +194,8 @@ static void offer_gemm(struct group *g, struct sc__gpu *u, const struct sc__kern
         offer(g, &u->grouped.t0, false);
         offer(g, &u->grouped.tile, false);
         offer(g, &u->grouped.memory, false);
-    } else if (wide_constants(u, k)) {
-        offer_wide(g, u->batched_wide[gpu_fit_group_of(u, k) - FIRST_WIDE]);
+    } else if (fallback_constants(u, k)) {
+        offer_fallback(g, u->batched_fallback[gpu_fit_group_of(u, k) - FIRST_FALLBACK]);
     } else if (k->what == SC__KERNEL_OP_BATCHED) {
         offer(g, &u->batched.memory, false);
         offer(g, &u->batched.t0, false);
@@ -661,8 +664,13 @@ static const char *group_name(struct sc_context *ctx, const struct group *g) {
     const struct sc__kernel_key *k = &g->rows[0]->key;
     if (sc__gemm_unaligned(k))
         return k->dtype == SC__TF32 ? "gemm tf32, unaligned" : "gemm, unaligned";
-    if (wide_constants(g->gpu, k) == g->gpu->batched_wide[SC__BATCHED_TF32_UNALIGNED])
+    const double *fallback = fallback_constants(g->gpu, k);
+    if (fallback == g->gpu->batched_fallback[SC__BATCHED_TF32_UNALIGNED])
         return "gemm_batched tf32, unaligned";
+    if (fallback == g->gpu->batched_fallback[SC__BATCHED_UNALIGNED])
+        return "gemm_batched, unaligned";
+    if (fallback == g->gpu->batched_fallback[SC__BATCHED_ODD])
+        return "gemm_batched, odd";
     if (k->what <= SC__KERNEL_OP_BATCHED || k->what == SC__KERNEL_OP_ADAMW)
         return sc__format(&ctx->arena, "%s %s", g->name, sc__dtype_name(k->dtype));
     if (k->what <= SC__KERNEL_OP_ATTENTION_B)

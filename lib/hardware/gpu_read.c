@@ -522,29 +522,37 @@ static sc_status read_scan_b(struct gpu_read_reader *r, json_t *o) {
 }
 
 static sc_status
-read_wide(struct gpu_read_reader *r, enum sc__wide_batched which, json_t *list) {
+read_fallback(struct gpu_read_reader *r, enum sc__fallback_batched which, json_t *list) {
     const char *name = sc__gpu_batched_names[which];
-    double *c = r->gpu->batched_wide[which];
-    SC__TRY(read_list(r, name, list, SC__WIDE_CONSTANTS, c));
-    if (c[SC__WIDE_T0] > 0 && !(c[SC__WIDE_Q] >= 0.1 && c[SC__WIDE_Q] <= 100))
+    double *c = r->gpu->batched_fallback[which];
+    SC__TRY(read_list(r, name, list, SC__FALLBACK_CONSTANTS, c));
+    if (c[SC__FALLBACK_T0] > 0 && !(c[SC__FALLBACK_Q] >= 0.1 && c[SC__FALLBACK_Q] <= 100))
         return bad(r, NULL, "%s: %s is from 0.1 to 100", name, "the sharpness");
-    if (c[SC__WIDE_T0] > 0 && !(c[SC__WIDE_BW] > 0))
+    if (c[SC__FALLBACK_T0] > 0 && !(c[SC__FALLBACK_BW] > 0))
         return bad(r, NULL, "%s: %s is above 0", name, "the bandwidth");
-    if (!(c[SC__WIDE_WAVE] <= 1))
+    if (!(c[SC__FALLBACK_WAVE] <= 1))
         return bad(r, NULL, "%s: %s is at most 1", name, "the wave");
     return SC_OK;
 }
 
 static sc_status read_batched_fp32(struct gpu_read_reader *r, json_t *o) {
-    return read_wide(r, SC__BATCHED_FP32, o);
+    return read_fallback(r, SC__BATCHED_FP32, o);
 }
 
 static sc_status read_batched_tf32(struct gpu_read_reader *r, json_t *o) {
-    return read_wide(r, SC__BATCHED_TF32, o);
+    return read_fallback(r, SC__BATCHED_TF32, o);
+}
+
+static sc_status read_batched_tf32_unaligned(struct gpu_read_reader *r, json_t *o) {
+    return read_fallback(r, SC__BATCHED_TF32_UNALIGNED, o);
+}
+
+static sc_status read_batched_unaligned(struct gpu_read_reader *r, json_t *o) {
+    return read_fallback(r, SC__BATCHED_UNALIGNED, o);
 }
 
 static sc_status read_batched_odd(struct gpu_read_reader *r, json_t *o) {
-    return read_wide(r, SC__BATCHED_TF32_UNALIGNED, o);
+    return read_fallback(r, SC__BATCHED_ODD, o);
 }
 
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
@@ -577,7 +585,9 @@ static const struct section {
                 {"unaligned", read_unaligned},
                 {"batched_fp32", read_batched_fp32},
                 {"batched_tf32", read_batched_tf32},
-                {"batched_tf32_unaligned", read_batched_odd},
+                {"batched_tf32_unaligned", read_batched_tf32_unaligned},
+                {"batched_unaligned", read_batched_unaligned},
+                {"batched_odd", read_batched_odd},
                 {0}};
 
 static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {
