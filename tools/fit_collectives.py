@@ -59,8 +59,9 @@ PORT = {"ampere": 300.0, "hopper": 450.0, "blackwell": 900.0}
 LIKE_OTHERS = {"ampere": ("hopper", "blackwell")}
 BY_PORT = ("copy", "own", "own_gather", "own_scatter", "pair_copy")
 NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
-# us of the threads of a Simple ring that leaves the node, a step; of the first fit
-SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 8.58, "cdna3": 7.8, "cdna4": 7.8}
+# us of the threads of a Simple ring that leaves the node, a step; of the first fit, Blackwell's from AWS's table of sizes for
+# p6-b200 (aws-ofi-nccl gathers with LL128 up to 435 MiB on 32 GPUs, 831 on 64, 7.75 GiB on 512: 4.3 to 4.8)
+SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3": 7.8, "cdna4": 7.8}
 LL_SHARE = 0.05
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0

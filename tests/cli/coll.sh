@@ -187,8 +187,10 @@ check tuner_between_nodes "$(for t in "" --by-tuner; do "$STEPCAST" coll all_red
 taken() { "$STEPCAST" coll all_reduce -c aws-p5:$1 -b $2 -e $2 --csv - | awk -F, 'NR == 2 {print $8 "/" $9}'; }
 check as_aws_takes "$(taken 64 64M) $(taken 128 256M) $(taken 256 256M) $(taken 256 512M) $(taken 16 1G)" "tree/ll128 tree/ll128 tree/ll128 nvlstree/simple nvlstree/simple"
 # on p5en it gathers with LL128 up to 472 MiB on 32 GPUs, 912 MiB on 64, 6.75 GiB on 384
-gathered() { "$STEPCAST" coll all_gather -c aws-p5en:$1 -b $2 -e $2 --csv - | awk -F, 'NR == 2 {print $9}'; }
+gathered() { "$STEPCAST" coll all_gather -c aws-${3:-p5en}:$1 -b $2 -e $2 --csv - | awk -F, 'NR == 2 {print $9}'; }
 check gathers_as_aws "$(gathered 32 400M) $(gathered 32 600M) $(gathered 64 800M) $(gathered 64 1100M) $(gathered 384 5G) $(gathered 384 8G)" "ll128 simple ll128 simple ll128 simple"
+# on p6-b200 up to 435 MiB, 831 MiB, and 7.75 GiB on 512
+check gathers_as_aws_b200 "$(gathered 32 380M p6-b200) $(gathered 32 520M p6-b200) $(gathered 64 720M p6-b200) $(gathered 64 1000M p6-b200) $(gathered 512 6G p6-b200) $(gathered 512 9G p6-b200)" "ll128 simple ll128 simple ll128 simple"
 
 # presets of clouds, and how far each is known
 for name in aws-p5:16 aws-p4d:16 gcp-a3-mega:16 azure-ndv5:16 oci-h100:16 coreweave-gb200:72 amd-mi300x:8; do
