@@ -59,8 +59,9 @@ PORT = {"ampere": 300.0, "hopper": 450.0, "blackwell": 900.0}
 LIKE_OTHERS = {"ampere": ("hopper", "blackwell")}
 BY_PORT = ("copy", "own", "own_gather", "own_scatter", "pair_copy")
 NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
-# us of the threads of a Simple ring that leaves the node, a step; of the first fit
-SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 8.58, "cdna3": 7.8, "cdna4": 7.8}
+# us of the threads of a Simple ring that leaves the node, a step; of the first fit, Blackwell's from AWS's table of sizes for
+# p6-b200 (aws-ofi-nccl gathers with LL128 up to 435 MiB on 32 GPUs, 831 on 64, 7.75 GiB on 512: 4.3 to 4.8)
+SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3": 7.8, "cdna4": 7.8}
 LL_SHARE = 0.05
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0
@@ -85,6 +86,8 @@ RCCL_BETWEEN = {
     "tree2": 22, "share0": 0.066, "share1": 0.9, "mix": 1.3, "proxy": 2.6, "sync": 7.8, "hop_roce": 2.97,
     "hop_ainic": 2.97,
 }
+# aws-ofi-nccl: a receiver asks for what it gets, so that a trip round the ring is not hidden; by AWS's own table of sizes
+RING_EXPOSED = ("efa", "efa-p4d")
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
 
 
@@ -174,7 +177,7 @@ class Columns:
 
 # --- one node ------------------------------------------------------------------
 
-def nvls_rounds(size, ops, most, rules, time_of_round, fill):
+def nvls_rounds(size, ops, most, rules, time_of_round, fill, hop=0):
     """Rounds of chunks; from half a size on at which the chunk grows the time runs straight to it."""
     def chunk(size):
         c = np.broadcast_to(most, size.shape).copy()
@@ -184,7 +187,7 @@ def nvls_rounds(size, ops, most, rules, time_of_round, fill):
 
     def at(size):
         loop = np.minimum(ops * chunk(size), size)
-        return (size / loop + fill) * time_of_round(loop)
+        return (size / loop + fill) * time_of_round(loop) + fill * hop
 
     edge, c = np.zeros(size.shape), np.broadcast_to(most, size.shape).copy()
     for rounds, largest in rules:
@@ -392,7 +395,9 @@ def between_us(k, r, inside, spread):
             round_us = np.maximum(1, chunk / (2 * MIB)) * latency + \
                 np.maximum(0.5, np.minimum(1, 32 * KIB / chunk)) * volume / 1e3 / slow
             copies = np.where(r.p > 1, volume / 1e3 / inner + steps * sync, 0)
-            idle = 2 * np.maximum(0, r.p - 1) * proxy * 3 + net
+            trip = (steps - outer) * sync + outer * net
+            exposed = np.array([c in RING_EXPOSED for c in r.classes])
+            idle = np.maximum(2 * np.maximum(0, r.p - 1) * proxy * 3 + net, exposed * trip)
             us = k["base2"] + np.maximum(np.maximum(volume / 1e3 / wire + idle, round_us), copies)
         ways.append(np.where((i == 1) & no_ll128, NEVER, us))
     for i in range(3):
@@ -423,7 +428,7 @@ def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
         turn = lambda loop: np.maximum(node(loop) / k["nvls_share"],
                                        neighbours * loop / 1e3 / (wire * np.where(r.N > 2, k["nvls_wire"], 1)))
         rules = ((32, 256 * KIB), (16, 128 * KIB), (4, 64 * KIB), (1, 32 * KIB))
-        rounds = nvls_rounds(r.S, channels * r.p, chunk, rules, turn, k["nvls_fill"])
+        rounds = nvls_rounds(r.S, channels * r.p, chunk, rules, turn, k["nvls_fill"] * hops, hop)
         us = np.where(here, k["nvls_base"] + 2 * hops * (k["nvls_hop"] + hop) + rounds, us)
     return us
 

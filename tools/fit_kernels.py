@@ -63,7 +63,7 @@ def generic_gemm(gpu):
             "bw": 0.85 * memory, "write": 0.85 * memory, "cache_bw": 3 * memory, "w": 1, "split": 1, "split_k": 256,
             "cache": cache, "cache_b": 0.1 * cache, "cache_out": cache, "write_long": 1, "ramp": 1e7, "resident": 32768 if old else 0}
     gemm.update({"odd": 0.02, "split_odd": 0.2} if gpu_file["architecture"] == "blackwell" else {"odd": 0, "split_odd": 0})
-    gemm.update({"hot": 0.1, "hot_us": 500} if gpu in HOT else {"hot": 0, "hot_us": 0})
+    gemm.update({"hot": 0.1, "hot_us": 60, "limit": 0.1, "limit_us": 2000} if gpu in HOT else dict.fromkeys(("hot", "hot_us", "limit", "limit_us"), 0))
     tiles = []
     for m, n in OLD_TILES if old else TILES:
         tiles += [[m, n, 1, 1]] + [[n, m, 1, 1]] * (m != n)
@@ -89,8 +89,12 @@ def generic_sequence(gpu):
     sheet = gpu_file["datasheet"]
     for ops in gpu_file["constants"]["sequence"].values():
         for op, (chunk, width, *_) in ops.items():
+            moved = chunk * width * SEQUENCE_BYTES[op]
+            work = moved * sheet["sms"] / (1e6 * sheet["dram_tbs"])
+            if "update" in op:  # one token: no rows, nothing odd; a state read and written stays in a cache that has room for it
+                ops[op] = [chunk, width, 3, 0, 0.1, work, 0, 1, 0.5, 1e6 * sheet["l2_mb"] / (moved / 2), 0.5, 1, 0]
+                continue
             fixed, row, walk = (15, 2, 1) if op == "delta" else (3, 0.1, 0.1)
-            work = chunk * width * SEQUENCE_BYTES[op] * sheet["sms"] / (1e6 * sheet["dram_tbs"])
             ops[op] = [chunk, width, fixed, row, walk, work, 0.02, 1, 0.5, 1000, 0.5, 1, 0.01]
     return gpu_file
 

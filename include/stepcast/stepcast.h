@@ -158,7 +158,8 @@ typedef enum sc_schedule {
     SC_SCHEDULE_ZB_H1,
     SC_SCHEDULE_ZB_2P,
     SC_SCHEDULE_ZB_V,
-    SC_SCHEDULE_DUALPIPEV
+    SC_SCHEDULE_DUALPIPEV,
+    SC_SCHEDULE_DUALPIPE
 } sc_schedule;
 
 typedef enum sc_recompute {
@@ -390,8 +391,9 @@ typedef struct sc_plan {
     uint32_t images;       /* pictures of a sequence, which a tower of the model reads */
     uint32_t image_size;  /* pixels of their side; 0: as the tower's configuration has it */
     double audio_seconds; /* of sound in a sequence */
-    sc_toggle
-        freeze_towers; /* towers are not trained, what connects them is; usually off */
+    sc_toggle freeze_towers; /* they are not trained, what connects them is; usually off */
+    uint32_t optimizer_instances; /* shard_group in Megatron's words: so many groups of
+                                     equal size that shard; 0: shard_group says */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

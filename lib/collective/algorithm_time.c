@@ -63,7 +63,8 @@ static double ring_channels(const struct sc__coll_model *m) {
 
 /* A ring as the parts that may overlap see it. */
 struct ring_cost {
-    double steps;   /* of every rank */
+    double steps;   /* of every rank … */
+    double outside; /* … of these between nodes */
     double latency; /* us of all steps one after the other */
     double hop;     /* us of a step between nodes */
     double volume;  /* bytes through every connection, all channels */
@@ -90,7 +91,7 @@ static double own_part_us(const struct sc__coll_model *m) {
 static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto) {
     const struct sc__constants *k = m->k;
     struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_RING);
-    struct ring_cost r = {.steps = c.steps};
+    struct ring_cost r = {.steps = c.steps, .outside = c.outside};
     double net = (m->per_node < 2 ? k->net_tree : k->net_ring)[proto] + m->hop;
     r.latency = c.inside * ring_step(m, proto) + c.outside * net;
     r.hop = net;
@@ -103,9 +104,12 @@ static struct ring_cost make_ring(const struct sc__coll_model *m, unsigned proto
 }
 
 /* Us in which a node's wire does not carry anything: a chunk goes through its first node
- * before, and through its last one after it has come. */
+ * before, and through its last one after it has come; or, where a receiver must ask for
+ * what it gets, a trip round the ring. */
 static double wire_idle_us(const struct sc__coll_model *m, const struct ring_cost *r) {
-    return 2 * (m->per_node - 1) * ring_step(m, 2) + r->hop;
+    double ends = 2 * (m->per_node - 1) * ring_step(m, 2) + r->hop;
+    double trip = (r->steps - r->outside) * m->k->ring_sync + r->outside * r->hop;
+    return fmax(ends, m->k->ring_exposed * trip);
 }
 
 /* Simple between nodes. Three things go on at once, and the longest decides:
@@ -203,6 +207,7 @@ struct nvls_cost {
     /* bytes that a port, a node sends per byte of the buffer */
     double port;
     double node;
+    double levels; /* of the trees between nodes */
 };
 
 /* Us of one round of `loop` bytes inside a node. */
@@ -276,13 +281,15 @@ static double nvls_tree_most(const struct sc__coll_model *m) {
                                           : m->k->nvls_chunk;
 }
 
-/* Two nodes exchange with each other and fill the wire; more wait for several others. */
+/* Two nodes exchange with each other and fill the wire; more wait for several others. The
+ * pipeline fills level by level of the trees, and passes a network at each. */
 static double nvls_tree_at(const struct nvls_cost *n, double bytes) {
     const double *t = n->m->k->nvls_tree;
     double loop = nvls_loop(n, bytes);
     double wire = n->m->wire * (n->m->nodes > 2 ? t[3] : 1);
     double round = fmax(nvls_round(n, loop) / t[2], transfer_us(n->node * loop, wire));
-    return (bytes / loop + t[4]) * round;
+    double fill = t[4] * n->levels;
+    return bytes / loop * round + fill * (round + n->m->hop);
 }
 
 static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
@@ -294,7 +301,8 @@ static struct sc__coll_terms nvls_tree_terms(const struct sc__coll_model *m,
                           .most = nvls_tree_most(m),
                           .ops = m->k->nvls_channels[1] * m->per_node,
                           .port = c.port,
-                          .node = c.node};
+                          .node = c.node,
+                          .levels = c.outside / 2};
     (void)proto;
     return terms(t[0] + c.outside * (t[1] + m->hop),
                  between_chunks(&n, m->bytes, nvls_tree_at));

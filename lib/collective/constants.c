@@ -17,6 +17,7 @@ const struct sc__constant sc__constant_table[] = {
     MANY(ring_step, 3),
     MANY(ring_overlap, 3),
     ONE(ring_sync),
+    ONE(ring_exposed),
     MANY(tree_hop, 3),
     MANY(net_ring, 3),
     MANY(net_tree, 3),

@@ -48,6 +48,14 @@ void sc__packet_run_put_summary(struct sc__json *j, const struct sc__packet_run 
 void sc__packet_run_put_link_fields(struct sc__json *j,
                                     const struct sc__packet_watch *w,
                                     const struct sc__packet_watched *p);
+/* Runs as data of a page; of: what they differ in, NULL for congestion controls. */
+struct sc__page_side;
+void sc__packet_runs_put_page(struct sc_request *req,
+                              const struct sc__packet_run *runs,
+                              uint32_t count,
+                              const char *what,
+                              const char *of,
+                              struct sc__page_side *side);
 /* --html; what: what they are of, or NULL for flows. */
 #define SC__PACKET_PAGE_SPANS 160u
 sc_status sc__packet_runs_write_page(struct sc_request *req,

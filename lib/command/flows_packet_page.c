@@ -1,4 +1,5 @@
-/* flows --net packet --html: the page of one run, or of several beside each other. Of
+/* flows --net packet --html: the page of one run, or of several beside each other; in run
+ * --html what stands in the report of a step (pictures.c). Of
  * many links those that had most to do are shown over time; of many flows their
  * distribution, and the slowest one by one. */
 #include "command/flows_packet.h"
@@ -169,27 +170,39 @@ static void page_put_run(struct sc__json *j,
     sc__json_end_object(j);
 }
 
-sc_status sc__packet_runs_write_page(struct sc_request *req,
-                                     const struct sc__packet_run *runs,
-                                     uint32_t count,
-                                     const char *what) {
+void sc__packet_runs_put_page(struct sc_request *req,
+                              const struct sc__packet_run *runs,
+                              uint32_t count,
+                              const char *what,
+                              const char *of,
+                              struct sc__page_side *side) {
     struct sc__arena *arena = &req->ctx->arena;
     struct sc__buffer data;
-    struct sc__buffer page;
     struct sc__json j;
-    SC__TRY(sc__page_check(req->ctx));
     sc__buffer_init(&data, arena);
-    sc__buffer_init(&page, arena);
     sc__page_begin(&j, &data, "stepcast/packet-page/1", req->argv, req->argc);
     sc__json_string(&j, "what", what);
+    if (of)
+        sc__json_string(&j, "of", of);
     sc__json_array(&j, "runs");
     for (uint32_t i = 0; i < count; i++)
         page_put_run(&j, arena, &runs[i], MOST_LINES / count);
     sc__json_end_array(&j);
     sc__json_notes(&j, req->ctx);
     sc__json_end_object(&j);
-    struct sc__page_side side = {.name = "packets",
-                                 .saved = (struct sc__str){data.text, data.size}};
+    *side = (struct sc__page_side){.name = "packets",
+                                   .saved = (struct sc__str){data.text, data.size}};
+}
+
+sc_status sc__packet_runs_write_page(struct sc_request *req,
+                                     const struct sc__packet_run *runs,
+                                     uint32_t count,
+                                     const char *what) {
+    struct sc__page_side side;
+    struct sc__buffer page;
+    SC__TRY(sc__page_check(req->ctx));
+    sc__buffer_init(&page, &req->ctx->arena);
+    sc__packet_runs_put_page(req, runs, count, what, NULL, &side);
     sc__write_html(&side, 1, &page);
     return sc__job_output(req, "html", &page);
 }

@@ -1,9 +1,12 @@
 #include "command/pictures.h"
 
 #include "command/changes.h"
+#include "command/flows_packet.h"
 
+#include "network/packet/packet_engine.h"
 #include "report/write.h"
 
+#include <math.h>
 #include <string.h>
 
 #define GROUP "Pictures and traces"
@@ -12,6 +15,8 @@
  * five more simulations; and what each kind of work costs where simulating the step
  * twenty times more takes no time to speak of. */
 #define QUICK_EVENTS 100000
+/* Shown packet by packet, at most. */
+#define MOST_TRANSFERS 6u
 
 const struct sc__option sc__picture_options[] = {
     {"html", 0, "FILE", NULL, GROUP, "a report page: one file, opens in any browser", 0},
@@ -87,12 +92,47 @@ unsigned sc__pictures_sections(const struct sc_request *req) {
     return sections;
 }
 
-static sc_status pictures_write_page(struct sc_request *req, const struct sc__result *r) {
-    struct sc__page_side side = {.name = r->file_count ? r->files[0] : "step", .result = r};
+/* Of a network of packets: the longest transfers, each by itself. */
+static sc_status pictures_see_packets(struct sc_request *req,
+                                      struct sc__net *net,
+                                      struct sc__page_side *side) {
+    struct sc__arena *arena = &req->ctx->arena;
+    struct sc__packet_seen *seen =
+        SC__NEW_ARRAY(arena, struct sc__packet_seen, MOST_TRANSFERS);
+    struct sc__packet_run runs[MOST_TRANSFERS];
+    double share = 1;
+    uint32_t count;
+    SC__TRY(
+        sc__packet_see_longest(net, MOST_TRANSFERS, SC__PACKET_PAGE_SPANS, seen, &count));
+    for (uint32_t i = 0; i < count; i++) {
+        runs[i] = (struct sc__packet_run){.net = "packet",
+                                          .control = seen[i].name,
+                                          .flows = seen[i].messages,
+                                          .counters = seen[i].counters,
+                                          .watch = &seen[i].watch};
+        sc__packet_run_sum_up(&runs[i], arena);
+        share = fmin(share, seen[i].share);
+    }
+    if (share < 1)
+        sc__note(req->ctx,
+                 "page-share",
+                 "the page shows %.2g %% of the bytes of the largest transfer, packet by "
+                 "packet: all are too many for it",
+                 100 * share);
+    if (count)
+        sc__packet_runs_put_page(req, runs, count, "step", "transfer", side);
+    return SC_OK;
+}
+
+static sc_status pictures_write_page(struct sc_request *req, struct sc__job *job) {
+    const struct sc__result *r = &job->ev->result;
+    struct sc__page_side sides[2] = {
+        {.name = r->file_count ? r->files[0] : "step", .result = r}};
     struct sc__buffer page;
     SC__TRY(sc__page_check(req->ctx));
+    SC__TRY(pictures_see_packets(req, &job->ev->net, &sides[1]));
     sc__buffer_init(&page, &req->ctx->arena);
-    sc__write_html(&side, 1, &page);
+    sc__write_html(sides, sides[1].name ? 2 : 1, &page);
     return sc__job_output(req, "html", &page);
 }
 
@@ -142,14 +182,15 @@ static sc_status pictures_write_hta(struct sc_request *req,
     return SC_OK;
 }
 
-sc_status sc__pictures_write(struct sc_request *req, const struct sc__result *r) {
+sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job) {
+    const struct sc__result *r = &job->ev->result;
     struct sc__trace_ranks ranks;
     SC__TRY(sc__trace_ranks(req->ctx, r->workload, sc__option(req, "trace-ranks"), &ranks));
     if (sc__flag(req, "trace"))
         SC__TRY(pictures_write_trace(req, r, &ranks));
     if (sc__flag(req, "hta"))
         SC__TRY(pictures_write_hta(req, r, &ranks));
-    return sc__flag(req, "html") ? pictures_write_page(req, r) : SC_OK;
+    return sc__flag(req, "html") ? pictures_write_page(req, job) : SC_OK;
 }
 
 void sc__pictures_text(struct sc_request *req, const struct sc__result *r) {

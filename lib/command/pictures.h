@@ -18,7 +18,7 @@ sc_status sc__pictures_prepare(struct sc_request *req, struct sc__job *job);
 /* The sections that --timeline and --what-if add to the JSON document. */
 unsigned sc__pictures_sections(const struct sc_request *req);
 /* The files: --html, --trace, --hta. */
-sc_status sc__pictures_write(struct sc_request *req, const struct sc__result *r);
+sc_status sc__pictures_write(struct sc_request *req, struct sc__job *job);
 /* After the text of the result: --gantt, --what-if. */
 void sc__pictures_text(struct sc_request *req, const struct sc__result *r);
 

@@ -170,7 +170,7 @@ static sc_status checkpoint_bytes(struct sc__plans *x,
     struct sc__plan plan;
     whole.gpus = machine->gpus;
     whole.tp = whole.cp = whole.pp = whole.ep = whole.etp = whole.vpp = 1;
-    whole.dp = whole.shard_group = whole.micro_batches = 0;
+    whole.dp = whole.shard_group = whole.optimizer_instances = whole.micro_batches = 0;
     whole.micro_batch = 1;
     if (!whole.global_batch)
         whole.global_batch = machine->gpus;

@@ -176,7 +176,7 @@ static sc_status write_result(struct sc_request *req, struct sc__job *job) {
     if (sc__flag(req, "explain"))
         SC__TRY(sc__evaluation_explain(req->ctx, job->ev, job->model, &job->plan));
     SC__TRY(write_outputs(req, job));
-    SC__TRY(sc__pictures_write(req, &job->ev->result));
+    SC__TRY(sc__pictures_write(req, job));
     if (sc__stdout_taken(req))
         return SC_OK;
     req->out.for_people = true;

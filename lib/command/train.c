@@ -167,10 +167,19 @@ static struct train_checkpoint_words checkpoint_words(struct sc_request *req) {
     return w;
 }
 
-static sc_status train_number(struct sc_request *req, const char *name, double *out) {
+/* Far beyond what there is: lignite gives off some 1,100 g of CO2 for a kWh. */
+#define DIRTIEST_KWH 1e5
+
+static sc_status train_number(struct sc_request *req,
+                              const char *name,
+                              double most,
+                              const char *wanted,
+                              double *out) {
     struct sc__settings settings = sc__settings(req);
     SC__TRY(sc__setting_double(&settings, name, out));
-    return *out >= 0 ? SC_OK : train_bad_value(req, name, "a number from 0 on");
+    if (*out >= 0 && *out <= most)
+        return SC_OK;
+    return train_bad_value(req, name, wanted);
 }
 
 /* ---- how long the run is ---- */
@@ -499,12 +508,18 @@ double sc__train_paid_gpus(const struct sc__train *t) {
 
 static sc_status train_money(struct sc_request *req, struct sc__train *t) {
     t->price = t->step.usd_per_hour;
-    SC__TRY(train_number(req, "price", &t->price));
-    if (t->price > SC__MOST_PRICE)
-        return train_bad_value(req, "price", "US dollars for a GPU-hour, up to a million");
+    SC__TRY(train_number(req,
+                         "price",
+                         SC__MOST_PRICE,
+                         "US dollars for a GPU-hour, up to a million",
+                         &t->price));
     if (t->step.job.ev && !sc__flag(req, "price") && !(t->price > 0))
         SC__TRY(sc__training_quote(req, t->step.job.ev->cluster.gpu, &t->price));
-    SC__TRY(train_number(req, "carbon", &t->carbon));
+    SC__TRY(train_number(req,
+                         "carbon",
+                         DIRTIEST_KWH,
+                         "g of CO2 for a kWh, up to a hundred thousand",
+                         &t->carbon));
     if (t->carbon > 0 && !(t->step.watts > 0))
         return sc__usage(req, NULL, "--carbon: the draw of the GPUs is not known");
     if (t->step.watts > 0)

@@ -360,15 +360,20 @@ static void set_training(struct sc_context *ctx,
         read_words(ctx, row, columns[i], words, p);
 }
 
-/* Tables add words to the name of a GPU: the longest name that begins it counts. */
+/* Tables add words to the name of a GPU, and its maker before it: the longest name that
+ * begins it counts. */
 static const json_t *find_gpu(const json_t *gpus, const char *name) {
+    static const char *const makers[] = {"NVIDIA ", "AMD ", "Instinct ", NULL};
     const json_t *best = NULL;
     size_t most = 0;
     const char *key;
     json_t *entry;
+    for (unsigned i = 0; makers[i]; i++)
+        if (sc__str_starts_any_case(sc__str(name), makers[i]))
+            name += strlen(makers[i]);
     json_object_foreach((json_t *)gpus, key, entry) {
         size_t n = strlen(key);
-        if (n <= most || strncmp(name, key, n))
+        if (n <= most || !sc__str_starts_any_case(sc__str(name), key))
             continue;
         most = n;
         best = entry;
@@ -384,6 +389,23 @@ static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_pla
     if (overlap && !strcmp(overlap, "chunks") && tp && atoi(tp) > 1 &&
         !sc__setting(&s, "sequence-parallel"))
         set(ctx, p, "sequence-parallel", "");
+}
+
+/* DeepEP and HybridEP exchange tokens between ranks: where a row names one and leaves the
+ * ranks of experts open, they are those of a node. */
+static void imply_expert_parallel(struct sc_context *ctx,
+                                  const struct sc__truth_row *row,
+                                  struct sc__truth_plan *p) {
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    const char *dispatcher = sc__setting(&s, "moe-token-dispatcher-type");
+    uint64_t ranks = whole_cell(row, SC__TRUTH_NODE);
+    uint64_t dp = whole_cell(row, SC__TRUTH_DP);
+    if (!dispatcher || strcmp(dispatcher, "flex") || sc__setting(&s, "ep") || !ranks || !dp)
+        return;
+    while (dp % ranks)
+        ranks--;
+    set(ctx, p, "ep", sc__format(&ctx->arena, "%u", (unsigned)ranks));
+    set(ctx, p, "etp", "1");
 }
 
 /* A rack of 72 in jobs of powers of two is used in blocks of 64, as the recipes
@@ -571,6 +593,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         apply_list(ctx, row, json_object_get(root, "notes"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
         imply_sequence_parallel(ctx, p);
+        imply_expert_parallel(ctx, row, p);
         set_machine(ctx, row, root, p);
     }
     json_decref(root);

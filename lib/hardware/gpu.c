@@ -165,12 +165,14 @@ static void carry_scan(double *c, double dram, double clock, double issue) {
     c[SC__SCAN_WALK] /= clock;
 }
 
-/* rate: of the units that multiply, on one SM. */
-static void carry_wide(double *c, double rate, double dram, double clock, double sms) {
-    c[SC__WIDE_R] *= rate;
-    c[SC__WIDE_B] /= clock;
-    c[SC__WIDE_TE] *= sms / dram;
-    c[SC__WIDE_BW] *= dram;
+/* rate: of the units that multiply, written: of what an output element waits for, both on
+ * one SM. */
+static void
+carry_fallback(double *c, double rate, double written, double dram, double clock) {
+    c[SC__FALLBACK_R] *= rate;
+    c[SC__FALLBACK_B] /= clock;
+    c[SC__FALLBACK_TE] /= written;
+    c[SC__FALLBACK_BW] *= dram;
 }
 
 static void carry_context(double *c, double dram, double sm_rate, double l2) {
@@ -258,12 +260,15 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_serving(g, base, dram, clock, sm_rate);
     for (unsigned i = 0; i < 2; i++)
         carry_scan(g->scan[i], dram, clock, issue);
-    for (unsigned i = 0; i < SC__BATCHED_WIDE; i++)
-        carry_wide(g->batched_wide[i],
-                   i == SC__BATCHED_FP32 ? fp32_rate : clock,
-                   dram,
-                   clock,
-                   g->sms / base->sms);
+    for (unsigned i = 0; i < SC__BATCHED_FALLBACKS; i++) {
+        /* Two bytes at odd places are written one by one: instructions decide. */
+        bool short_elements = i == SC__BATCHED_UNALIGNED || i == SC__BATCHED_ODD;
+        carry_fallback(g->batched_fallback[i],
+                       i == SC__BATCHED_FP32 ? fp32_rate : clock,
+                       short_elements ? clock : dram * base->sms / g->sms,
+                       dram,
+                       clock);
+    }
     for (unsigned i = 0; i < SC__EXCHANGES; i++)
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);

@@ -148,9 +148,12 @@ struct sc__gemm_constants {
     double write_long;
     double ramp; /* bytes that pass the memory at two thirds of its rate */
     /* The clock under load: products that last take up to this part longer, half of it
-     * where they last `hot_us` (0: as long as short ones). */
+     * where they last `hot_us` (0: all take as long as short ones); under the power limit
+     * up to `limit` more, half of it where they last `limit_us`. */
     double hot;
     double hot_us;
+    double limit;
+    double limit_us;
     struct sc__gemm_tile tiles[SC__GEMM_TILES];
     unsigned tile_count; /* 0: the usual shapes, all as the formula says */
 };
@@ -201,24 +204,27 @@ struct sc__batched_constants {
     double t0;
 };
 
-/* Batched GEMMs of four-byte types, by what they are computed in. */
-enum sc__wide_batched {
+/* Batched GEMMs for which the library falls back to kernels of before Hopper, by what they
+ * are computed in. */
+enum sc__fallback_batched {
     SC__BATCHED_FP32,
     SC__BATCHED_TF32,
     SC__BATCHED_TF32_UNALIGNED, /* a size is no multiple of 4 */
-    SC__BATCHED_WIDE
+    SC__BATCHED_UNALIGNED,      /* two bytes: a size is no multiple of 8, */
+    SC__BATCHED_ODD,            /* or odd */
+    SC__BATCHED_FALLBACKS
 };
 
 /* In the order in which the GPU's file lists them. */
-enum sc__wide_batched_constant {
-    SC__WIDE_R,    /* FLOP/us of an SM; 0: loading hides it */
-    SC__WIDE_B,    /* us per (rows + columns) of a tile and 64 elements of k */
-    SC__WIDE_TE,   /* us per element of a tile */
-    SC__WIDE_BW,   /* B/us */
-    SC__WIDE_T0,   /* us; 0: not known */
-    SC__WIDE_Q,    /* sharpness of the maximum */
-    SC__WIDE_WAVE, /* as of GEMMs */
-    SC__WIDE_CONSTANTS
+enum sc__fallback_batched_constant {
+    SC__FALLBACK_R,    /* FLOP/us of an SM; 0: loading hides it */
+    SC__FALLBACK_B,    /* us per (rows + columns) of a tile and 64 elements of k */
+    SC__FALLBACK_TE,   /* us per element of a tile */
+    SC__FALLBACK_BW,   /* B/us */
+    SC__FALLBACK_T0,   /* us; 0: not known */
+    SC__FALLBACK_Q,    /* sharpness of the maximum */
+    SC__FALLBACK_WAVE, /* as of GEMMs */
+    SC__FALLBACK_CONSTANTS
 };
 
 /* Section 1, mixtures of experts. */
@@ -482,7 +488,7 @@ struct sc__gpu {
     double sequence[SC__SERVING_SOFTWARES][SC__SEQUENCE_OPS][SC__SEQUENCE_CONSTANTS];
     /* Mamba-2's scan, forward and backward. */
     double scan[2][SC__SCAN_CONSTANTS];
-    double batched_wide[SC__BATCHED_WIDE][SC__WIDE_CONSTANTS];
+    double batched_fallback[SC__BATCHED_FALLBACKS][SC__FALLBACK_CONSTANTS];
     double serving[SC__SERVING_SOFTWARES][SC__SERVING_PHASES][SC__SERVING_TYPES]
                   [SC__SERVING_CONSTANTS];
     double exchange_ranks; /* GPUs of the node they were measured on */

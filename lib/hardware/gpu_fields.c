@@ -7,15 +7,17 @@
 #define DTYPE(member) offsetof(struct sc__gemm_dtype, member)
 #define HOST(member) offsetof(struct sc__host_constants, member)
 
-const struct sc__gpu_field sc__gpu_sheet_fields[] = {{"memory_gib", AT(memory)},
-                                                     {"dram_tbs", AT(dram)},
-                                                     {"l2_mb", AT(l2)},
-                                                     {"sms", AT(sms)},
-                                                     {"boost_mhz", AT(boost_mhz)},
-                                                     {"nvlink_gbs", AT(nvlink)},
-                                                     {"tdp_w", AT(tdp)},
-                                                     {"usd_per_hour", AT(usd_per_hour)},
-                                                     {0}};
+/* Bounds: a thousand and more times what there is (docs/formats.md). */
+const struct sc__gpu_field sc__gpu_sheet_fields[] = {
+    {"memory_gib", AT(memory), 1e6},
+    {"dram_tbs", AT(dram), 1e5},
+    {"l2_mb", AT(l2), 1e6},
+    {"sms", AT(sms), 1e6},
+    {"boost_mhz", AT(boost_mhz), 1e6},
+    {"nvlink_gbs", AT(nvlink), 1e7},
+    {"tdp_w", AT(tdp), 1e7},
+    {"usd_per_hour", AT(usd_per_hour), 1e5},
+    {0}};
 const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
                                                     {"b", AT(gemm.b)},
                                                     {"te", AT(gemm.te)},
@@ -40,6 +42,8 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {{"r", AT(gemm.r)},
                                                     {"ramp", AT(gemm.ramp)},
                                                     {"hot", AT(gemm.hot)},
                                                     {"hot_us", AT(gemm.hot_us)},
+                                                    {"limit", AT(gemm.limit)},
+                                                    {"limit_us", AT(gemm.limit_us)},
                                                     {0}};
 const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"b", DTYPE(b)},
@@ -131,8 +135,12 @@ const struct sc__gpu_field sc__gpu_other_fields[] = {
 const char *const sc__gpu_software_names[] = {"current", "flash2", "flash1", NULL};
 const char *const sc__gpu_exchange_names[] = {
     "dispatch", "combine", "dispatch_ll", "combine_ll", NULL};
-const char *const sc__gpu_batched_names[] = {
-    "batched_fp32", "batched_tf32", "batched_tf32_unaligned", NULL};
+const char *const sc__gpu_batched_names[] = {"batched_fp32",
+                                             "batched_tf32",
+                                             "batched_tf32_unaligned",
+                                             "batched_unaligned",
+                                             "batched_odd",
+                                             NULL};
 const char *const sc__gpu_serving_names[] = {"trtllm", "vllm", "sglang", NULL};
 const char *const sc__gpu_sequence_names[] = {
     "conv", "conv_update", "delta", "delta_update", NULL};

@@ -28,17 +28,34 @@ static sc_status bad(struct gpu_read_reader *r,
     return sc__fail(r->ctx, SC_INPUT, &r->place, hint, "%s", text);
 }
 
-static sc_status read_number(struct gpu_read_reader *r,
-                             const char *where,
-                             const char *key,
-                             const json_t *v,
-                             double *out) {
+static sc_status read_number_to(struct gpu_read_reader *r,
+                                const char *where,
+                                const char *key,
+                                const json_t *v,
+                                double most,
+                                double *out) {
     if (!json_is_number(v))
         return bad(r, NULL, "%s.%s is not a number", where, key);
     *out = json_number_value(v);
     if (!(*out >= 0))
         return bad(r, NULL, "%s.%s is negative", where, key);
+    if (!(*out <= most))
+        return bad(r,
+                   sc__format(&r->ctx->arena,
+                              "at most %g: docs/formats.md, \"What cannot be\"",
+                              most),
+                   "%s.%s is larger than any there can be",
+                   where,
+                   key);
     return SC_OK;
+}
+
+static sc_status read_number(struct gpu_read_reader *r,
+                             const char *where,
+                             const char *key,
+                             const json_t *v,
+                             double *out) {
+    return read_number_to(r, where, key, v, SC__GPU_MOST, out);
 }
 
 static sc_status read_fields(struct gpu_read_reader *r,
@@ -60,7 +77,12 @@ static sc_status read_fields(struct gpu_read_reader *r,
                        "%s has no key '%s'",
                        where,
                        key);
-        SC__TRY(read_number(r, where, key, v, (double *)((char *)base + f->offset)));
+        SC__TRY(read_number_to(r,
+                               where,
+                               key,
+                               v,
+                               f->most > 0 ? f->most : SC__GPU_MOST,
+                               (double *)((char *)base + f->offset)));
     }
     return SC_OK;
 }
@@ -80,6 +102,8 @@ static sc_status read_list(
     return SC_OK;
 }
 
+#define MOST_TFLOPS 1e9
+
 static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
     const char *key;
     json_t *v;
@@ -87,7 +111,7 @@ static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
     json_object_foreach(peaks, key, v) {
         if (!sc__dtype_parse(sc__str(key), &t))
             return bad(r, NULL, "%s has no type '%s'", "peak_tflops", key);
-        SC__TRY(read_number(r, "peak_tflops", key, v, &r->gpu->peak[t]));
+        SC__TRY(read_number_to(r, "peak_tflops", key, v, MOST_TFLOPS, &r->gpu->peak[t]));
     }
     return SC_OK;
 }
@@ -498,29 +522,37 @@ static sc_status read_scan_b(struct gpu_read_reader *r, json_t *o) {
 }
 
 static sc_status
-read_wide(struct gpu_read_reader *r, enum sc__wide_batched which, json_t *list) {
+read_fallback(struct gpu_read_reader *r, enum sc__fallback_batched which, json_t *list) {
     const char *name = sc__gpu_batched_names[which];
-    double *c = r->gpu->batched_wide[which];
-    SC__TRY(read_list(r, name, list, SC__WIDE_CONSTANTS, c));
-    if (c[SC__WIDE_T0] > 0 && !(c[SC__WIDE_Q] >= 0.1 && c[SC__WIDE_Q] <= 100))
+    double *c = r->gpu->batched_fallback[which];
+    SC__TRY(read_list(r, name, list, SC__FALLBACK_CONSTANTS, c));
+    if (c[SC__FALLBACK_T0] > 0 && !(c[SC__FALLBACK_Q] >= 0.1 && c[SC__FALLBACK_Q] <= 100))
         return bad(r, NULL, "%s: %s is from 0.1 to 100", name, "the sharpness");
-    if (c[SC__WIDE_T0] > 0 && !(c[SC__WIDE_BW] > 0))
+    if (c[SC__FALLBACK_T0] > 0 && !(c[SC__FALLBACK_BW] > 0))
         return bad(r, NULL, "%s: %s is above 0", name, "the bandwidth");
-    if (!(c[SC__WIDE_WAVE] <= 1))
+    if (!(c[SC__FALLBACK_WAVE] <= 1))
         return bad(r, NULL, "%s: %s is at most 1", name, "the wave");
     return SC_OK;
 }
 
 static sc_status read_batched_fp32(struct gpu_read_reader *r, json_t *o) {
-    return read_wide(r, SC__BATCHED_FP32, o);
+    return read_fallback(r, SC__BATCHED_FP32, o);
 }
 
 static sc_status read_batched_tf32(struct gpu_read_reader *r, json_t *o) {
-    return read_wide(r, SC__BATCHED_TF32, o);
+    return read_fallback(r, SC__BATCHED_TF32, o);
+}
+
+static sc_status read_batched_tf32_unaligned(struct gpu_read_reader *r, json_t *o) {
+    return read_fallback(r, SC__BATCHED_TF32_UNALIGNED, o);
+}
+
+static sc_status read_batched_unaligned(struct gpu_read_reader *r, json_t *o) {
+    return read_fallback(r, SC__BATCHED_UNALIGNED, o);
 }
 
 static sc_status read_batched_odd(struct gpu_read_reader *r, json_t *o) {
-    return read_wide(r, SC__BATCHED_TF32_UNALIGNED, o);
+    return read_fallback(r, SC__BATCHED_ODD, o);
 }
 
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
@@ -553,7 +585,9 @@ static const struct section {
                 {"unaligned", read_unaligned},
                 {"batched_fp32", read_batched_fp32},
                 {"batched_tf32", read_batched_tf32},
-                {"batched_tf32_unaligned", read_batched_odd},
+                {"batched_tf32_unaligned", read_batched_tf32_unaligned},
+                {"batched_unaligned", read_batched_unaligned},
+                {"batched_odd", read_batched_odd},
                 {0}};
 
 static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {

@@ -9,7 +9,12 @@
 struct sc__gpu_field {
     const char *key;
     size_t offset;
+    double most; /* more cannot be; 0: SC__GPU_MOST */
 };
+
+/* No constant of a kernel or a machine is near this (the largest, FLOPs a microsecond, are
+ * some billions): a larger one is a slip of unit or digit. */
+#define SC__GPU_MOST 1e14
 
 /* Tables ended by an empty key; offsets are into struct sc__gpu, but for
  * sc__gpu_dtype_fields (struct sc__gemm_dtype) and sc__gpu_host_fields

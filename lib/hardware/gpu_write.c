@@ -181,8 +181,11 @@ static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
         put_fields(j, "moe", sc__gpu_moe_fields, g);
     put_sequence(j, g);
     put_serving(j, g);
-    for (unsigned i = 0; i < SC__BATCHED_WIDE; i++)
-        put_list(j, sc__gpu_batched_names[i], g->batched_wide[i], SC__WIDE_CONSTANTS);
+    for (unsigned i = 0; i < SC__BATCHED_FALLBACKS; i++)
+        put_list(j,
+                 sc__gpu_batched_names[i],
+                 g->batched_fallback[i],
+                 SC__FALLBACK_CONSTANTS);
     put_list(j, "scan_forward", g->scan[0], SC__SCAN_CONSTANTS);
     put_list(j, "scan_backward", g->scan[1], SC__SCAN_CONSTANTS);
     put_list(j, "embedding", g->embedding, 6);

@@ -330,9 +330,15 @@ static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
     return s == 1 || to_double(k) >= least * to_double(s);
 }
 
-/* What a lower clock under load makes of a time: power rises within a long product. */
+/* What a lower clock under load makes of a time: within tens of us the clock falls by a
+ * step, as the first load is felt, within milliseconds to what the power limit allows. */
 static double clock_factor(const struct sc__gemm_constants *c, double us) {
-    return c->hot_us > 0 ? 1 + c->hot * us / (us + c->hot_us) : 1;
+    if (!(c->hot_us > 0))
+        return 1;
+    double loaded = c->hot_us / us;
+    double limited = c->limit_us / us;
+    loaded *= loaded;
+    return 1 + c->hot / (1 + loaded * loaded) + c->limit / (1 + limited * limited);
 }
 
 /* What a GEMM takes whatever its tiles. */
@@ -413,22 +419,28 @@ double sc__gemm_grouped_us(const struct sc__gpu *gpu,
            c->t0;
 }
 
-/* What four-byte types are computed in; the GPU has constants for it, or NULL. */
-const double *
-sc__wide_batched_constants(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t sizes) {
+/* Four-byte types have no other kernels, two-byte ones whose rows begin where no load of 16
+ * bytes can neither. */
+const double *sc__fallback_batched_constants(const struct sc__gpu *gpu,
+                                             enum sc__dtype type,
+                                             uint64_t sizes) {
     enum sc__dtype t = available(gpu, type);
-    if (t != SC__FP32 && t != SC__TF32)
+    enum sc__fallback_batched which;
+    if (t == SC__FP32)
+        which = SC__BATCHED_FP32;
+    else if (t == SC__TF32)
+        which = sizes & 3 ? SC__BATCHED_TF32_UNALIGNED : SC__BATCHED_TF32;
+    else if (sc__dtype_bytes(t) == 2 && sizes & 7)
+        which = sizes & 1 ? SC__BATCHED_ODD : SC__BATCHED_UNALIGNED;
+    else
         return NULL;
-    enum sc__wide_batched which = t == SC__FP32 ? SC__BATCHED_FP32
-                                  : sizes & 3   ? SC__BATCHED_TF32_UNALIGNED
-                                                : SC__BATCHED_TF32;
-    const double *c = gpu->batched_wide[which];
-    return c[SC__WIDE_T0] > 0 ? c : NULL;
+    const double *c = gpu->batched_fallback[which];
+    return c[SC__FALLBACK_T0] > 0 ? c : NULL;
 }
 
-/* Many small products of four-byte types: kernels of before Hopper, in tiles of any
- * sides from 32 to 256. fp32 walks in steps of 8, tf32 of 32. */
-static double wide_waves(const double *c, const struct gemm *p, double batch) {
+/* Many small products by kernels of before Hopper, in tiles of any sides from 32 to 256.
+ * fp32 walks in steps of 8, the others of 32. */
+static double fallback_waves(const double *c, const struct gemm *p, double batch) {
     static const double sides[][2] = {{256, 128},
                                       {256, 64},
                                       {128, 128},
@@ -438,7 +450,7 @@ static double wide_waves(const double *c, const struct gemm *p, double batch) {
                                       {64, 32},
                                       {32, 32}};
     double best = INFINITY;
-    double k_step = c == p->gpu->batched_wide[SC__BATCHED_FP32] ? 8 : 32;
+    double k_step = c == p->gpu->batched_fallback[SC__BATCHED_FP32] ? 8 : 32;
     double deep = k_step * ceil(to_double(p->k) / k_step);
     for (unsigned i = 0; i < 2 * sizeof sides / sizeof *sides; i++) {
         double rows = sides[i / 2][i % 2];
@@ -446,23 +458,26 @@ static double wide_waves(const double *c, const struct gemm *p, double batch) {
         double each = batch * ceil(to_double(p->m) / rows) *
                       ceil(to_double(p->n) / columns) / to_double(p->sms);
         double waves =
-            (1 - c[SC__WIDE_WAVE]) * ceil(each) + c[SC__WIDE_WAVE] * fmax_one(each);
-        double multiply = c[SC__WIDE_R] > 0 ? 2 * rows * columns / c[SC__WIDE_R] : 0;
-        double load = c[SC__WIDE_B] * (rows + columns) / 64;
-        best = fmin(best,
-                    waves * (deep * (multiply + load) + c[SC__WIDE_TE] * rows * columns));
+            (1 - c[SC__FALLBACK_WAVE]) * ceil(each) + c[SC__FALLBACK_WAVE] * fmax_one(each);
+        double multiply =
+            c[SC__FALLBACK_R] > 0 ? 2 * rows * columns / c[SC__FALLBACK_R] : 0;
+        double load = c[SC__FALLBACK_B] * (rows + columns) / 64;
+        best =
+            fmin(best,
+                 waves * (deep * (multiply + load) + c[SC__FALLBACK_TE] * rows * columns));
     }
     return best;
 }
 
-static double wide_batched_us(const double *c, const struct gemm *p, uint64_t batch) {
+static double fallback_batched_us(const double *c, const struct gemm *p, uint64_t batch) {
     double m = to_double(p->m);
     double n = to_double(p->n);
     double k = to_double(p->k);
     double count = to_double(batch);
     double bytes = p->element * count * (m * k + n * k + m * n);
-    double waves = wide_waves(c, p, count);
-    return c[SC__WIDE_T0] + sc__smooth_max(waves, bytes / c[SC__WIDE_BW], c[SC__WIDE_Q]);
+    double waves = fallback_waves(c, p, count);
+    return c[SC__FALLBACK_T0] +
+           sc__smooth_max(waves, bytes / c[SC__FALLBACK_BW], c[SC__FALLBACK_Q]);
 }
 
 double sc__gemm_batched_us(const struct sc__gpu *gpu,
@@ -473,9 +488,9 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t k) {
     const struct sc__batched_constants *c = &gpu->batched;
     struct gemm p = describe(gpu, type, batch, m, n, k);
-    const double *wide = sc__wide_batched_constants(gpu, type, m | n | k);
-    if (wide)
-        return wide_batched_us(wide, &p, batch);
+    const double *fallback = sc__fallback_batched_constants(gpu, type, m | n | k);
+    if (fallback)
+        return fallback_batched_us(fallback, &p, batch);
     return limited_by(&p,
                       grouped_waves(&p, batch, c->step, 0, 0),
                       other_limits(&p, p.memory * c->memory)) +
@@ -527,7 +542,6 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
     uint64_t m = key->size[0];
     uint64_t n = key->size[1];
     uint64_t k = key->size[2];
-    uint64_t batch = key->size[3] ? key->size[3] : 1;
     uint64_t sms = (uint64_t)gpu->sms;
     bool odd = key->dtype == SC__TF32 || leading(key) & 1;
     double rate = unaligned_rate(&gpu->unaligned, key) / gpu->sms;
@@ -537,7 +551,7 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
     if (!(rate > 0))
         return 0;
     for (unsigned i = 0; i < (odd ? 3 : 2); i++) {
-        uint64_t count = batch * ceil_div(m, shapes[i].m) * ceil_div(n, shapes[i].n);
+        uint64_t count = ceil_div(m, shapes[i].m) * ceil_div(n, shapes[i].n);
         double tile = (double)shapes[i].m * shapes[i].n;
         for (unsigned j = 0; j < sizeof splits / sizeof *splits; j++) {
             uint64_t s = splits[j];
@@ -551,14 +565,6 @@ static double unaligned_us(const struct sc__gpu *gpu, const struct sc__kernel_ke
         }
     }
     return best + gpu->gemm.t0;
-}
-
-/* Heads side by side: those of a size that is no multiple of 8 begin where no load of 16
- * bytes can. On an H200, 64 products of 2048 by 2048 with heads of 90, 108, 150: scores
- * 509, 595, 697 us, here 588, 644, 703; context 275, 270, 493, here 262, 262, 524. */
-static bool unaligned_batch(const struct sc__kernel_key *key) {
-    return sc__dtype_bytes(key->dtype) == 2 &&
-           (key->size[0] | key->size[1] | key->size[2]) & 7;
 }
 
 enum sc__memory_op sc__quantize_op(enum sc__dtype t) {
@@ -584,10 +590,8 @@ double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key
     uint64_t batch = key->size[3];
     if (key->what == SC__KERNEL_OP_GROUPED)
         return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
-    if (key->what == SC__KERNEL_OP_BATCHED) {
-        double batched = sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
-        return unaligned_batch(key) ? fmax(batched, unaligned_us(gpu, key)) : batched;
-    }
+    if (key->what == SC__KERNEL_OP_BATCHED)
+        return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
     us *= transposed(gpu, key);
     enum sc__dtype type = available(gpu, key->dtype);

@@ -88,10 +88,11 @@ const double *sc__serving_constants(const struct sc__gpu *gpu,
                                     const struct sc__kernel_key *key);
 /* The layout that a key of these sizes has in size[5]. */
 uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout layout);
-/* Of a batched product of four-byte types whose sizes or-ed are these; NULL: the GPU's file
- * has none. */
-const double *
-sc__wide_batched_constants(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t sizes);
+/* Of a batched product whose sizes or-ed are these; NULL: the library's main kernels run
+ * it, or the GPU's file has none. */
+const double *sc__fallback_batched_constants(const struct sc__gpu *gpu,
+                                             enum sc__dtype type,
+                                             uint64_t sizes);
 /* Whether a leading dimension keeps it from the library's main kernels. */
 bool sc__gemm_unaligned(const struct sc__kernel_key *key);
 struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,

@@ -330,7 +330,7 @@ struct stage_bound {
 static int64_t times_run(const struct sc__plan *p, int kind) {
     bool once = kind == SC__BLOCK_FORWARD_FIRST || kind == SC__BLOCK_BACKWARD_LAST ||
                 kind == SC__BLOCK_WGRAD_LAST;
-    return once ? 1 : (int64_t)p->micro_batches - 1;
+    return once ? 1 : (int64_t)sc__plan_passes(p) - 1;
 }
 
 /* The last reductions run beside the last backward, which is of chunk 0; which
@@ -405,7 +405,8 @@ taxed_stage(const struct bounding *b, const struct stage_bound *x, int64_t fill)
 static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay *kept) {
     const struct sc__plan *p = &b->l->plan;
     struct sc__slot **slots = NULL;
-    if (!sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
+    if (p->schedule == SC__SCHEDULE_DUALPIPE ||
+        !sc__pipeline_replays(p->mesh.pp, p->vpp, p->micro_batches))
         return 0;
     if (sc__schedule_overlaps_steps(p->schedule)) {
         struct sc__pipeline pipeline = sc__step_pipeline(b->l);
@@ -443,7 +444,9 @@ int64_t sc__step_bound(struct sc__lowering *l,
                          .mesh = placed ? *placed : l->plan.mesh,
                          .taxed = tax / (1 + tax)};
     const struct sc__plan *p = &l->plan;
-    bool overlap = sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1;
+    /* from both ends: what a stage waits for first is not asked */
+    bool overlap = (sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1) ||
+                   p->schedule == SC__SCHEDULE_DUALPIPE;
     bool split = sc__schedule_splits(p->schedule);
     int64_t fill = 0;
     int64_t drain = 0;

@@ -166,6 +166,21 @@ static void embedding_kernels(struct sc__lowering *l) {
         SC__WORK_EMBEDDING);
 }
 
+/* Megatron's loss is compiled with the rest since its layers are; PyTorch's stays a row of
+ * kernels beside compiled layers too. */
+static struct sc__kernel
+loss_kernel(const struct sc__lowering *l, enum sc__phase phase, uint64_t rows, uint64_t v) {
+    enum sc__memory_op op = SC__MEM_CROSS_ENTROPY_F;
+    bool compiled = l->plan.fusion == SC__FUSION_MEGATRON;
+    if (compiled && l->plan.loss == SC__LOSS_HALF)
+        op = SC__MEM_CROSS_ENTROPY_BF16_F;
+    else if (compiled && l->plan.loss != SC__LOSS_FP32)
+        op = SC__MEM_CROSS_ENTROPY_FUSED_F;
+    if (phase == SC__BACKWARD)
+        op++;
+    return sc__memory_op(l->kernel_model, op, (enum sc__dtype)l->plan.dtype, rows, v);
+}
+
 static void head_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__kernel_model *q = l->kernel_model;
@@ -174,7 +189,6 @@ static void head_kernels(struct sc__lowering *l) {
     uint64_t h = l->model->hidden;
     uint64_t v = p->vocab / p->mesh.tp;
     enum sc__dtype t = (enum sc__dtype)p->dtype;
-    bool fused = p->fusion == SC__FUSION_MEGATRON;
     struct sc__kernels *f = &l->head[0];
     struct sc__kernels *b = &l->head[1];
     sc__step_add_norm(l, f, cut, SC__FORWARD);
@@ -183,26 +197,16 @@ static void head_kernels(struct sc__lowering *l) {
                         sc__gemm(q, "logits", t, rows, v, h),
                         SC__FORWARD,
                         SC__WORK_GEMM);
-    sc__step_add_kernel(
-        l,
-        f,
-        sc__memory_op(q,
-                      fused ? SC__MEM_CROSS_ENTROPY_FUSED_F : SC__MEM_CROSS_ENTROPY_F,
-                      t,
-                      rows,
-                      v),
-        SC__FORWARD,
-        SC__WORK_LOSS);
-    sc__step_add_kernel(
-        l,
-        b,
-        sc__memory_op(q,
-                      fused ? SC__MEM_CROSS_ENTROPY_FUSED_B : SC__MEM_CROSS_ENTROPY_B,
-                      t,
-                      rows,
-                      v),
-        SC__BACKWARD,
-        SC__WORK_LOSS);
+    sc__step_add_kernel(l,
+                        f,
+                        loss_kernel(l, SC__FORWARD, rows, v),
+                        SC__FORWARD,
+                        SC__WORK_LOSS);
+    sc__step_add_kernel(l,
+                        b,
+                        loss_kernel(l, SC__BACKWARD, rows, v),
+                        SC__BACKWARD,
+                        SC__WORK_LOSS);
     sc__step_add_kernel(l,
                         b,
                         sc__gemm_dgrad(q, "logits dgrad", t, rows, h, v),
@@ -282,6 +286,8 @@ static double idle_share(const struct sc__plan *p) {
         return stages / (m * p->vpp);
     if (p->schedule == SC__SCHEDULE_DUALPIPEV)
         return stages / (6 * m);
+    if (p->schedule == SC__SCHEDULE_DUALPIPE) /* Vs of half the stages and micro-batches */
+        return (p->mesh.pp / 2.0 - 1) / (3 * m);
     if (sc__schedule_overlaps_steps(p->schedule))
         stages = 0;
     return (few > stages ? few : stages) / (3 * m);

@@ -188,7 +188,7 @@ static sc_status resolve_pipeline(struct sc_context *ctx,
     p->first_layers = g->first_stage_layers;
     p->last_layers = g->last_stage_layers;
     p->schedule = (enum sc__schedule)g->schedule;
-    if (sc__schedule_is_v(p->schedule) && !g->vpp && !g->layers_per_virtual_stage)
+    if (sc__schedule_two_ways(p->schedule) && !g->vpp && !g->layers_per_virtual_stage)
         p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO)
         p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
@@ -290,11 +290,44 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = unless_said(g->optimizer, true);
 }
 
+/* Ranks that share, as one of two options says; 0: all. Megatron's instances of its
+ * distributed optimizer are neighbours of dp × cp as well. */
+static sc_status
+find_shard_group(struct sc_context *ctx, const sc_plan *g, uint32_t ranks, uint32_t *out) {
+    uint32_t instances = g->optimizer_instances;
+    *out = g->shard_group;
+    if (!instances)
+        return SC_OK;
+    if (ranks % instances)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give a divisor of dp × cp",
+                        "--num-distributed-optimizer-instances %u does not divide the %u "
+                        "ranks of dp × cp",
+                        instances,
+                        ranks);
+    if (g->shard_group && g->shard_group != ranks / instances)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "give one of them",
+                        "--num-distributed-optimizer-instances %u are groups of %u ranks, "
+                        "but --shard-group says %u",
+                        instances,
+                        ranks / instances,
+                        g->shard_group);
+    *out = ranks / instances;
+    return SC_OK;
+}
+
 /* Hybrid sharding: neighbours of dp × cp share the weights, others have copies. */
 static sc_status
 resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     uint32_t ranks = p->mesh.dp * p->mesh.cp;
-    if (!g->shard_group || g->shard_group == ranks)
+    uint32_t shards;
+    SC__TRY(find_shard_group(ctx, g, ranks, &shards));
+    if (!shards || shards == ranks)
         return SC_OK;
     if (!p->zero)
         return sc__fail(ctx,
@@ -302,16 +335,16 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
                         NULL,
                         "add --zero 1, 2 or 3",
                         "--shard-group %u, but nothing is sharded",
-                        g->shard_group);
-    if (g->shard_group > ranks || ranks % g->shard_group)
+                        shards);
+    if (shards > ranks || ranks % shards)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "give a divisor of dp × cp",
                         "--shard-group %u does not divide the %u ranks of dp × cp",
-                        g->shard_group,
+                        shards,
                         ranks);
-    uint64_t group = (uint64_t)g->shard_group * p->mesh.tp;
+    uint64_t group = (uint64_t)shards * p->mesh.tp;
     uint64_t experts = (uint64_t)p->mesh.ep * p->mesh.etp;
     if (p->mesh.ep > 1 && group % experts)
         return sc__fail(
@@ -324,9 +357,9 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
             p->mesh.ep,
             p->mesh.etp,
             (unsigned long long)group,
-            g->shard_group,
+            shards,
             p->mesh.tp);
-    p->mesh.shard = g->shard_group;
+    p->mesh.shard = shards;
     return SC_OK;
 }
 
@@ -417,8 +450,10 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
-    /* DualPipeV is made for it: a forward and a backward run in pairs */
-    p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
+    /* DualPipe is made for it: a forward and a backward run in pairs */
+    bool pairs =
+        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
+    p->overlap_moe = unless_said(g->overlap_moe, pairs);
 }
 
 static sc_status resolve_experts(struct sc_context *ctx,

@@ -18,13 +18,20 @@ static bool same_letters(const char *text, struct sc__str name) {
     return true;
 }
 
-/* The text must not go on with a digit, so that "25.1" is not in "25.11". */
+/* No word or number goes on from one to the other: "te" is not in "hpcaitech", "25.1" not
+ * in "25.11"; "v2" is in "v2.5", and "nemo" in "nemo2504". */
+static bool is_edge(char before, char after) {
+    if (isdigit((unsigned char)before))
+        return !isdigit((unsigned char)after);
+    return !isalpha((unsigned char)before) || !isalpha((unsigned char)after);
+}
+
 static bool holds_name(struct sc__str text, struct sc__str name) {
-    bool number = name.n && isdigit((unsigned char)name.p[name.n - 1]);
-    for (size_t at = 0; at + name.n <= text.n; at++) {
+    for (size_t at = 0; name.n && at + name.n <= text.n; at++) {
         size_t end = at + name.n;
-        bool ends = end == text.n || !number || !isdigit((unsigned char)text.p[end]);
-        if (ends && same_letters(text.p + at, name))
+        bool begins = at == 0 || is_edge(text.p[at - 1], name.p[0]);
+        bool ends = end == text.n || is_edge(name.p[name.n - 1], text.p[end]);
+        if (begins && ends && same_letters(text.p + at, name))
             return true;
     }
     return false;

@@ -68,6 +68,7 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
         {"shard-group", alone, one},
+        {"num-distributed-optimizer-instances", alone, one},
         {"num-layers-at-start-in-bf16", !narrow, wide},
         {"num-layers-at-end-in-bf16", !narrow, wide},
         {"gpu-spread", p->gpus == 1, "there is one GPU"},
@@ -116,7 +117,7 @@ static void of_parallelism(const struct sc__settings *s,
          p->sequence_parallel ? "sequence parallel cuts them anyway"
                               : "it needs tp and pp above 1"},
         {"uneven-stages",
-         m->layers % (d->pp * p->vpp) == 0,
+         m->layers % sc__plan_parts(p) == 0,
          "all stages have the same number of layers"},
     };
     PUT_NOTES(s, list);

@@ -84,6 +84,12 @@ weights() {
 }
 check float8_weights "$(weights) $(weights --fp8)" "4 2"
 
+# the loss of PyTorch is the same row of kernels beside compiled layers and plain ones; of logits in bf16 shorter, compiled shorter still
+loss() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 131072 --seq 4096 --global-batch 2 --micro-batch 2 --gpus 1 --gpu h200 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["loss"])'; }
+check loss_in_fp32 "$(python3 -c "
+fused, fp32, half, eager = $(loss), $(loss --cross-entropy fp32), $(loss --cross-entropy half), $(loss --fusion eager)
+print(abs(fp32 / eager - 1) < 0.05, fused < half < fp32)")" "True True"
+
 # memory of the states of Adam: 2 bytes of weights, 4 of gradients and 12 of the optimizer a parameter, sharded by ZeRO
 ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0

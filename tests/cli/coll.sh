@@ -30,7 +30,7 @@ expect forced 0 "ring         simple" "$STEPCAST" coll all_reduce -c dgx-h100:8 
 expect cannot_force 2 "cannot run as ring" "$STEPCAST" coll alltoall -c dgx-h100:8 --algo ring
 expect no_nvls_on_a100 2 "cannot run as nvls" "$STEPCAST" coll all_reduce -c dgx-a100:8 --algo nvls
 # protocols as NCCL_PROTO lists them; A3 Mega has no tree of LL128 without it
-expect protocols 0 "nvlstree     simple" "$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 8M -e 8M --proto LL,Simple
+check protocols "$(for p in auto LL,Simple; do "$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 128K -e 128K --proto $p --csv - | awk -F, 'NR == 2 {print $9}'; done | paste -sd ' ')" "ll128 ll"
 check all_but_one "$("$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 8 -e 8G -f 2 --csv - --proto ^LL128)" "$("$STEPCAST" coll all_reduce -c gcp-a3-mega:16 -b 8 -e 8G -f 2 --csv - --proto simple,ll)"
 for list in ll, "" ^ x ^x ll,,simple ll128x "ll simple"; do
     expect "protocols '$list'" 2 "there is no protocol" "$STEPCAST" coll all_reduce -c dgx-h100:8 --proto "$list"
@@ -181,6 +181,16 @@ done
 check gather_of_2_mib "$("$STEPCAST" coll all_gather -c dgx-h100:4 -b 2M -e 2M --by-tuner --csv - | awk -F, 'NR == 2 {print ($5 > 18 && $5 < 24)}')" 1
 # two nodes with four NICs each: a ring for large sizes, where a tree would be faster
 check tuner_between_nodes "$(for t in "" --by-tuner; do "$STEPCAST" coll all_reduce -c "dgx-a100:16 nics=4 nic=200Gbps" -b 400M -e 400M $t --csv - | awk -F, 'NR == 2 {print $8}'; done | paste -sd ' ')" "tree ring"
+
+# what AWS's own table takes on p5 (aws-ofi-nccl): trees of LL128 below 112 MiB on 64 GPUs and 288 MiB on 128 and 256, NVLSTree
+# behind them on 256, and on two nodes at large sizes
+taken() { "$STEPCAST" coll all_reduce -c aws-p5:$1 -b $2 -e $2 --csv - | awk -F, 'NR == 2 {print $8 "/" $9}'; }
+check as_aws_takes "$(taken 64 64M) $(taken 128 256M) $(taken 256 256M) $(taken 256 512M) $(taken 16 1G)" "tree/ll128 tree/ll128 tree/ll128 nvlstree/simple nvlstree/simple"
+# on p5en it gathers with LL128 up to 472 MiB on 32 GPUs, 912 MiB on 64, 6.75 GiB on 384
+gathered() { "$STEPCAST" coll all_gather -c aws-${3:-p5en}:$1 -b $2 -e $2 --csv - | awk -F, 'NR == 2 {print $9}'; }
+check gathers_as_aws "$(gathered 32 400M) $(gathered 32 600M) $(gathered 64 800M) $(gathered 64 1100M) $(gathered 384 5G) $(gathered 384 8G)" "ll128 simple ll128 simple ll128 simple"
+# on p6-b200 up to 435 MiB, 831 MiB, and 7.75 GiB on 512
+check gathers_as_aws_b200 "$(gathered 32 380M p6-b200) $(gathered 32 520M p6-b200) $(gathered 64 720M p6-b200) $(gathered 64 1000M p6-b200) $(gathered 512 6G p6-b200) $(gathered 512 9G p6-b200)" "ll128 simple ll128 simple ll128 simple"
 
 # presets of clouds, and how far each is known
 for name in aws-p5:16 aws-p4d:16 gcp-a3-mega:16 azure-ndv5:16 oci-h100:16 coreweave-gb200:72 amd-mi300x:8; do

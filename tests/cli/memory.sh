@@ -53,6 +53,13 @@ hsdp="--model llama3-8b --gpus 64 --seq 4096 --global-batch 64 --zero 3 --ignore
 sent() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['comm']['dp']['bytes'])"; }
 holds "hybrid shards: an eighth of the state" "$(value optimizer $hsdp --shard-group 8) == 12 * $n / 8"
 holds "and a sum over the copies" "abs($(sent $hsdp --shard-group 8) / ((8 + 4 / 8) * $n) - 1) < 0.001 and abs($(sent $hsdp) / (8 * $n) - 1) < 0.001"
+# Megatron's words for it: 64 ranks, 8 instances of 8
+check "instances of the optimizer: groups of shards" "$(value optimizer $hsdp --num-distributed-optimizer-instances 8) $(sent $hsdp --num-distributed-optimizer-instances 8)" "$(value optimizer $hsdp --shard-group 8) $(sent $hsdp --shard-group 8)"
+check "one instance: all ranks" "$(value optimizer $hsdp --num-distributed-optimizer-instances 1) $(sent $hsdp --num-distributed-optimizer-instances 1)" "$(value optimizer $hsdp) $(sent $hsdp)"
+expect "instances that do not divide" 2 "does not divide the 64 ranks" "$STEPCAST" run $hsdp --num-distributed-optimizer-instances 7
+expect "instances, but no shards" 2 "nothing is sharded" "$STEPCAST" run $hsdp --zero 0 --num-distributed-optimizer-instances 8
+expect "instances beside another group" 2 "are groups of 8 ranks, but --shard-group says 16" "$STEPCAST" run $hsdp --num-distributed-optimizer-instances 8 --shard-group 16
+expect "instances of nothing" 2 "num-distributed-optimizer-instances" "$STEPCAST" run $hsdp --num-distributed-optimizer-instances 0
 expect "shards of a group that does not divide" 2 "does not divide the 64 ranks" "$STEPCAST" run $hsdp --shard-group 7
 expect "a group, but no shards" 2 "nothing is sharded" "$STEPCAST" run $hsdp --zero 0 --shard-group 8
 expect "a group beside more experts' ranks" 2 "does not divide the 8 ranks of --shard-group" "$STEPCAST" run --model qwen3-30b-a3b --gpus 64 --ep 16 --zero 3 --shard-group 8 --global-batch 64

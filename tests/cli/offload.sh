@@ -105,3 +105,4 @@ printf 'base_model: mistralai/Mistral-7B-v0.1\nsequence_len: 2048\nmicro_batch_s
 expect axolotl 0 "GiB of each rank on its host" "$STEPCAST" run "$tmp/axolotl.yaml" --gpus 8 --ignore-memory
 printf 'model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z2_offload_config.json\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$tmp/factory.yaml"
 expect llama_factory 0 "GiB of each rank on its host" "$STEPCAST" run "$tmp/factory.yaml" --gpus 8 --ignore-memory
+expect band_says_so 0 "none of them offloads to the host)" $run --zero 1 --offload-optimizer 1 --cluster dgx-h100:8

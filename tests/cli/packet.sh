@@ -409,6 +409,25 @@ if "$STEPCAST" flows "$dir/two" --net packet --fabric ls:8:2 --html "$dir/page.h
     check page-of-controls 0 "$STEPCAST" flows "$dir/two" --net flow,packet --fabric ls:8:2 --cc dcqcn,hpcc --samples 2 --html "$dir/page.html"
     check page-of-many-intervals 0 "$STEPCAST" flows "$dir/two" --net packet --fabric ls:8:2 --samples 100000 --html "$dir/page.html"
     if [ "$(wc -c <"$dir/page.html")" -lt 1500000 ]; then echo "ok page-is-small"; else echo "not ok page-is-small"; fi
+    # a step's page has its transfers: as many bytes as messages of them carry, of as many GPUs as there are
+    step="run --model llama3-8b --layers 2 --gpus 16 --tp 8 --cluster dgx-h100"
+    check page-of-step 0 "$STEPCAST" $step --net packet --html "$dir/page.html"
+    if python3 - "$dir/page.html" <<'PY'
+import json, re, sys
+data = json.loads(re.search(r'<script[^>]*id="?data"?[^>]*>(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
+step, packets = data["results"]
+assert packets["schema"] == "stepcast/packet-page/1" and packets["of"] == "transfer" and step["step_time_us"] > 0
+assert 1 < len(packets["runs"]) <= 6
+for run in packets["runs"]:
+    # the longest of its flows ends with the transfer, and none is faster than it can be
+    assert run["ended"] == run["count"] and max(run["fct_ns"]) <= run["makespan_ns"] and min(run["slowdowns"]) >= 1, run["cc"]
+    assert run["links"] and all(0 < l["use"] <= 1 for l in run["links"]), run["cc"]
+    assert re.match(r"(ALL|RED|BRO|mes).* of [0-9.]+ .?B", run["cc"]), run["cc"]
+PY
+    then echo "ok page-of-step-transfers"; else echo "not ok page-of-step-transfers"; fi
+    check page-of-flow-step 0 "$STEPCAST" $step --net flow --html "$dir/page.html"
+    if python3 -c "import json,re,sys; d=json.loads(re.search(r'<script[^>]*id=\"?data\"?[^>]*>(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1)); sys.exit(len(d['results']) != 1)" "$dir/page.html"
+    then echo "ok page-of-flow-step-alone"; else echo "not ok page-of-flow-step-alone"; fi
 else
     echo "skip page-of-packets [needs page]"
 fi

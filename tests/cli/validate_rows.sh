@@ -87,6 +87,42 @@ has software_of_v100 "--software megatron-2020"
 row "some MLPerf training v4.0 log" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
 has software_by_text "--software mlperf-v4"
 
+# tables of other stacks: their words for the same things, in one row each
+other() { # name, source, model, GPU, precision, recompute, zero, text wanted in the command
+    row "$2" "$3" $llama7 "$4" 8 1 1 "" "$5" "$6" "$7" "iteration seconds" "" 10 ""
+    has "other $1" "$8"
+}
+other foundry "LLM Foundry of Databricks" "Llama 2 7B" H100 amp_bf16 yes FULL_SHARD "--software llm-foundry-2023 --dtype bf16 --recompute full --zero 3"
+other colossal "hpcaitech/ColossalAI README 2023-09" "LLaMA 7B" A100 bf16 "gradient checkpointing" "ZeRO-2 (Gemini)" "--software deepspeed --dtype bf16 --recompute full --zero 2"
+other maxtext "MaxText README" "Llama2 7B" H100 bf16 minimal fsdp "--software maxtext --dtype bf16 --recompute selective --recompute-modules core_attn,layernorm,act --zero 3"
+other easylm "EasyLM" "OpenLLaMA 7B" A100 bf16 nothing_saveable "FSDP (JAX)" "--software maxtext --dtype bf16 --recompute full --zero 3"
+other accelerate "huggingface/accelerate" "Llama 2 7B" A100 "bf16 mixed" gradient_checkpointing FULL_SHARD "--software fsdp1 --dtype bf16 --recompute full"
+other chat "DeepSpeed-Chat" "OPT-6.7B" A100 fp16 True "ZeRO stage 3" "--software deepspeed --dtype fp16 --recompute full --zero 3"
+other mlcommons "MLCommons Training 3.1" "GPT 7B" H100 FP8 "" yes "--software mlperf-v3 --dtype bf16 --fp8"
+other stages "somebody" "Llama 2 7B" A100 "bf16 (pure)" 0 "ZeRO stage 1" "--zero 1"
+other herd "a paper" "Llama 2 7B" H100 bf16 none "FSDP (ZeRO-2)" "--software fsdp1 --dtype bf16 --recompute none --zero 2"
+other hsdp "a paper" "OLMo 7B" H100 bf16 none HSDP "--zero 3 --shard-group 8"
+other ops "a blog (torchtitan)" "Llama 2 7B" B200 BF16 "selective (op)" FSDP2 "--software torchtitan-2024 --dtype bf16 --recompute ops"
+other xtuner "InternLM/xtuner" "Llama 2 7B" A100 bf16 full "deepspeed zero3" "--software hf-transformers"
+other paddle "PaddleNLP" "Llama 2 7B" A100 bf16 off "sharding stage1" "--recompute none --zero 1"
+other lora "axolotl LoRA" "Llama 2 7B" A100 bf16 none no "--lora 32"
+other maker "a paper" "Pythia 6.9B" "NVIDIA A100-SXM4-40GB" fp16 none no "--gpu a100-40"
+other amd "a blog" "TinyLlama" "AMD Instinct MI300X" bf16 none no "--gpu mi300x"
+row "a paper" DBRX $none H100 64 1 1 8 bf16 full dist-opt "iteration seconds" "" 10 ""
+has dbrx "--model dbrx"
+runs dbrx
+# DeepEP is between ranks: experts lie on those of a node where nobody says how many
+row NeMo "GPT-OSS-20B" $none H100 16 1 1 "" bf16 none FSDP2 "iteration seconds" "" 10 "TE + DeepEP"
+sed -i '2s/,16,8,,,1,1,,/,16,8,,,1,1,16,/' "$tmp/row.csv"
+has experts_of_deepep "--ep 8 --etp 1"
+row NeMo "GPT-OSS-20B" $none H100 16 1 1 4 bf16 none FSDP2 "iteration seconds" "" 10 "TE + DeepEP"
+has experts_as_said "--ep 4"
+# a word inside another one means nothing
+row "hpcaitech 2024-09" "Llama 2 7B" $llama7 H100 8 1 1 "" bf16 none no "iteration seconds" "" 10 ""
+lacks te_inside_a_word "--software"
+row "a paper" "Llama 2 7B" $llama7 H100 8 1 1 "" bf16 "every third moon" no "iteration seconds" "" 10 ""
+has unknown_words_are_named "is not understood"
+
 # times from rates: 16 sequences of 2048 on 8 GPUs at 1000 tokens/s each take 2.048 s (8 sequences)
 measured() { python3 -c 'import json,sys; print(round(json.load(open(sys.argv[1]))["rows"][0]["measured_s"], 6))' "$tmp/row.json"; }
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "tokens/s/GPU" 1000 "" ""

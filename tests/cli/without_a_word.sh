@@ -115,6 +115,20 @@ expect pin_of_no_name 2 "--set takes NAME=value, not 'LAY-ERS=8'" pins --set LAY
 pins --set LAYERS=8 >"$tmp/pinned" 2>&1
 check pins_used "$? $(grep -c -e '--set' "$tmp/pinned")" "0 0"
 
+# what no GPU and no power plant comes near is a slip of unit or digit: the key is named
+slip() { # KEY OLD NEW
+    sed "s/\"$1\": $2/\"$1\": $3/" data/gpus/h200.json >"$tmp/slip.json"
+    expect "slip of $1" 3 "$1 is larger than any there can be" "$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/slip.json"
+}
+slip dram_tbs 4.8 4.8e12
+slip tdp_w 700 7e9
+slip boost_mhz '[0-9.]*' 1.98e9
+slip memory_gib '[0-9.]*' 1.5e11
+slip bf16 989.4 9.9e14
+slip rp '[0-9.]*' 7e20
+for slip in "--carbon 1e9" "--carbon -1" "--carbon nan" "--price 1e9"; do
+    expect "slip of $slip" 2 "${slip%% *}" "$STEPCAST" train --model llama2-7b --cluster dgx-h100:64 --global-batch 128 --recompute full --zero 1 --train-tokens 1B $slip
+done
 # a rate of a GPU's datasheet that its fitted constants leave without effect
 sed 's/"dram_tbs": 4.8/"dram_tbs": 8/' data/gpus/h200.json >"$tmp/sheet.json"
 expect sheet_unused 0 "its datasheet says 8: the constants count" "$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/sheet.json"

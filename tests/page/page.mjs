@@ -407,6 +407,26 @@ await test("controls beside each other are those of the JSON", async () => {
   check((await column("control-table", "control")).includes("hpcc"), "hpcc has a row");
 });
 
+await open(`${out}/transfers.html`, 1440, "light");
+await test("a step's transfers, packet by packet, stand in its report", async () => {
+  check(!problems.length, problems.join("; "));
+  const [step, beside] = JSON.parse(await page.textContent("#data")).results;
+  check(step.step_time_us > 0 && (await page.isVisible("#timeline")), "the step itself");
+  const rows = await page.locator("#control-table tbody tr").allTextContents();
+  check(rows.length === beside.runs.length && rows.length > 1, `${rows.length} transfers`);
+  beside.runs.forEach((run, i) => check(rows[i].startsWith(run.cc), `${rows[i]} is not ${run.cc}`));
+  (await column("control-table", "last end")).forEach((us, i) => same(us, beside.runs[i].makespan_ns, `end ${i}`));
+  const link = async () => (await page.textContent("#heat-cell")).split(",")[0];
+  check((await link()) === beside.runs[0].links[0].name, await link());
+  await page.selectOption("#heat select >> nth=1", "1");
+  check((await link()) === beside.runs[1].links[0].name, await link());
+});
+for (const [width, scheme] of [[1440, "light"], [390, "dark"]]) {
+  await open(`${out}/transfers.html`, width, scheme);
+  await test(`the page of a step of packets is sound at ${width} px (${scheme})`, async () => { const bad = [...(await overflows()), ...(width > 600 ? await findings() : [])]; check(!bad.length, bad.join("\n")); });
+  await page.screenshot({ path: `${out}/transfers-${width}-${scheme}.png`, fullPage: true });
+}
+
 await open(`${out}/capture.html`, 1280, "light");
 await test("a capture by module: the parts are all of its compute", async () => {
   check(!problems.length, problems.join("; "));

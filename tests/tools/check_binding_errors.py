@@ -195,6 +195,7 @@ class Plans(unittest.TestCase):
             "bf16_first": "num-layers-at-start-in-bf16",
             "bf16_last": "num-layers-at-end-in-bf16",
             "reshard": "reshard-after-forward",
+            "optimizer_instances": "num-distributed-optimizer-instances",
             "optimizer": "no-optimizer",
             "bucket_parameters": "ddp-bucket-size",
             "vocab_multiple": "make-vocab-size-divisible-by",

@@ -47,7 +47,8 @@ static double one_way(const struct sc__gpu *g,
     double memory = ramp * (read + taken * c->w * out / c->bw + beyond);
     double chip = 2 * m * n * k / c->rp;
     if (c->hot_us > 0) {
-        double clock = 1 + c->hot * chip / (chip + c->hot_us);
+        double clock = 1 + c->hot * pow(chip, 4) / (pow(chip, 4) + pow(c->hot_us, 4)) +
+                       c->limit * chip * chip / (chip * chip + c->limit_us * c->limit_us);
         chip *= clock;
         tiles *= clock;
     }
@@ -169,7 +170,7 @@ static void unaligned_heads(void **state) {
     for (unsigned i = 0; i < 6; i++) {
         double us =
             sc__gemm_batched(p, NULL, SC__FP16, 64, 2048, measured[i].n, measured[i].k).us;
-        assert_true(fabs(us / measured[i].us - 1) < 0.16);
+        assert_true(fabs(us / measured[i].us - 1) < 0.12);
     }
 }
 
@@ -191,16 +192,18 @@ static void wide_elements(void **state) {
     near(wide.effort / narrow.effort, 20);
 }
 
-/* Batched products of four bytes, written out where one tile of 32x32 is best; what they
- * are computed in decides which constants. */
-static void wide_batches(void **state) {
+/* Batched products by kernels of before Hopper, written out where one tile of 32x32 is
+ * best; what they are computed in and what divides their sizes decides which constants. */
+static void fallback_batches(void **state) {
     (void)state;
     struct sc__gpu g = *gpu("h200");
-    static const double some[SC__BATCHED_WIDE][SC__WIDE_CONSTANTS] = {
+    static const double some[SC__BATCHED_FALLBACKS][SC__FALLBACK_CONSTANTS] = {
         {1024, 0.5, 0.25, 1e15, 3, 50, 0},
         {0, 0.5, 0.25, 1e15, 5, 50, 1},
-        {2048, 0, 0.25, 1, 7, 50, 0}};
-    memcpy(g.batched_wide, some, sizeof some);
+        {2048, 0, 0.25, 1, 7, 50, 0},
+        {0, 0.5, 0.25, 1e15, 9, 50, 0},
+        {0, 0, 0.25, 1, 11, 50, 0}};
+    memcpy(g.batched_fallback, some, sizeof some);
     double area = 0.25 * 32 * 32;
     /* 10 deep: two steps of 8, each element of k 2 us of products and half a us of loads */
     near(sc__gemm_batched_us(&g, SC__FP32, 132, 30, 32, 10), 3 + 16 * (2 + 0.5) + area);
@@ -212,6 +215,10 @@ static void wide_batches(void **state) {
     /* a GPU without tf32 computes it in fp32; without constants the older form */
     g.peak[SC__TF32] = 0;
     near(sc__gemm_batched_us(&g, SC__TF32, 132, 32, 32, 8), 3 + 8 * 2.5 + area);
+    /* bf16 of even sizes in steps of 32, of odd ones the memory, 2 bytes an element */
+    near(sc__gemm_batched_us(&g, SC__BF16, 132, 30, 32, 12), 9 + 32 * 0.5 + area);
+    near(sc__gemm_batched_us(&g, SC__FP16, 8, 31, 30, 10),
+         11 + 2.0 * 8 * (310 + 300 + 930));
     double bf16 = sc__gemm_batched_us(gpu("h200"), SC__BF16, 64, 512, 512, 64);
     near(sc__gemm_batched_us(&g, SC__BF16, 64, 512, 512, 64), bf16);
 }
@@ -222,7 +229,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(wide_elements, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_heads, open_context, close_context),
-        cmocka_unit_test_setup_teardown(wide_batches, open_context, close_context),
+        cmocka_unit_test_setup_teardown(fallback_batches, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

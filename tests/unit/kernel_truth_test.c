@@ -243,18 +243,21 @@ static void scans(void **state) {
     }
 }
 
-/* Products of four bytes: batched ones in fp32 and tf32, and tf32 of no multiple of 4.
- * Rows after the first FIRST_RANDOM are random sizes that nothing was fitted to. */
-enum { FIRST_RANDOM = 312, PRODUCT_CLASSES = 4 };
+/* Products that kernels of before Hopper run: batched ones in fp32 and tf32, tf32 of no
+ * multiple of 4, batched ones in bf16 of no multiple of 8. Rows after the first
+ * FIRST_RANDOM are random sizes that nothing was fitted to. */
+enum { FIRST_RANDOM = 546, PRODUCT_CLASSES = 6 };
 
 static unsigned product_class(const struct sc__kernel_key *k) {
     uint64_t sizes = k->size[0] | k->size[1] | k->size[2];
     if (k->what == SC__KERNEL_OP_GEMM)
         return 0;
+    if (k->dtype == SC__BF16)
+        return sizes & 1 ? 5 : 4;
     return k->dtype == SC__FP32 ? 1 : sizes & 3 ? 3 : 2;
 }
 
-static void products_of_four_bytes(void **state) {
+static void products_by_older_kernels(void **state) {
     static const struct {
         const char *name;
         int rows;
@@ -262,7 +265,9 @@ static void products_of_four_bytes(void **state) {
     } bounds[PRODUCT_CLASSES] = {{"tf32, unaligned", 84, 9},
                                  {"fp32, batched", 237, 10.5},
                                  {"tf32, batched", 123, 11.5},
-                                 {"tf32, batched, unaligned", 114, 17.5}};
+                                 {"tf32, batched, unaligned", 114, 17.5},
+                                 {"bf16, batched, unaligned", 30, 11},
+                                 {"bf16, batched, odd", 96, 26}};
     struct sc__kernel_table table = {0};
     double sum[PRODUCT_CLASSES] = {0};
     int count[PRODUCT_CLASSES] = {0};
@@ -297,7 +302,7 @@ int main(void) {
                                         close_context),
         cmocka_unit_test_setup_teardown(half_of_the_shapes, open_context, close_context),
         cmocka_unit_test_setup_teardown(scans, open_context, close_context),
-        cmocka_unit_test_setup_teardown(products_of_four_bytes,
+        cmocka_unit_test_setup_teardown(products_by_older_kernels,
                                         open_context,
                                         close_context),
     };

@@ -54,11 +54,14 @@ function commandLine(result, name) {
   return h("p", { class: "subtitle" }, name ? h("strong", {}, `${name} `) : null, h("code", {}, text), " ", copyButton(text, `Copy the command${name ? ` of ${name}` : ""}`));
 }
 
-function one(result) {
+// Of a step whose network is packets: its transfers, packet by packet.
+const transfers = (page) => [packet.packetControls(page), packet.packetHeat(page), packet.packetPauses(page), packet.packetDistributions(page), packet.packetFlows(page)];
+
+function one(result, beside) {
   const timeline = decodeTimeline(result.timeline, result.critical_path);
   const timelinePart = r.timelineSection(result, timeline);
   const sections = [r.settingsSection(result), r.breakdown(result), timelinePart, r.pathSection(result), r.commSection(result), r.memorySection(result, timeline),
-    r.linkSection(result), r.whatifSection(result), moduleSection(result, timeline), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
+    r.linkSection(result), ...(beside ? transfers(beside) : []), r.whatifSection(result), moduleSection(result, timeline), r.operationSection(result, timelinePart.timeline), r.clusterSection(result), r.notes(result)].filter(Boolean);
   const title = `One training step: ${file(result)}`;
   document.title = `${file(result)} · stepcast`;
   return [head(title, commandLine(result), sections), h("main", { id: "main" }, r.headline(result), sections)];
@@ -99,7 +102,7 @@ function two(a, b) {
 
 printInLight();
 const version = results[0].version;
-const content = results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search, "stepcast/sweep-page/1": grid, "stepcast/packet-page/1": packets }[results[0].schema] ?? one)(results[0]);
+const content = results[1]?.of ? one(...results) : results.length > 1 ? two(...results) : ({ "stepcast/train-page/1": run, "stepcast/plans-page/1": search, "stepcast/sweep-page/1": grid, "stepcast/packet-page/1": packets }[results[0].schema] ?? one)(results[0]);
 const source = results.some((x) => x.measured) ? (results.every((x) => x.measured) ? "Times are measured" : "Times are measured and simulated") : "Times are simulated";
 document.getElementById("app").replaceChildren(...content,
   h("footer", {}, `stepcast ${version ?? ""}. ${source}; this file is complete in itself and needs no network.`));

@@ -1,5 +1,6 @@
 // The page of `stepcast flows --net packet --html`: links over time, pauses, and how
-// long flows took, for one congestion control or several beside each other.
+// long flows took, for one congestion control or several beside each other. The same of
+// the transfers of a step stands in its report.
 import * as Plot from "@observablehq/plot";
 import { h, section } from "./dom.js";
 import * as f from "./format.js";
@@ -9,6 +10,8 @@ import { table } from "./table.js";
 const style = { background: "none", fontSize: "11px", overflow: "visible" };
 const nameOf = (run) => run.cc ?? (run.net === "flow" ? "flow engine" : "packets");
 const linkName = (l) => l.name ?? `${l.from} → ${l.to}`;
+// What runs beside each other differ in.
+const kindOf = (page) => page.of ?? "control";
 const lost = (run) => run.counters.buffer_losses + run.counters.link_losses;
 const unfinished = (run) => run.stuck + run.cut_off;
 const watched = ({ runs }) => runs.filter((run) => run.links?.length);
@@ -32,11 +35,13 @@ export function packetHeadline({ runs }) {
     several ? card("Flows", f.count(best.count), "under each control", "flows") : card("Base round trip", f.time(best.counters.base_rtt_ns / 1e3), `window ${f.bytes(best.counters.window_bytes)}`, "rtt"));
 }
 
-export function packetControls({ runs }) {
-  if (runs.length < 2) return null;
+export function packetControls(page) {
+  const { runs } = page;
+  if (runs.length < 2 && !page.of) return null;
   const number = (title, value, text = f.count) => ({ title, number: true, value, text: (run) => text(value(run)) });
-  return section("controls", "Congestion controls", "The same flows on the same links.", table({ id: "control-table", csv: "controls.csv", caption: "Congestion controls, the first to end first", rows: runs, sort: { by: 1, down: false }, columns: [
-    { title: "control", value: nameOf }, number("last end", (r) => r.makespan_ns, (ns) => f.time(ns / 1e3)), number("slowdown mean", (r) => r.slowdown.mean ?? 0, factor), number("p99", (r) => r.slowdown.p99 ?? 0, factor),
+  const [title, lead, caption] = page.of ? ["Packets", "The transfers that take most of the step's communication, each by itself.", "Transfers, those that take most of the step first"] : ["Congestion controls", "The same flows on the same links.", "Congestion controls, the first to end first"];
+  return section("controls", title, lead, table({ id: "control-table", csv: `${kindOf(page)}s.csv`, caption, rows: runs, sort: page.of ? undefined : { by: 1, down: false }, columns: [
+    { title: kindOf(page), value: nameOf }, number("last end", (r) => r.makespan_ns, (ns) => f.time(ns / 1e3)), number("slowdown mean", (r) => r.slowdown.mean ?? 0, factor), number("p99", (r) => r.slowdown.p99 ?? 0, factor),
     number("worst", (r) => r.slowdown.max ?? 0, factor), number("pauses", (r) => r.counters.pauses), number("marks", (r) => r.counters.marks), number("trimmed", (r) => r.counters.trims), number("lost", lost), number("not over", unfinished)] }));
 }
 
@@ -104,7 +109,7 @@ export function packetHeat(page) {
   const cut = runs.some((r) => r.links_used > r.links.length) ? ` ${runs[0].links.length} of ${f.count(runs[0].links_used)} are shown.` : "";
   return section("heat", "Links over time", `Each way of a link is a row: those that were paused first, then those with the longest queues.${cut}`,
     h("div", { class: "toolbar" }, choice("show", Object.entries(values).map(([k, v]) => [k, v.title]), "use", (v) => { state.value = v; draw(); }),
-      runs.length > 1 ? choice("control", runs.map((r, i) => [String(i), nameOf(r)]), "0", (v) => { Object.assign(state, { run: Number(v), row: 0, column: 0, moved: false }); cursor.hidden = true; draw(); }) : null,
+      runs.length > 1 ? choice(kindOf(page), runs.map((r, i) => [String(i), nameOf(r)]), "0", (v) => { Object.assign(state, { run: Number(v), row: 0, column: 0, moved: false }); cursor.hidden = true; draw(); }) : null,
       h("span", { class: "ramp" }, "nothing", h("i", { "aria-hidden": "true" }), "most")), holder, note);
 }
 
@@ -166,16 +171,17 @@ export function packetLinks(page) {
   const columns = [{ title: "link", value: linkName }, { title: "rate", number: true, value: (l) => l.rate_bps, text: (l) => `${l.rate_bps / 1e9} Gb/s` }, { title: "bytes", number: true, value: (l) => l.bytes, text: (l) => f.bytes(l.bytes) },
     { title: "use", number: true, value: (l) => l.use, text: (l) => f.share(l.use), bar: (l) => l.use }, { title: "longest queue", number: true, value: (l) => l.peak_queue_bytes, text: (l) => f.bytes(l.peak_queue_bytes) },
     { title: "pauses", number: true, value: (l) => l.pauses }, { title: "paused", number: true, value: (l) => l.paused_ns, text: (l) => f.time(l.paused_ns / 1e3) }, { title: "marks", number: true, value: (l) => l.marks }, { title: "lost", number: true, value: (l) => l.losses }];
-  if (runs.length > 1) columns.splice(1, 0, { title: "control", value: (l) => l.cc });
+  if (runs.length > 1) columns.splice(1, 0, { title: kindOf(page), value: (l) => l.cc });
   return section("links", "Links", null, table({ id: "link-table", csv: "links.csv", caption: "Links, the most used first", rows, limit: 12, search: "Search links", sort: { by: columns.findIndex((c) => c.title === "use"), down: true }, columns }));
 }
 
-export function packetFlows({ runs }) {
+export function packetFlows(page) {
+  const { runs } = page;
   const rows = runs.flatMap((run) => run.slowest.map((x) => ({ ...x, cc: nameOf(run) })));
   const columns = [{ title: "flow", value: (x) => `${x.src} → ${x.dst}` }, { title: "bytes", number: true, value: (x) => x.bytes, text: (x) => f.bytes(x.bytes) }, { title: "start", number: true, value: (x) => x.start_ns ?? Infinity, text: (x) => (x.start_ns == null ? "–" : f.time(x.start_ns / 1e3)) },
     { title: "time", number: true, value: (x) => x.fct_ns ?? Infinity, text: (x) => (x.fct_ns == null ? "did not end" : f.time(x.fct_ns / 1e3)) }, { title: "at best", number: true, value: (x) => x.ideal_ns, text: (x) => f.time(x.ideal_ns / 1e3) },
     { title: "slowdown", number: true, value: (x) => x.slowdown ?? Infinity, text: (x) => factor(x.slowdown) }];
-  if (runs.length > 1) columns.splice(1, 0, { title: "control", value: (x) => x.cc });
+  if (runs.length > 1) columns.splice(1, 0, { title: kindOf(page), value: (x) => x.cc });
   return section("slowest", "The slowest flows", runs.some((run) => run.count > run.slowest.length) ? `The ${runs[0].slowest.length} most slowed down of ${f.count(runs[0].count)}.` : null,
     table({ id: "flow-table", csv: "flows.csv", caption: "Flows, the most slowed down first", rows, limit: 12, search: "Search flows", sort: { by: columns.findIndex((c) => c.title === "slowdown"), down: true }, columns }));
 }

@@ -10,6 +10,7 @@
  *        └─ periods of transfers that meet on links (packet_memory.h) */
 #include "network/packet/packet_engine.h"
 
+#include "base/units.h"
 #include "network/packet/packet_list.h"
 #include "network/packet/packet_memory.h"
 
@@ -20,6 +21,8 @@
 #define DEFAULT_CONTROL "dcqcn"
 /* Of a collective that is looked at, at most: some seconds. */
 #define MOST_SEEN_PACKETS 2e6
+/* Of each of a step's. */
+#define MOST_PACKETS_OF_STEP 1e5
 /* Some seconds: then what would be quicker is said. */
 #define MANY_EVENTS 100000000u
 
@@ -42,7 +45,9 @@ struct packet_net {
     struct sc__packet_alone alone;
     struct sc__map shapes; /* by who takes part */
     struct sc__map kinds;  /* by transfer */
+    struct sc__packet_kind **kind_list;
     uint32_t kind_count;
+    uint32_t kind_capacity;
     struct sc__packet_memory *memory;
     struct packet_active *active;
     uint32_t active_count;
@@ -102,7 +107,9 @@ make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
     struct sc__packet_shape *shape;
     SC__TRY(find_shape(n, t, (enum sc__algo)model.algo, &shape));
     k->shape = shape;
-    k->id = n->kind_count++;
+    k->transfer = *t;
+    k->id = n->kind_count;
+    *SC__PUSH(n->arena, n->kind_list, n->kind_count, n->kind_capacity) = k;
     k->bytes = (uint64_t)llround((double)t->bytes /
                                  sc__proto_payload((enum sc__proto)model.proto));
     divide_time(k, &model);
@@ -153,8 +160,8 @@ static sc_status packet_alone(void *self,
     return SC_OK;
 }
 
-static void
-count_links(struct packet_net *n, const struct sc__packet_kind *k, double times) {
+static void count_kind(struct packet_net *n, struct sc__packet_kind *k, double times) {
+    k->times += times;
     for (uint32_t i = 0; i < k->shape->load_count; i++)
         n->link_bytes[k->shape->loads[i].link] +=
             times * k->shape->loads[i].per_byte * (double)k->bytes;
@@ -181,7 +188,7 @@ static sc_status packet_start(void *self, const struct sc_transfer *t, int64_t n
     }
     SC__TRY(find_kind(n, t, &k));
     n->active[id].kind = k;
-    count_links(n, k, 1);
+    count_kind(n, k, 1);
     if (k->shape->load_count)
         sc__heap_push(&n->begins, now + k->software, id, 0);
     else
@@ -195,7 +202,7 @@ static sc_status packet_passed(void *self, const struct sc_transfer *t, uint64_t
     if (n->cluster->ideal)
         return SC_OK;
     SC__TRY(find_kind(n, t, &k));
-    count_links(n, k, (double)times);
+    count_kind(n, k, (double)times);
     return SC_OK;
 }
 
@@ -431,6 +438,23 @@ static sc_status see_kind(struct packet_net *n,
     return SC_OK;
 }
 
+static sc_status look_at_kind(struct packet_net *n,
+                              const struct sc__packet_kind *k,
+                              double most_packets,
+                              uint32_t spans,
+                              struct sc__packet_seen *out) {
+    double packets =
+        k->shape->sent_per_byte * (double)k->bytes / n->settings.config.payload;
+    out->share = packets > most_packets ? most_packets / packets : 1;
+    out->software = k->software;
+    sc__packet_watch_graph(&out->watch, n->arena, &n->graph, spans);
+    struct sc__packet_live *l =
+        sc__packet_live_new(&n->fabric, &n->settings.steps, &n->settings.random);
+    sc_status status = see_kind(n, l, k, out);
+    sc__packet_live_free(l);
+    return status;
+}
+
 sc_status sc__packet_see(struct sc__net *net,
                          int coll,
                          uint64_t bytes,
@@ -440,19 +464,95 @@ sc_status sc__packet_see(struct sc__net *net,
     struct sc__packet_kind *k;
     *out = (struct sc__packet_seen){.share = 1};
     SC__TRY(only_kind(n, coll, bytes, &k));
-    if (!k)
+    return k ? look_at_kind(n, k, MOST_SEEN_PACKETS, spans, out) : SC_OK;
+}
+
+/* Kinds that differ only in the groups that have them, as those of pipeline stages do. */
+struct kinds_alike {
+    const struct sc__packet_kind *kind;
+    double times;
+};
+
+static uint32_t group_size(const struct sc__packet_kind *k) {
+    return k->shape->group_count ? k->shape->groups[0].count : 0;
+}
+
+static int compare_looks(const struct sc__packet_kind *x, const struct sc__packet_kind *y) {
+    uint64_t a[3] = {x->transfer.coll, x->transfer.bytes, group_size(x)};
+    uint64_t b[3] = {y->transfer.coll, y->transfer.bytes, group_size(y)};
+    for (int i = 0; i < 3; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_look(const void *a, const void *b, void *self) {
+    (void)self;
+    const struct sc__packet_kind *x = ((const struct kinds_alike *)a)->kind;
+    const struct sc__packet_kind *y = ((const struct kinds_alike *)b)->kind;
+    int order = compare_looks(x, y);
+    return order ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+static int longest_first(const void *a, const void *b, void *self) {
+    const struct kinds_alike *x = a;
+    const struct kinds_alike *y = b;
+    double time[2] = {x->times * (double)x->kind->alone, y->times * (double)y->kind->alone};
+    if (time[0] != time[1])
+        return time[0] > time[1] ? -1 : 1;
+    return by_look(a, b, self);
+}
+
+/* Those with packets. */
+static struct kinds_alike *sum_up_kinds(struct packet_net *n, uint32_t *count) {
+    struct kinds_alike *list = SC__NEW_ARRAY(n->arena, struct kinds_alike, n->kind_count);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n->kind_count; i++)
+        if (n->kind_list[i]->shape->load_count && n->kind_list[i]->times > 0)
+            list[kept++] = (struct kinds_alike){n->kind_list[i], n->kind_list[i]->times};
+    sc__sort(list, kept, sizeof *list, by_look, NULL);
+    *count = 0;
+    for (uint32_t i = 0; i < kept; i++)
+        if (*count && !compare_looks(list[*count - 1].kind, list[i].kind))
+            list[*count - 1].times += list[i].times;
+        else
+            list[(*count)++] = list[i];
+    sc__sort(list, *count, sizeof *list, longest_first, NULL);
+    return list;
+}
+
+static const char *kind_name(struct packet_net *n, const struct kinds_alike *k) {
+    const struct sc_transfer *t = &k->kind->transfer;
+    bool message = t->coll == SC__COLLS;
+    struct sc__buffer b;
+    sc__buffer_init(&b, n->arena);
+    sc__puts(&b, message ? "message" : sc__coll_name((enum sc__coll)t->coll));
+    sc__puts(&b, " of ");
+    sc__put_bytes(&b, t->bytes);
+    if (!message)
+        sc__printf(&b, " on %u GPUs", group_size(k->kind));
+    if (k->times > 1)
+        sc__printf(&b, ", %.0f times", k->times);
+    return b.text;
+}
+
+sc_status sc__packet_see_longest(struct sc__net *net,
+                                 uint32_t most,
+                                 uint32_t spans,
+                                 struct sc__packet_seen *out,
+                                 uint32_t *count) {
+    struct packet_net *n = net->self;
+    uint32_t kinds;
+    *count = 0;
+    if (net->ops != &sc__packet_engine || n->cluster->ideal || !n->kind_count)
         return SC_OK;
-    double packets =
-        k->shape->sent_per_byte * (double)k->bytes / n->settings.config.payload;
-    out->software = k->software;
-    if (packets > MOST_SEEN_PACKETS)
-        out->share = MOST_SEEN_PACKETS / packets;
-    sc__packet_watch_graph(&out->watch, n->arena, &n->graph, spans);
-    struct sc__packet_live *l =
-        sc__packet_live_new(&n->fabric, &n->settings.steps, &n->settings.random);
-    sc_status status = see_kind(n, l, k, out);
-    sc__packet_live_free(l);
-    return status;
+    const struct kinds_alike *list = sum_up_kinds(n, &kinds);
+    for (; *count < kinds && *count < most; (*count)++) {
+        out[*count] = (struct sc__packet_seen){.name = kind_name(n, &list[*count])};
+        SC__TRY(
+            look_at_kind(n, list[*count].kind, MOST_PACKETS_OF_STEP, spans, &out[*count]));
+    }
+    return SC_OK;
 }
 
 void sc__packet_note_effort(const struct sc__net *net) {

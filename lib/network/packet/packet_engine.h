@@ -23,8 +23,9 @@ sc_status sc__packet_group(struct sc_context *ctx,
                            const struct sc__settings *settings,
                            struct sc__net *out);
 sc_status sc__packet_cost(struct sc__net *net, int coll, uint64_t bytes, int64_t *time);
-/* A collective as it goes: its messages, and the links over time. */
+/* A transfer as it goes: its messages, and the links over time. */
 struct sc__packet_seen {
+    const char *name; /* of a step's */
     double share;     /* of its bytes: less than 1 where all have too many packets */
     int64_t software; /* ps before the first packet */
     struct sc__packet_flows messages;
@@ -37,6 +38,13 @@ sc_status sc__packet_see(struct sc__net *net,
                          uint64_t bytes,
                          uint32_t spans,
                          struct sc__packet_seen *out);
+/* Those of a simulated step that took most of its communication, the longest first, each
+ * by itself; at most so many. None where the network is not this engine. */
+sc_status sc__packet_see_longest(struct sc__net *net,
+                                 uint32_t most,
+                                 uint32_t spans,
+                                 struct sc__packet_seen *out,
+                                 uint32_t *count);
 /* How much was simulated for them, and how far to trust the rest: as a note. */
 void sc__packet_note_effort(const struct sc__net *net);
 

@@ -19,6 +19,9 @@ struct sc__packet_kind {
     int64_t alone;    /* ns of its packets */
     int64_t software; /* ps that pass before them */
     uint32_t id;
+    /* as the step has it, and how often */
+    struct sc_transfer transfer;
+    double times;
 };
 
 struct sc__packet_memory;
