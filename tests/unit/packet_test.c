@@ -39,9 +39,11 @@ static void events_come_in_order(void **state) {
     }
     qsort(sorted, EVENTS, sizeof *sorted, compare_events);
     assert_int_equal(q->live, EVENTS);
-    for (uint32_t i = 0; i < EVENTS; i++)
-        assert_ptr_equal(sc__packet_pop(q), sorted[i]);
-    assert_null(sc__packet_pop(q));
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        assert_null(sc__packet_pop(q, sorted[i]->time - 1));
+        assert_ptr_equal(sc__packet_pop(q, i % 2 ? sorted[i]->time : INT64_MAX), sorted[i]);
+    }
+    assert_null(sc__packet_pop(q, INT64_MAX));
     assert_int_equal(q->live, 0);
 }
 
@@ -59,7 +61,7 @@ static void events_inserted_while_time_goes_on(void **state) {
     while (inserted < 50)
         sc__packet_schedule(q, &events[inserted++], SC__PACKET_DONE, 0);
     for (uint32_t happened = 0; happened < EVENTS; happened++) {
-        const struct sc__packet_event *e = sc__packet_pop(q);
+        const struct sc__packet_event *e = sc__packet_pop(q, INT64_MAX);
         assert_non_null(e);
         assert_true(e->time > time ||
                     (e->time == time && (!happened || e->sequence > sequence)));
@@ -71,7 +73,7 @@ static void events_inserted_while_time_goes_on(void **state) {
                                 SC__PACKET_DONE,
                                 time + (int64_t)(sc__random(&random) % 9000));
     }
-    assert_null(sc__packet_pop(q));
+    assert_null(sc__packet_pop(q, INT64_MAX));
 }
 
 /* The first numbers of MRG32k3a from six words of 12345, by its two recurrences:

@@ -16,6 +16,8 @@
  * many; larger ones follow if time grows with size alike between them. */
 #define PACKETS_AT_FIRST 60000.0
 #define GROWTH_TOLERANCE 0.005
+#define GROWTH_TOLERANCE_OF_MANY 0.01
+#define MANY_PACKETS 5e6
 #define PACKETS_TRIED 4.0 /* times more, where it does not */
 
 struct alone_result {
@@ -197,6 +199,15 @@ static sc_status phases_task(struct sc__packet_alone *a, struct alone_task *t) {
     return run_phases(a, t->shape, t->component, t->bytes, t->use, &t->result);
 }
 
+/* The more there is to simulate, the more is allowed. */
+static double growth_tolerance(const struct sc__packet_alone *a,
+                               const struct sc__packet_shape *s,
+                               const struct sc__packet_component *c,
+                               uint64_t bytes) {
+    return packets_of(a, s, c, bytes) > MANY_PACKETS ? GROWTH_TOLERANCE_OF_MANY
+                                                     : GROWTH_TOLERANCE;
+}
+
 /* Three sizes, and the rest as they grow; false where they do not grow alike. */
 static sc_status run_growing(struct sc__packet_alone *a,
                              const struct sc__packet_shape *s,
@@ -217,10 +228,13 @@ static sc_status run_growing(struct sc__packet_alone *a,
     double first = (double)(at[1].result.time - at[2].result.time);
     double second = (double)(at[0].result.time - at[1].result.time);
     double units = (double)(bytes - 3 * unit) / (double)unit;
+    double growth = (first + second) / 2;
+    double off = fabs(second - first) / 2;
     *r = at[0].result;
-    r->time += (int64_t)llround(second * units);
-    r->bound += fabs(second - first) * units / (double)r->time;
-    *alike = second > 0 && fabs(second - first) <= GROWTH_TOLERANCE * second + 2;
+    r->time += (int64_t)llround(growth * units);
+    r->bound += off * units / (double)r->time;
+    *alike =
+        first > 0 && second > 0 && off <= growth_tolerance(a, s, c, bytes) * growth + 1;
     return SC_OK;
 }
 

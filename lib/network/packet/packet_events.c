@@ -111,29 +111,22 @@ static struct sc__packet_event *pop_near(struct sc__packet_queue *q, uint32_t sl
     return e;
 }
 
-int64_t sc__packet_next_time(const struct sc__packet_queue *q) {
-    int64_t far = q->far_count ? q->far[0].time : INT64_MAX;
+/* The next one, if it is not after a time. */
+static struct sc__packet_event *take_next(struct sc__packet_queue *q, int64_t until) {
     if (!q->near_count)
-        return far;
-    int64_t near = q->slots[near_slot(q)].first->time;
-    return near < far ? near : far;
+        return q->far_count && q->far[0].time <= until ? pop_far(q) : NULL;
+    uint32_t slot = near_slot(q);
+    const struct sc__packet_event *near = q->slots[slot].first;
+    struct sc__packet_far_event key = {near->time, near->sequence, NULL};
+    if (q->far_count && far_before(&q->far[0], &key))
+        return q->far[0].time <= until ? pop_far(q) : NULL;
+    return near->time <= until ? pop_near(q, slot) : NULL;
 }
 
-struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q) {
-    struct sc__packet_event *e;
-    if (!q->near_count && !q->far_count)
+struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q, int64_t until) {
+    struct sc__packet_event *e = take_next(q, until);
+    if (!e)
         return NULL;
-    if (!q->near_count) {
-        e = pop_far(q);
-    } else {
-        uint32_t slot = near_slot(q);
-        const struct sc__packet_event *near = q->slots[slot].first;
-        struct sc__packet_far_event key = {near->time, near->sequence, NULL};
-        if (q->far_count && far_before(&q->far[0], &key))
-            e = pop_far(q);
-        else
-            e = pop_near(q, slot);
-    }
     if (e->kind < SC__PACKET_ALPHA)
         q->live--;
     e->queued = false;

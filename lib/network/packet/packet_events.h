@@ -69,10 +69,9 @@ struct sc__packet_queue {
 
 /* Inserts e, whose time, sequence and kind are set. */
 void sc__packet_insert(struct sc__packet_queue *q, struct sc__packet_event *e);
-/* When the next event is; INT64_MAX when there is none. */
-int64_t sc__packet_next_time(const struct sc__packet_queue *q);
-/* The next event, taken out; NULL when there is none. Cancelled ones come too. */
-struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q);
+/* The next event, taken out, if it is not after `until`; NULL when there is none. Cancelled
+ * ones come too. */
+struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q, int64_t until);
 
 static inline void sc__packet_schedule(struct sc__packet_queue *q,
                                        struct sc__packet_event *e,

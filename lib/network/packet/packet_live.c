@@ -261,10 +261,7 @@ sc_status sc__packet_live_run(struct sc__packet_live *l,
                               struct sc__packet_run **over) {
     l->over = NULL;
     *over = NULL;
-    while (l->status == SC_OK && !l->over &&
-           sc__packet_next_time(&l->sim->queue) <= until) {
-        if (!sc__packet_step(l->sim))
-            break;
+    while (l->status == SC_OK && !l->over && sc__packet_step(l->sim, until)) {
         if (l->counters.events % EVENTS_PER_REPORT == 0)
             l->status = sc__progress(l->ctx, "packets", share_received(l));
     }

@@ -167,16 +167,12 @@ static bool plays(const struct memory_cast *cast, const struct sc__packet_kind *
     return false;
 }
 
-/* A kind that has no part in the simulation: whoever stood for all may not do so beside
- * it. */
 static void
 add_kind(struct sc__packet_memory *m, struct memory_period *p, struct sc__packet_kind *k) {
     for (uint32_t i = 0; i < p->kind_count; i++)
         if (p->kinds[i] == k)
             return;
     *SC__PUSH(m->arena, p->kinds, p->kind_count, p->kind_capacity) = k;
-    if (p->live && !plays(p->cast, k))
-        drop_simulation(m, p);
 }
 
 void sc__packet_memory_know(struct sc__packet_memory *m, struct sc__packet_kind *k) {
@@ -386,11 +382,57 @@ simulate(struct sc__packet_memory *m, struct memory_period *p, int64_t until, bo
     return SC_OK;
 }
 
+static bool all_play(const struct memory_period *p) {
+    for (uint32_t i = 0; i < p->kind_count; i++)
+        if (!plays(p->cast, p->kinds[i]))
+            return false;
+    return true;
+}
+
+static bool same_messages(const struct sc__packet_traffic *a,
+                          const struct sc__packet_traffic *b) {
+    if (a->count != b->count)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const struct sc__packet_message *x = &a->messages[i];
+        const struct sc__packet_message *y = &b->messages[i];
+        if (x->from != y->from || x->to != y->to || x->bytes != y->bytes ||
+            x->phase != y->phase || x->waits != y->waits)
+            return false;
+    }
+    return true;
+}
+
+/* Those of a cast have the same parts in another. */
+static bool same_parts(const struct memory_cast *cast, const struct memory_cast *other) {
+    for (uint32_t i = 0; i < cast->count; i++) {
+        uint32_t k = 0;
+        while (k < other->count && other->kinds[k] != cast->kinds[i])
+            k++;
+        if (k == other->count || !same_messages(&cast->traffic[i], &other->traffic[k]))
+            return false;
+    }
+    return true;
+}
+
+/* A kind has come that has no part in the simulation. Whoever stood for all may not do so
+ * beside it: then all begins again. */
+static sc_status recast(struct sc__packet_memory *m, struct memory_period *p) {
+    const struct memory_cast *before = p->cast;
+    if (!p->live || all_play(p))
+        return SC_OK;
+    SC__TRY(find_cast(m, p));
+    if (!same_parts(before, p->cast))
+        drop_simulation(m, p);
+    return SC_OK;
+}
+
 /* The simulation of the whole period so far. */
 static sc_status
 catch_up(struct sc__packet_memory *m, struct memory_period *p, bool *found) {
     const struct sc__packet_alone *a = m->alone;
     *found = false;
+    SC__TRY(recast(m, p));
     if (!p->live) {
         SC__TRY(find_cast(m, p));
         p->live = sc__packet_live_new(a->builder.fabric,

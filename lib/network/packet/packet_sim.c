@@ -238,11 +238,12 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
     }
 }
 
-bool sc__packet_step(struct sc__packet_sim *s) {
-    if (!s->queue.live)
+bool sc__packet_step(struct sc__packet_sim *s, int64_t until) {
+    struct sc__packet_event *e = s->queue.live ? sc__packet_pop(&s->queue, until) : NULL;
+    if (!e)
         return false;
     s->counters->events++;
-    happen(s, sc__packet_pop(&s->queue));
+    happen(s, e);
     return true;
 }
 
@@ -256,7 +257,7 @@ static sc_status report_progress(struct sc__packet_sim *s) {
 static sc_status run_events(struct sc__packet_sim *s, bool *stopped) {
     *stopped = false;
     while (s->left && s->queue.live) {
-        struct sc__packet_event *e = sc__packet_pop(&s->queue);
+        struct sc__packet_event *e = sc__packet_pop(&s->queue, INT64_MAX);
         if (e->time >= s->stop) {
             *stopped = true;
             return SC_OK;

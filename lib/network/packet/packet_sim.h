@@ -350,8 +350,9 @@ void sc__packet_first_draw(struct sc__packet_sim *s, uint64_t nodes, uint64_t lo
 struct sc__packet_losses *sc__packet_common_losses(struct sc__packet_sim *s);
 /* Pairs, flows and paths are there: all events up to the end. */
 sc_status sc__packet_simulate_pairs(struct sc__packet_sim *s);
-/* The next event happens; false when there is none that can send something. */
-bool sc__packet_step(struct sc__packet_sim *s);
+/* The next event happens, if it is not after `until`; false when there is none that can
+ * send something. */
+bool sc__packet_step(struct sc__packet_sim *s, int64_t until);
 /* A frame that came in here was lost: the link that brought it counts it. */
 void sc__packet_watch_loss(const struct sc__packet_sim *s,
                            const struct sc__packet_port *in);
