@@ -158,7 +158,8 @@ typedef enum sc_schedule {
     SC_SCHEDULE_ZB_H1,
     SC_SCHEDULE_ZB_2P,
     SC_SCHEDULE_ZB_V,
-    SC_SCHEDULE_DUALPIPEV
+    SC_SCHEDULE_DUALPIPEV,
+    SC_SCHEDULE_DUALPIPE
 } sc_schedule;
 
 typedef enum sc_recompute {

@@ -82,6 +82,15 @@ void sc__step_gradient_parts(const struct sc__lowering *l,
     out[1] = (struct sc__gradient_part){SC__ALLREDUCE, SC__GROUP_REPLICA, left};
     out[2] = (struct sc__gradient_part){coll, of_experts, experts};
     out[3] = (struct sc__gradient_part){SC__ALLREDUCE, SC__GROUP_REPLICA_EP, experts_left};
+    /* the other copy of the model, on the stage as far from the other end */
+    bool twice = p->schedule == SC__SCHEDULE_DUALPIPE;
+    double mirrored = whole ? dense : left;
+    double mirrored_experts = whole ? experts : experts_left;
+    out[4] =
+        (struct sc__gradient_part){SC__ALLREDUCE, SC__GROUP_MIRROR, twice ? mirrored : 0};
+    out[5] = (struct sc__gradient_part){SC__ALLREDUCE,
+                                        SC__GROUP_MIRROR,
+                                        twice ? mirrored_experts : 0};
 }
 
 void sc__step_reduce_gradients(struct sc__step_emitter *e,

@@ -566,6 +566,13 @@ static sc_status choose_schedule(struct layers_lowering *l, const struct sc__set
         return SC_OK;
     }
     l->p.schedule = (enum sc__schedule)(word + 1);
+    if (l->p.schedule == SC__SCHEDULE_DUALPIPE)
+        return sc__fail(l->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--schedule dualpipev, or --model",
+                        "--schedule dualpipe has two copies of the model, and rows are of "
+                        "one");
     if (sc__schedule_splits(l->p.schedule))
         SC__TRY(check_splits_backward(l));
     if (sc__schedule_is_v(l->p.schedule))

@@ -178,13 +178,13 @@ static void note_assumptions(const struct sc__lowering *l) {
                  "the vocabulary is padded from %u to %u",
                  l->model->vocab,
                  p->vocab);
-    if (l->model->layers % (p->mesh.pp * p->vpp))
+    if (l->model->layers % sc__plan_parts(p))
         sc__note(l->ctx,
                  "uneven-stages",
                  "%u layers do not divide into %u equal chunks; where counting the "
                  "embedding and the loss as a layer each evens them out, they are counted",
                  l->model->layers,
-                 p->mesh.pp * p->vpp);
+                 sc__plan_parts(p));
     if (l->model->mtp_layers)
         sc__note(l->ctx,
                  "mtp",
@@ -413,7 +413,7 @@ static struct sc__unit_times chunk_floor(const struct sc__model *m,
         add_unit(&sum, other ? u->others[first + i] : u->layers[first + i]);
     }
     *before += n;
-    if (part + 1 < p->mesh.pp * p->vpp)
+    if (part + 1 < sc__plan_parts(p))
         return sum;
     add_unit(&sum, u->head);
     for (uint32_t i = 0; i < m->mtp_layers; i++) {
@@ -425,7 +425,7 @@ static struct sc__unit_times chunk_floor(const struct sc__model *m,
 
 /* A receive holds the stream: a stage waits for it with every micro-batch. */
 static bool receives_hold(const struct sc__plan *p) {
-    return p->vpp == 1 && !p->overlap_p2p && !sc__schedule_is_v(p->schedule) &&
+    return p->vpp == 1 && !p->overlap_p2p && !sc__schedule_two_ways(p->schedule) &&
            !sc__schedule_overlaps_steps(p->schedule);
 }
 
@@ -434,13 +434,16 @@ static bool receives_hold(const struct sc__plan *p) {
 int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
                        const struct sc__step_units *units) {
-    bool overlap = sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1;
+    /* from both ends: what a stage waits for first is not asked */
+    bool overlap = (sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1) ||
+                   p->schedule == SC__SCHEDULE_DUALPIPE;
     bool split = sc__schedule_splits(p->schedule);
     int64_t held = receives_hold(p) ? units->message : 0;
     int64_t hop = held ? 0 : units->message; /* each message is counted once */
     int64_t passes = 0; /* what a micro-batch passed on its way to the stage and back */
     int64_t fill = 0;   /* on its way to the stage */
     int64_t most = 0;
+    int64_t times = sc__plan_passes(p);
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
         uint32_t layers = 0;
         struct sc__unit_times first = chunk_floor(m, p, units, s, 0, &layers);
@@ -452,10 +455,10 @@ int64_t sc__plan_floor(const struct sc__model *m,
             each += x.forward + x.backward;
             exchange += x.exchange;
         }
-        if (passes + p->micro_batches * each > most)
-            most = passes + p->micro_batches * each;
-        if (fill + p->micro_batches * exchange > most)
-            most = fill + p->micro_batches * exchange;
+        if (passes + times * each > most)
+            most = passes + times * each;
+        if (fill + times * exchange > most)
+            most = fill + times * exchange;
         if (overlap)
             continue;
         fill += first.forward + hop;

@@ -82,7 +82,7 @@ struct pipeline_place {
 static struct pipeline_place
 pipeline_place_of(const struct pipeline_lowering *l, uint32_t stage, uint32_t chunk) {
     const struct sc__pipeline *p = l->p;
-    bool v = sc__schedule_is_v(p->schedule);
+    bool v = sc__schedule_two_ways(p->schedule);
     bool up = v && chunk;
     struct pipeline_place at = {.messages = &l->messages[up],
                                 .first = stage == (up ? p->pp - 1 : 0),
@@ -315,7 +315,7 @@ static sc_status pipeline_check(struct sc_context *ctx, const struct sc__pipelin
                         "this input does not part weight from input gradients, which the "
                         "%s schedule needs",
                         sc__schedule_name(p->schedule));
-    if (sc__schedule_is_v(p->schedule) && (p->vpp != 2 || p->pp < 2))
+    if (sc__schedule_two_ways(p->schedule) && (p->vpp != 2 || p->pp < 2))
         return sc__fail(
             ctx,
             SC_INPUT,
@@ -325,6 +325,16 @@ static sc_status pipeline_check(struct sc_context *ctx, const struct sc__pipelin
             sc__schedule_name(p->schedule),
             p->vpp,
             p->pp);
+    if (p->schedule == SC__SCHEDULE_DUALPIPE &&
+        (p->pp % 2 || p->micro_batches % 2 || p->micro_batches < 2 * p->pp))
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        NULL,
+                        NULL,
+                        "schedule dualpipe has an even number of stages and of "
+                        "micro-batches, two a stage at least, not %u and %u",
+                        p->pp,
+                        p->micro_batches);
     if (p->schedule == SC__SCHEDULE_DUALPIPEV && p->micro_batches < 2 * p->pp)
         return sc__fail(ctx,
                         SC_INPUT,
@@ -335,7 +345,7 @@ static sc_status pipeline_check(struct sc_context *ctx, const struct sc__pipelin
                         2 * p->pp,
                         p->micro_batches);
     if (p->vpp > 1 && p->schedule != SC__SCHEDULE_INTERLEAVED &&
-        !sc__schedule_is_v(p->schedule))
+        !sc__schedule_two_ways(p->schedule))
         return sc__fail(ctx,
                         SC_INPUT,
                         NULL,
@@ -377,7 +387,7 @@ sc_status sc__pipeline_lower(struct sc_context *ctx,
                              struct sc__workload *w,
                              const struct sc__pipeline *p) {
     struct pipeline_lowering l = {.w = w, .p = p};
-    bool v = sc__schedule_is_v(p->schedule);
+    bool v = sc__schedule_two_ways(p->schedule);
     SC__TRY(pipeline_check(ctx, p));
     make_messages(&l, false);
     if (v)

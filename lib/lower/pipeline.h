@@ -21,15 +21,23 @@ enum sc__schedule {
     SC__SCHEDULE_ZBV,  /* the same for two chunks a stage in the shape of a V; see
                         * sc__schedule_part
                         */
-    SC__SCHEDULE_DUALPIPEV /* a V as well, in an order of its own; from 2·pp micro-batches
-                            * on
-                            */
+    /* a V as well, in an order of its own; from 2·pp micro-batches on */
+    SC__SCHEDULE_DUALPIPEV,
+    /* two copies of the model: chunk 0 is the stage's part of one, whose data goes down the
+     * stages, chunk 1 that of the other, whose data goes up; half of the micro-batches
+     * each */
+    SC__SCHEDULE_DUALPIPE
 };
 
 /* Weight gradients are split from input gradients. */
 bool sc__schedule_splits(enum sc__schedule s);
 /* Chunk 0 goes down the stages, chunk 1 up again. */
 bool sc__schedule_is_v(enum sc__schedule s);
+/* The data of chunk 1 goes up the stages: a V, or another copy of the model. */
+bool sc__schedule_two_ways(enum sc__schedule s);
+/* Parts that the model is cut into, and micro-batches that pass a chunk. */
+uint32_t sc__schedule_parts(enum sc__schedule s, uint32_t pp, uint32_t vpp);
+uint32_t sc__schedule_passes(enum sc__schedule s, uint32_t micro_batches);
 /* Its order depends on times (lower/schedule_zb.h), and its steps overlap:
  * stages are not synchronised at the end. */
 bool sc__schedule_overlaps_steps(enum sc__schedule s);

@@ -13,19 +13,41 @@
  *   DualPipeV    two chunks a stage in a V; forwards of one chunk in pairs with
  *                backwards of the other, weight gradients put off at both ends
  *                (DeepSeek-AI, DualPipe, 2025)
+ *   DualPipe     micro-batches enter at both ends of a pipeline that holds the model
+ *                twice: stages s and pp − 1 − s are two Vs of pp/2 stages, each the
+ *                other's second half
  *
  * ZB-2p and ZB-V depend on times: schedule_zb.c. */
 #include "lower/pipeline.h"
 
-const char *const sc__schedule_words[] = {
-    "1f1b", "gpipe", "interleaved", "zb-h1", "zb-2p", "zb-v", "dualpipev", NULL};
+const char *const sc__schedule_words[] = {"1f1b",
+                                          "gpipe",
+                                          "interleaved",
+                                          "zb-h1",
+                                          "zb-2p",
+                                          "zb-v",
+                                          "dualpipev",
+                                          "dualpipe",
+                                          NULL};
 
 const char *sc__schedule_name(enum sc__schedule s) {
     return s == SC__SCHEDULE_AUTO ? "auto" : sc__schedule_words[s - 1];
 }
 
 bool sc__schedule_splits(enum sc__schedule s) {
-    return s == SC__SCHEDULE_ZBH1 || s == SC__SCHEDULE_ZB2P || sc__schedule_is_v(s);
+    return s == SC__SCHEDULE_ZBH1 || s == SC__SCHEDULE_ZB2P || sc__schedule_two_ways(s);
+}
+
+bool sc__schedule_two_ways(enum sc__schedule s) {
+    return sc__schedule_is_v(s) || s == SC__SCHEDULE_DUALPIPE;
+}
+
+uint32_t sc__schedule_parts(enum sc__schedule s, uint32_t pp, uint32_t vpp) {
+    return s == SC__SCHEDULE_DUALPIPE ? pp : pp * vpp;
+}
+
+uint32_t sc__schedule_passes(enum sc__schedule s, uint32_t micro_batches) {
+    return s == SC__SCHEDULE_DUALPIPE ? micro_batches / 2 : micro_batches;
 }
 
 bool sc__schedule_is_v(enum sc__schedule s) {
@@ -40,6 +62,8 @@ uint32_t
 sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chunk) {
     if (sc__schedule_is_v(s) && chunk)
         return 2 * pp - 1 - stage;
+    if (s == SC__SCHEDULE_DUALPIPE && chunk)
+        return pp - 1 - stage;
     return chunk * pp + stage;
 }
 
@@ -228,6 +252,18 @@ static void order_dualpipev(struct sc__arena *a,
     dualpipe_drain(&d, pp, stage);
 }
 
+/* The second half of the stages begins with what comes from its own end: chunk 1. */
+static void order_dualpipe(struct sc__arena *a,
+                           struct schedule_order *o,
+                           uint32_t pp,
+                           uint32_t stage,
+                           uint32_t m) {
+    bool second = stage >= pp / 2;
+    order_dualpipev(a, o, pp / 2, second ? pp - 1 - stage : stage, m / 2);
+    for (uint32_t i = 0; second && i < o->count; i++)
+        o->slots[i].chunk = !o->slots[i].chunk;
+}
+
 struct sc__slot *sc__schedule_order(struct sc__arena *a,
                                     enum sc__schedule s,
                                     uint32_t pp,
@@ -249,6 +285,9 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
         break;
     case SC__SCHEDULE_DUALPIPEV:
         order_dualpipev(a, &o, pp, stage, micro_batches);
+        break;
+    case SC__SCHEDULE_DUALPIPE:
+        order_dualpipe(a, &o, pp, stage, micro_batches);
         break;
     case SC__SCHEDULE_AUTO:
     case SC__SCHEDULE_ZB2P:

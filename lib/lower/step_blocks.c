@@ -86,7 +86,7 @@ static struct chunk with_backward(struct sc__lowering *l, const struct chunk *c)
 static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     const struct sc__plan *p = &l->plan;
     uint32_t part = sc__schedule_part(p->schedule, p->mesh.pp, stage, index);
-    struct chunk c = {.first = part == 0, .last = part == p->mesh.pp * p->vpp - 1};
+    struct chunk c = {.first = part == 0, .last = part == sc__plan_parts(p) - 1};
     uint32_t first;
     uint32_t n = sc__plan_layers(p, l->model, stage, index, &first);
     uint32_t before = 0;
@@ -413,10 +413,12 @@ static uint32_t head_block(struct sc__lowering *l, const struct chunk *c) {
     return sc__step_block_end(&e);
 }
 
-/* First and last stage hold a copy each of tied embeddings; the V has one. */
+/* First and last stage hold a copy each of tied embeddings; the V has one, and where the
+ * model is there twice both are exchanged with all of it. */
 bool sc__step_shares_embedding(const struct sc__lowering *l, uint32_t stage) {
     uint32_t last = sc__plan_last_stage(&l->plan);
-    return l->model->tied && last > 0 && !l->plan.lora && (stage == 0 || stage == last);
+    return l->model->tied && l->plan.schedule != SC__SCHEDULE_DUALPIPE && last > 0 &&
+           !l->plan.lora && (stage == 0 || stage == last);
 }
 
 double sc__step_tied_bytes(const struct sc__lowering *l) {
@@ -459,8 +461,8 @@ static uint32_t backward(void *self, uint32_t stage, uint32_t chunk, uint32_t mi
     return *block_at(l,
                      stage,
                      chunk,
-                     micro_batch + 1 == l->plan.micro_batches ? SC__BLOCK_BACKWARD_LAST
-                                                              : SC__BLOCK_BACKWARD);
+                     micro_batch + 1 == sc__plan_passes(&l->plan) ? SC__BLOCK_BACKWARD_LAST
+                                                                  : SC__BLOCK_BACKWARD);
 }
 
 static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro_batch) {
@@ -468,8 +470,8 @@ static uint32_t wgrad(void *self, uint32_t stage, uint32_t chunk, uint32_t micro
     return *block_at(l,
                      stage,
                      chunk,
-                     micro_batch + 1 == l->plan.micro_batches ? SC__BLOCK_WGRAD_LAST
-                                                              : SC__BLOCK_WGRAD);
+                     micro_batch + 1 == sc__plan_passes(&l->plan) ? SC__BLOCK_WGRAD_LAST
+                                                                  : SC__BLOCK_WGRAD);
 }
 
 static uint32_t
@@ -482,8 +484,8 @@ tail(void *self, uint32_t stage, const struct sc__slot *s, enum sc__tail part) {
     return *block_at(l,
                      stage,
                      s->chunk,
-                     s->micro_batch + 1 == l->plan.micro_batches ? SC__BLOCK_LAYERS_LAST
-                                                                 : SC__BLOCK_LAYERS);
+                     s->micro_batch + 1 == sc__plan_passes(&l->plan) ? SC__BLOCK_LAYERS_LAST
+                                                                     : SC__BLOCK_LAYERS);
 }
 
 static int64_t step_blocks_collective_cost(void *self, const struct sc__op *op) {

@@ -110,7 +110,7 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
 bool sc__step_owns_tensors(const struct sc__lowering *l);
 /* The collectives that reduce gradients of these parameters, in order; those of groups of
  * one and of nothing are none. */
-enum { SC__GRADIENT_PARTS = 4 };
+enum { SC__GRADIENT_PARTS = 6 };
 struct sc__gradient_part {
     enum sc__coll coll;
     enum sc__group_kind group;

@@ -286,6 +286,8 @@ static double idle_share(const struct sc__plan *p) {
         return stages / (m * p->vpp);
     if (p->schedule == SC__SCHEDULE_DUALPIPEV)
         return stages / (6 * m);
+    if (p->schedule == SC__SCHEDULE_DUALPIPE) /* Vs of half the stages and micro-batches */
+        return (p->mesh.pp / 2.0 - 1) / (3 * m);
     if (sc__schedule_overlaps_steps(p->schedule))
         stages = 0;
     return (few > stages ? few : stages) / (3 * m);

@@ -181,16 +181,29 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
 
 static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
     bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
-    if (p->schedule == SC__SCHEDULE_DUALPIPEV && p->micro_batches < 2 * p->mesh.pp)
+    bool pairs =
+        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
+    if (pairs && p->micro_batches < 2 * p->mesh.pp)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "give a larger --global-batch, or --schedule zb-v",
-                        "schedule dualpipev needs twice as many micro-batches as stages, "
-                        "%u, and has %u",
+                        "schedule %s needs twice as many micro-batches as stages, %u, and "
+                        "has %u",
+                        sc__schedule_name(p->schedule),
                         2 * p->mesh.pp,
                         p->micro_batches);
-    if (sc__schedule_is_v(p->schedule)) {
+    bool dual = p->schedule == SC__SCHEDULE_DUALPIPE;
+    if (dual && (p->mesh.pp % 2 || p->micro_batches % 2))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--schedule dualpipev takes any number",
+                        "schedule dualpipe needs an even number of stages and of "
+                        "micro-batches, and has %u and %u",
+                        p->mesh.pp,
+                        p->micro_batches);
+    if (sc__schedule_two_ways(p->schedule)) {
         if (p->vpp == 2 && p->mesh.pp > 1)
             return SC_OK;
         return sc__fail(
@@ -223,7 +236,7 @@ static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p
 
 static sc_status
 check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
-    uint32_t chunks = p->mesh.pp * p->vpp;
+    uint32_t chunks = sc__plan_parts(p);
     uint32_t sum = 0;
     uint32_t counted = (p->count_embedding ? 1u : 0) + (p->count_loss ? 1u : 0);
     if (counted && (p->first_layers || p->last_layers || (m->layers + counted) % chunks))
@@ -276,8 +289,10 @@ check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         p->vpp,
                         chunks,
                         m->layers);
+    /* where the model is there twice, chunk 1 is of the other copy */
+    uint32_t copies = p->schedule == SC__SCHEDULE_DUALPIPE ? 1 : p->vpp;
     for (uint32_t s = 0; s < p->mesh.pp; s++)
-        for (uint32_t c = 0; c < p->vpp; c++) {
+        for (uint32_t c = 0; c < copies; c++) {
             uint32_t first;
             sum += sc__plan_layers(p, m, s, c, &first);
         }

@@ -31,6 +31,8 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
         most = pp;
     if (p->schedule == SC__SCHEDULE_DUALPIPEV)
         most = pp + 0.5; /* 2·pp + 1 chunks */
+    if (p->schedule == SC__SCHEDULE_DUALPIPE)
+        most = (pp + 1) / 2; /* pp + 1 chunks */
     return most < m ? most : m;
 }
 
@@ -136,13 +138,13 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
             add_layer(m, p, i, &k);
         larger = fmax(larger, k.activations - before);
     }
-    if (sc__schedule_is_v(p->schedule))
+    if (sc__schedule_two_ways(p->schedule))
         k.activations = 2 * larger;
-    if (stage == 0 && p->dropout && !p->lora)
+    if (sc__plan_has_embedding(p, stage) && p->dropout && !p->lora)
         k.activations += sc__plan_tokens_sp(p) * m->hidden;
-    if (stage == 0)
+    if (sc__plan_has_embedding(p, stage))
         add_towers(m, p, &k);
-    if (stage == sc__plan_last_stage(p))
+    if (sc__plan_has_head(p, stage))
         add_end(m, p, &k);
     return k;
 }
@@ -168,7 +170,7 @@ static double waiting_fragments(const struct sc__plan *p,
  * softmax, its gradient and theirs. */
 static double
 logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double head) {
-    if (stage != sc__plan_last_stage(p))
+    if (!sc__plan_has_head(p, stage))
         return 0;
     double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
     double e = sc__plan_width(p);

@@ -34,8 +34,8 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
     struct sc__shard trained = sc__plan_stage_trained(p, m, stage);
     double dp = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD);
     double edp = fmax(1, sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP));
-    double ends = stage == 0 ? sc__plan_embedding_shard(p, m) : 0;
-    if (stage == sc__plan_last_stage(p))
+    double ends = sc__plan_has_embedding(p, stage) ? sc__plan_embedding_shard(p, m) : 0;
+    if (sc__plan_has_head(p, stage))
         ends += sc__plan_head_shard(p, m, stage);
     struct parameter_counts n = {.all = whole.dense + whole.experts,
                                  .sharded = whole.dense / dp + whole.experts / edp,
@@ -84,11 +84,11 @@ gathered(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, do
             largest = fmax(largest, s.dense + s.experts);
         }
     }
-    if (stage == 0)
+    if (sc__plan_has_embedding(p, stage))
         largest = fmax(largest, sc__plan_towers_largest(p, m));
-    if (stage == 0)
+    if (sc__plan_has_embedding(p, stage))
         ends = sc__plan_embedding_shard(p, m);
-    if (stage == sc__plan_last_stage(p))
+    if (sc__plan_has_head(p, stage))
         ends = fmax(ends, sc__plan_head_shard(p, m, stage));
     return fmax(2 * largest, largest + ends);
 }
@@ -226,7 +226,8 @@ struct sc__training_state
 sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
     struct sc__training_state out = {0};
     struct parameter_counts n = count_parameters(m, p, stage);
-    double embedding = stage == 0 && !p->lora ? sc__plan_embedding_shard(p, m) : 0;
+    double embedding =
+        sc__plan_has_embedding(p, stage) && !p->lora ? sc__plan_embedding_shard(p, m) : 0;
     if (p->zero >= 3 || (p->zero == 2 && p->torch_copies))
         state_of_shards(m, p, stage, &n, &out);
     else
@@ -242,7 +243,7 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         out.last = each * (layer + (m->tied ? 0 : embedding));
         out.accumulated = m->tied ? each * embedding : 0;
     }
-    bool ends = stage == 0 || stage == sc__plan_last_stage(p);
+    bool ends = sc__plan_has_embedding(p, stage) || sc__plan_has_head(p, stage);
     bool plain = p->plain_update || p->amp;
     if (plain && p->micro_batches > 1 && ends && !p->lora)
         out.accumulated =

@@ -16,6 +16,7 @@ static const struct sc__choice schedules[] = {{"auto", SC_SCHEDULE_AUTO},
                                               {"zb-2p", SC_SCHEDULE_ZB_2P},
                                               {"zb-v", SC_SCHEDULE_ZB_V},
                                               {"dualpipev", SC_SCHEDULE_DUALPIPEV},
+                                              {"dualpipe", SC_SCHEDULE_DUALPIPE},
                                               {0}};
 static const struct sc__choice recomputes[] = {{"none", SC_RECOMPUTE_NONE},
                                                {"selective", SC_RECOMPUTE_SELECTIVE},

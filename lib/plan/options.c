@@ -88,7 +88,7 @@ const struct sc__option sc__model_options[] = {
          "NAME",
          NULL,
          PLAN,
-         "1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v or dualpipev",
+         "1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, dualpipev or dualpipe",
          schedules,
          schedule),
     FLAG("uneven-stages",

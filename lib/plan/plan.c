@@ -142,7 +142,7 @@ find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint3
 /* Nothing is said about the ends, and all chunks have the same layers. */
 static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
     bool said = p->count_embedding || p->count_loss || p->first_layers || p->last_layers;
-    return !said && m->layers % (p->mesh.pp * p->vpp) == 0 && !(p->uneven && m->mtp_layers);
+    return !said && m->layers % sc__plan_parts(p) == 0 && !(p->uneven && m->mtp_layers);
 }
 
 /* Layers of chunk i of `chunks` in the order of the data. Even where it goes
@@ -151,7 +151,7 @@ static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
  * else as even as possible. */
 static uint32_t
 chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
-    uint32_t chunks = p->mesh.pp * p->vpp;
+    uint32_t chunks = sc__plan_parts(p);
     uint32_t l = m->layers;
     uint32_t front = 0;
     uint32_t back = 0;
@@ -208,7 +208,7 @@ uint32_t sc__plan_layers(const struct sc__plan *p,
     uint32_t at = sc__schedule_part(p->schedule, p->mesh.pp, stage, chunk);
     *first = 0;
     if (is_even(p, m)) {
-        uint32_t each = m->layers / (p->mesh.pp * p->vpp);
+        uint32_t each = m->layers / sc__plan_parts(p);
         *first = at * each;
         return each;
     }
@@ -253,13 +253,33 @@ double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model
            n.embedding_norm;
 }
 
+uint32_t sc__plan_parts(const struct sc__plan *p) {
+    return sc__schedule_parts(p->schedule, p->mesh.pp, p->vpp);
+}
+
+uint32_t sc__plan_passes(const struct sc__plan *p) {
+    return sc__schedule_passes(p->schedule, p->micro_batches);
+}
+
+static bool both_ends(const struct sc__plan *p, uint32_t stage) {
+    return p->schedule == SC__SCHEDULE_DUALPIPE && (stage == 0 || stage + 1 == p->mesh.pp);
+}
+
+bool sc__plan_has_embedding(const struct sc__plan *p, uint32_t stage) {
+    return stage == 0 || both_ends(p, stage);
+}
+
+bool sc__plan_has_head(const struct sc__plan *p, uint32_t stage) {
+    return stage == sc__plan_last_stage(p) || both_ends(p, stage);
+}
+
 uint32_t sc__plan_last_stage(const struct sc__plan *p) {
     return sc__schedule_last_stage(p->schedule, p->mesh.pp);
 }
 
 double
 sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
-    bool copy = !m->tied || stage != 0;
+    bool copy = !m->tied || !sc__plan_has_embedding(p, stage);
     return (copy ? (double)p->vocab * m->hidden / p->mesh.tp : 0) +
            m->hidden * (m->norm_bias ? 2.0 : 1.0);
 }
@@ -328,7 +348,7 @@ struct sc__shard sc__plan_stage_trained(const struct sc__plan *p,
     if (p->lora)
         return sum_layers(p, m, stage, sc__plan_layer_trained);
     struct sc__shard sum = sc__plan_stage_shard(p, m, stage);
-    if (stage == 0 && sc__tower_frozen(p))
+    if (sc__plan_has_embedding(p, stage) && sc__tower_frozen(p))
         sum.dense -= sc__plan_towers_shard(p, m) - sc__plan_towers_trained(p, m);
     return sum;
 }
@@ -362,9 +382,9 @@ sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32
         sum.dense += adapters.dense;
         sum.experts += adapters.experts;
     }
-    if (stage == 0)
+    if (sc__plan_has_embedding(p, stage))
         sum.dense += sc__plan_embedding_shard(p, m) + sc__plan_towers_shard(p, m);
-    if (stage == sc__plan_last_stage(p)) {
+    if (sc__plan_has_head(p, stage)) {
         struct sc__shard mtp = prediction_shard(p, m);
         sum.dense += sc__plan_head_shard(p, m, stage) + mtp.dense;
         sum.experts += mtp.experts;

@@ -291,6 +291,13 @@ struct sc__shard
 sc__plan_layer_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
 struct sc__shard
 sc__plan_stage_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+/* Parts of the model in the order of the data, and micro-batches of each chunk. */
+uint32_t sc__plan_parts(const struct sc__plan *p);
+uint32_t sc__plan_passes(const struct sc__plan *p);
+/* The stage holds the embedding, or the head: one does, or where the model is there twice
+ * both ends hold both. */
+bool sc__plan_has_embedding(const struct sc__plan *p, uint32_t stage);
+bool sc__plan_has_head(const struct sc__plan *p, uint32_t stage);
 /* The stage with the head. */
 uint32_t sc__plan_last_stage(const struct sc__plan *p);
 double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model *m);

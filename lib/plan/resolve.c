@@ -188,7 +188,7 @@ static sc_status resolve_pipeline(struct sc_context *ctx,
     p->first_layers = g->first_stage_layers;
     p->last_layers = g->last_stage_layers;
     p->schedule = (enum sc__schedule)g->schedule;
-    if (sc__schedule_is_v(p->schedule) && !g->vpp && !g->layers_per_virtual_stage)
+    if (sc__schedule_two_ways(p->schedule) && !g->vpp && !g->layers_per_virtual_stage)
         p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO)
         p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
@@ -450,8 +450,10 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
     p->overlap_param = on(g->overlap_param);
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
-    /* DualPipeV is made for it: a forward and a backward run in pairs */
-    p->overlap_moe = unless_said(g->overlap_moe, p->schedule == SC__SCHEDULE_DUALPIPEV);
+    /* DualPipe is made for it: a forward and a backward run in pairs */
+    bool pairs =
+        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
+    p->overlap_moe = unless_said(g->overlap_moe, pairs);
 }
 
 static sc_status resolve_experts(struct sc_context *ctx,

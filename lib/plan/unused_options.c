@@ -117,7 +117,7 @@ static void of_parallelism(const struct sc__settings *s,
          p->sequence_parallel ? "sequence parallel cuts them anyway"
                               : "it needs tp and pp above 1"},
         {"uneven-stages",
-         m->layers % (d->pp * p->vpp) == 0,
+         m->layers % sc__plan_parts(p) == 0,
          "all stages have the same number of layers"},
     };
     PUT_NOTES(s, list);

@@ -190,9 +190,10 @@ static void make_axis(struct sc__search *s, const struct axis_text *t) {
     }
 }
 
-/* Schedules beside those that vpp decides: whatever the option knows. */
+/* Schedules beside those that vpp decides: whatever the option knows, but for the one with
+ * two copies of the model, whose V waits as long with one. */
 static void make_schedules(struct sc__search *s) {
-    static const char *const usual[] = {"auto", "1f1b", "gpipe", "interleaved"};
+    static const char *const usual[] = {"auto", "1f1b", "gpipe", "interleaved", "dualpipe"};
     const struct sc__option *o = find_option("schedule", 8);
     add_axis_value(s, SC__CHOICE_SCHEDULE, "");
     if (s->given.schedule != SC_SCHEDULE_AUTO || !(s->tries & SC__TRY_SCHEDULE))
@@ -532,10 +533,10 @@ sc_status sc__space_plan(struct sc_context *ctx,
         if (choice_counts(p, axis))
             SC__TRY(set_choice(ctx, value_of(s, p, axis), out, order));
     uint32_t chunks = out->pp * out->vpp;
-    bool v = out->schedule == SC_SCHEDULE_ZB_V || out->schedule == SC_SCHEDULE_DUALPIPEV;
+    bool v = sc__schedule_two_ways((enum sc__schedule)out->schedule);
     if (v && !sc__space_number_given(s, SC__NUMBER_VPP)) {
         out->vpp = 0;
-        chunks = 2 * out->pp;
+        chunks = sc__schedule_parts((enum sc__schedule)out->schedule, out->pp, 2);
     }
     bool cut = s->given.first_stage_layers || s->given.last_stage_layers ||
                s->given.count_embedding == SC_ON || s->given.count_loss == SC_ON;

@@ -174,7 +174,7 @@ static void set_schedule(const struct sc__trials *w,
                          struct sc__plan *p) {
     enum sc__schedule said = w->schedules[x->choice[SC__CHOICE_SCHEDULE]];
     p->vpp = x->number[SC__NUMBER_VPP];
-    if (sc__schedule_is_v(said) && !sc__space_number_given(w->s, SC__NUMBER_VPP))
+    if (sc__schedule_two_ways(said) && !sc__space_number_given(w->s, SC__NUMBER_VPP))
         p->vpp = 2;
     p->schedule = said != SC__SCHEDULE_AUTO ? said
                   : p->vpp > 1              ? SC__SCHEDULE_INTERLEAVED
@@ -208,7 +208,9 @@ static sc_status find_floors(void *self) {
     for (uint32_t i = w->group_start[t->group]; i < end; i++) {
         struct sc__search_seed *x = &s->seeds[i];
         uint8_t schedule = x->choice[SC__CHOICE_SCHEDULE];
-        bool pairs = s->model->experts && w->schedules[schedule] == SC__SCHEDULE_DUALPIPEV;
+        enum sc__schedule run = w->schedules[schedule];
+        bool pairs = s->model->experts &&
+                     (run == SC__SCHEDULE_DUALPIPEV || run == SC__SCHEDULE_DUALPIPE);
         struct seed_units *u = pairs ? &paired : &usual;
         struct sc__search_plan p = seed_plan(s, i);
         if (!u->tried)

@@ -194,6 +194,7 @@ uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind)
     case SC__GROUP_PP:
         return m->pp;
     case SC__GROUP_EMBEDDING:
+    case SC__GROUP_MIRROR:
         return m->pp > 1 ? 2 : 1;
     case SC__GROUP_WORLD:
         return sc__mesh_ranks(m);
@@ -264,6 +265,11 @@ uint32_t sc__mesh_group_member(const struct sc__mesh *m,
         return expert_member(m, rank, m->etp * m->ep, size, i);
     case SC__GROUP_EMBEDDING:
         return sc__mesh_move(m, rank, SC__DIM_PP, i ? m->pp - 1 : 0);
+    case SC__GROUP_MIRROR: {
+        uint32_t stage = sc__mesh_coordinate(m, rank, SC__DIM_PP);
+        uint32_t nearer = stage < m->pp / 2 ? stage : m->pp - 1 - stage;
+        return sc__mesh_move(m, rank, SC__DIM_PP, i ? m->pp - 1 - nearer : nearer);
+    }
     case SC__GROUP_WORLD:
         return i;
     case SC__GROUP_HOST:
@@ -295,6 +301,8 @@ const char *sc__group_label(enum sc__group_kind kind) {
         return "pp";
     case SC__GROUP_EMBEDDING:
         return "embedding";
+    case SC__GROUP_MIRROR:
+        return "mirror";
     case SC__GROUP_WORLD:
         return "world";
     case SC__GROUP_HOST:

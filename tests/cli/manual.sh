@@ -46,7 +46,7 @@ if command -v bash >/dev/null 2>&1; then
     ok "bash completes nothing typed yet" "$(complete stepcast run --zero)" "0 1 2 3"
 fi
 # The values are in every shell's completion, run or not.
-values="--schedule=.*(auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v dualpipev)|-l schedule -x -a 'auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v dualpipev'"
+values="--schedule=.*(auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v dualpipev dualpipe)|-l schedule -x -a 'auto 1f1b gpipe interleaved zb-h1 zb-2p zb-v dualpipev dualpipe'"
 ok "zsh has the schedules" "$(grep -c -e "${values%%|*}" "$t/zsh" | sed 's/[1-9][0-9]*/some/')" some
 ok "fish has the schedules" "$(grep -c -e "${values#*|}" "$t/fish" | sed 's/[1-9][0-9]*/some/')" some
 ok "zsh has the models" "$(grep -c '^    compadd -- .* llama3-70b ' "$t/zsh")" 1

@@ -67,6 +67,21 @@ static int64_t input_in_v(uint32_t s, const struct sc__slot *x) {
     return s < last ? job.end[1][s + 1][0][i] : job.end[1][s][1][i];
 }
 
+/* Two copies: the data of chunk 0 goes down the stages, that of chunk 1 up, and neither
+ * meets the other. */
+static int64_t input_from_both_ends(uint32_t s, const struct sc__slot *x) {
+    uint32_t c = x->chunk;
+    uint32_t i = x->micro_batch;
+    uint32_t last = job.p - 1;
+    bool begins = s == (c ? last : 0);
+    bool ends = s == (c ? 0 : last);
+    if (x->kind == 'F')
+        return begins ? 0 : job.end[0][c ? s + 1 : s - 1][c][i];
+    if (job.end[0][s][c][i] < 0)
+        return -1;
+    return ends ? job.end[0][s][c][i] : job.end[1][c ? s - 1 : s + 1][c][i];
+}
+
 /* When the input of a piece is there; -1: not yet. */
 static int64_t input_of(uint32_t s, const struct sc__slot *x) {
     uint32_t c = x->chunk;
@@ -76,6 +91,8 @@ static int64_t input_of(uint32_t s, const struct sc__slot *x) {
         return job.end[1][s][c][i];
     if (job.schedule == SC__SCHEDULE_DUALPIPEV)
         return input_in_v(s, x);
+    if (job.schedule == SC__SCHEDULE_DUALPIPE)
+        return input_from_both_ends(s, x);
     if (x->kind == 'F')
         return s ? job.end[0][s - 1][c][i] : c ? job.end[0][last][c - 1][i] : 0;
     if (job.end[0][s][c][i] < 0)
@@ -112,17 +129,19 @@ static int64_t recursion(void) {
 }
 
 static void check_pieces(uint32_t s) {
-    bool v = job.schedule == SC__SCHEDULE_DUALPIPEV;
+    bool twice = job.schedule == SC__SCHEDULE_DUALPIPE;
+    bool v = job.schedule == SC__SCHEDULE_DUALPIPEV || twice;
+    uint32_t passes = twice ? job.m / 2 : job.m; /* of a chunk */
     uint32_t kinds = job.schedule == SC__SCHEDULE_ZBH1 || v ? 3 : 2;
     uint32_t flying = 0;
     uint32_t most = 0;
     uint8_t seen[3][CHUNKS][MICRO] = {{{0}}};
-    if (job.count[s] != kinds * job.v * job.m)
+    if (job.count[s] != kinds * job.v * passes)
         wrong("a wrong number of pieces", s);
     for (uint32_t k = 0; k < job.count[s]; k++) {
         const struct sc__slot *x = &job.slot[s][k];
         int kind = kind_of(x);
-        if (x->chunk >= job.v || x->micro_batch >= job.m)
+        if (x->chunk >= job.v || x->micro_batch >= passes)
             wrong("a piece that is none", s);
         if (seen[kind][x->chunk][x->micro_batch]++)
             wrong("a piece twice", s);
@@ -135,6 +154,7 @@ static void check_pieces(uint32_t s) {
     }
     uint32_t bound = job.schedule == SC__SCHEDULE_1F1B   ? job.p - s
                      : job.schedule == SC__SCHEDULE_ZBH1 ? job.p
+                     : twice                             ? job.p + 1
                      : v                                 ? 2 * job.p + 1
                                                          : MICRO * CHUNKS;
     if (most > bound)
@@ -192,10 +212,12 @@ static void random_costs(uint64_t seed) {
 }
 
 static void check_schedule(enum sc__schedule schedule, uint32_t most_chunks) {
-    bool dual = schedule == SC__SCHEDULE_DUALPIPEV;
-    for (uint32_t p = dual ? 2 : 1; p <= STAGES; p++)
+    bool twice = schedule == SC__SCHEDULE_DUALPIPE;
+    bool dual = schedule == SC__SCHEDULE_DUALPIPEV || twice;
+    uint32_t step = twice ? 2 : 1;
+    for (uint32_t p = dual ? 2 : 1; p <= STAGES; p += step)
         for (uint32_t v = most_chunks > 1 ? 2 : 1; v <= most_chunks; v++)
-            for (uint32_t m = dual ? 2 * p : 1; m <= MICRO; m++) {
+            for (uint32_t m = dual ? 2 * p : 1; m <= MICRO; m += step) {
                 ctx = sc_open();
                 make_orders(schedule, p, v, m);
                 for (uint32_t s = 0; s < p; s++)
@@ -262,12 +284,42 @@ static void dualpipev_waits_as_published(void **state) {
         }
 }
 
+static void dualpipe(void **state) {
+    (void)state;
+    check_schedule(SC__SCHEDULE_DUALPIPE, 2);
+}
+
+/* As its V of half the stages: (p/2 − 1)(tF + tB − tW), below DeepSeek's
+ * (p/2 − 1)(F&B + B − 3W), where a pair ends at once (arXiv 2412.19437, table 2). */
+static void dualpipe_waits_as_published(void **state) {
+    (void)state;
+    static const int64_t times[][3] = {{1, 1, 1}, {4, 4, 3}, {3, 3, 1}};
+    for (uint32_t p = 2; p <= STAGES; p += 2)
+        for (unsigned t = 0; t < 3; t++) {
+            const int64_t *one = times[t];
+            ctx = sc_open();
+            make_orders(SC__SCHEDULE_DUALPIPE, p, 2, 3 * p);
+            for (unsigned kind = 0; kind < 3; kind++)
+                for (size_t i = 0; i < STAGES * CHUNKS * MICRO; i++)
+                    (&job.cost[kind][0][0][0])[i] = one[kind];
+            int64_t work = 3 * (int64_t)p * (one[0] + one[1] + one[2]);
+            int64_t waits = recursion() - work;
+            assert_int_equal(waits, (p / 2 - 1) * (one[0] + one[1] - one[2]));
+            int64_t pair = one[0] + one[1] + one[2];
+            int64_t whole = one[1] + one[2];
+            assert_true(waits <= (p / 2 - 1) * (pair + whole - 3 * one[2]));
+            sc_close(ctx);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_forward_one_backward),
                                        cmocka_unit_test(gpipe),
                                        cmocka_unit_test(zero_bubble),
                                        cmocka_unit_test(interleaved),
                                        cmocka_unit_test(dualpipev),
+                                       cmocka_unit_test(dualpipe),
+                                       cmocka_unit_test(dualpipe_waits_as_published),
                                        cmocka_unit_test(dualpipev_waits_as_published)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
