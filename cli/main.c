@@ -3,6 +3,9 @@
 #include "progress.h"
 #include "stepcast/stepcast.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -161,9 +164,20 @@ static void watch_for_end(const char *command) {
     signal(SIGINT, say_resume);
 }
 
+/* Arenas come and go with every plan that is tried: what they give back is kept for the
+ * next one, so that the system does not clear the same pages again and again. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+    enum { KEPT = 64 << 20 };
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+    mallopt(M_MMAP_THRESHOLD, KEPT / 2);
+#endif
+}
+
 int main(int argc, char **argv) {
     static sc_context *ctx; /* not closed: the system takes memory back faster; static, so
                                that it is no leak */
+    keep_memory();
     ctx = sc_open();
     if (!ctx)
         return SC_SYSTEM;

@@ -210,8 +210,6 @@ sc_status sc__evaluation_limit(struct sc_context *ctx,
     struct sc__plan_outlook outlook;
     struct sc__evaluation *other = SC__NEW(&ctx->arena, struct sc__evaluation);
     struct sc__pace *pace = SC__NEW(&ctx->arena, struct sc__pace);
-    if (ev->plan.mesh.pp == 1)
-        return SC_OK; /* there is nothing to replay */
     SC__TRY(sc__evaluation_outlook(ctx, in, model, plan, INT64_MAX, other, &outlook));
     if (!sc__step_pace(&ctx->arena, &outlook.replay, ev->workload, pace))
         return SC_OK;

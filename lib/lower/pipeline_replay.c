@@ -259,7 +259,7 @@ static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
 #define MOST_REPLAYED (1u << 18)
 
 bool sc__pipeline_replays(uint32_t pp, uint32_t vpp, uint32_t micro_batches) {
-    return pp > 1 && (uint64_t)micro_batches * vpp * pp <= MOST_REPLAYED;
+    return (uint64_t)micro_batches * vpp * pp <= MOST_REPLAYED;
 }
 
 static void keep_ends(struct pipeline_replay *r,

@@ -63,10 +63,10 @@ struct sc__replay_ends {
     int64_t **ends;
 };
 
-/* It is worth it: several stages, not very many passes. */
+/* It is worth it: not very many passes. */
 bool sc__pipeline_replays(uint32_t pp, uint32_t vpp, uint32_t micro_batches);
-/* ps. 0 where nothing is known: one stage, very many micro-batches. ends: NULL if they are
- * not wanted. */
+/* ps. 0 where nothing is known: very many micro-batches. ends: NULL if they are not
+ * wanted. */
 int64_t sc__pipeline_replay(struct sc__arena *arena,
                             const struct sc__pipeline_costs *p,
                             struct sc__replay_ends *ends);

@@ -15,6 +15,7 @@
  *     step ≥ max over s of  fill(s) + busy(s) + after(s)
  *                           fill(s) + busy(s) + drain(s) + after(0)
  *                           fill(s) + what any other stream of s has to carry
+ *                           fill(s) + all compute of s with the tax of such a stream
  *
  * Why fill: the first that a stage runs is a forward of its chunk 0, since all other
  * chunks come later in the order of the data. Why drain: the last backward that it
@@ -38,7 +39,9 @@ struct chunk_bound {
     uint64_t key;
     uint32_t place; /* which of the places of stages */
     struct sc__block_cost cost[BOUND_KINDS];
-    int64_t busy[BOUND_KINDS][SC__MAX_STREAMS];
+    int64_t busy[BOUND_KINDS][SC__MAX_STREAMS]; /* collectives; see replay_block */
+    int64_t compute[BOUND_KINDS];               /* without taxes and waits */
+    int64_t rounded[BOUND_KINDS];               /* what its paces may be off */
     uint32_t blocks[SC__BLOCK_KINDS];
 };
 
@@ -270,6 +273,16 @@ static bool block_kind_used(const struct sc__plan *p, int kind) {
     return kind < SC__BLOCK_WGRAD || sc__schedule_splits(p->schedule);
 }
 
+static int64_t compute_alone(const struct sc__workload *w, const struct sc__block *x) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < x->ops; i++) {
+        const struct sc__op *op = &w->ops[x->first_op + i];
+        if (op->kind == SC__OP_COMPUTE && op->stream == SC__STREAM_COMPUTE)
+            sum += op->cost;
+    }
+    return sum;
+}
+
 static const struct chunk_bound *
 bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
     uint64_t key = sc__step_chunk_key(b->l, stage, chunk);
@@ -289,7 +302,10 @@ bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
     for (int k = 0; k < BOUND_KINDS; k++) {
         if (!block_kind_used(&b->l->plan, k))
             continue;
+        const struct sc__block *block = &b->l->workload->blocks[c->blocks[k]];
         c->cost[k] = cost_block(b, c->blocks[k], place, c->busy[k]);
+        c->compute[k] = compute_alone(b->l->workload, block);
+        c->rounded[k] = 4 * (int64_t)block->ops;
     }
     return c;
 }
@@ -302,6 +318,12 @@ struct stage_bound {
     int64_t busy;  /* all of it */
     int64_t after; /* what the end of the step adds to it */
     int64_t other; /* what the fullest other stream carries */
+    /* All compute without taxes and waits, collectives that hold its stream, and the most
+     * that a stream carries which slows it down. */
+    int64_t compute;
+    int64_t held;
+    int64_t beside;
+    int64_t rounded;
 };
 
 /* How often a kind of block runs in a chunk. */
@@ -328,6 +350,11 @@ bound_after(struct bounding *b, uint32_t stage, const struct chunk_bound *first_
     return clock[SC__STREAM_COMPUTE] - before;
 }
 
+static void take_larger(int64_t *most, int64_t x) {
+    if (x > *most)
+        *most = x;
+}
+
 static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
     const struct sc__plan *p = &b->l->plan;
     struct stage_bound out = {0};
@@ -338,6 +365,8 @@ static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
             if (!block_kind_used(p, k))
                 continue;
             out.busy += times_run(p, k) * x->cost[k].least;
+            out.compute += times_run(p, k) * x->compute[k];
+            out.rounded += times_run(p, k) * x->rounded[k];
             for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
                 other[s] += times_run(p, k) * x->busy[k][s];
         }
@@ -354,15 +383,23 @@ static struct stage_bound bound_stage(struct bounding *b, uint32_t stage) {
         out.last = x->cost[SC__BLOCK_BACKWARD_LAST].least;
         out.after = bound_after(b, stage, x);
     }
-    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++)
-        if (s != SC__STREAM_COMPUTE && other[s] > out.other)
-            out.other = other[s];
+    out.held = other[SC__STREAM_COMPUTE];
+    for (uint32_t s = 0; s < SC__MAX_STREAMS; s++) {
+        if (s == SC__STREAM_COMPUTE)
+            continue;
+        take_larger(&out.other, other[s]);
+        if (!(b->l->workload->untaxed >> s & 1))
+            take_larger(&out.beside, other[s]);
+    }
     return out;
 }
 
-static void take_larger(int64_t *most, int64_t x) {
-    if (x > *most)
-        *most = x;
+/* As of a window (above), of all that a stage does: it computes nothing while the pipeline
+ * fills, and transfers may run meanwhile. */
+static int64_t
+taxed_stage(const struct bounding *b, const struct stage_bound *x, int64_t fill) {
+    double more = (double)(x->beside - x->held - fill) * b->taxed - (double)x->rounded;
+    return fill + x->compute + x->held + (more > 0 ? (int64_t)more : 0);
 }
 
 static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay *kept) {
@@ -429,6 +466,8 @@ int64_t sc__step_bound(struct sc__lowering *l,
         b.message[s] = p->mesh.pp > 1 ? message_alone(&b, s) : 0;
         take_larger(&most, fill + x.busy + x.after);
         take_larger(&most, fill + x.other);
+        if (!overlap)
+            take_larger(&most, taxed_stage(&b, &x, fill));
         if (!split)
             take_larger(&most, fill + x.busy + drain + after_first);
         if (overlap || s + 1 == p->mesh.pp)

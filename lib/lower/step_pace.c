@@ -1,11 +1,12 @@
 /* step_pace: the replay of a pipeline as the pace of its workload.
  *
  * At a time t of a run let every slot that it has begun be over in the replay by the
- * time r, with the message that it sends. Then a slot that the replay has not ended by r
- * was not begun by t. By induction over these, the run ends each of them no earlier than
- * the replay does, moved by t − r: if the replay begins it before r, the run begins
- * it after t, and what the replay had it lose beside a message was over by r; if after, it
- * waits for a slot that was not over by r either, which the run ends no earlier.
+ * time r, with the message that it sends and the exchange of experts that it leaves
+ * behind. Then a slot that the replay has not ended by r was not begun by t. By induction
+ * over these, the run ends each of them no earlier than the replay does, moved by t − r: if
+ * the replay begins it before r, the run begins it after t, and what the replay had it lose
+ * beside a message or an exchange, or wait for one, was over by r; if after, it waits for a
+ * slot that was not over by r either, which the run ends no earlier.
  *
  * So a run that is late stays late, and can be ended once that is more than it may be. */
 #include "lower/step_pace.h"

@@ -52,7 +52,9 @@ struct sc__software_constants {
 struct sc__software_entry {
     const char *name;
     const char *text; /* of an option */
-    double number;    /* of a constant */
+    const struct sc__option *option;
+    double number;  /* of a constant */
+    uint32_t field; /* which of struct sc__software_constants it is */
     bool is_constant;
     const char *why;
     const char *model;

@@ -66,8 +66,7 @@ static bool is_overruled(const struct sc__software *s,
         const struct sc__software_entry *later = &s->entries[k];
         if (k == without || later->is_constant || !sc__software_entry_holds(later, facts))
             continue;
-        const struct sc__option *other = sc__software_option(later->name);
-        if (other->in == o->in && other->offset == o->offset)
+        if (later->option->in == o->in && later->option->offset == o->offset)
             return true;
     }
     return false;
@@ -88,7 +87,7 @@ sc_status sc__software_apply(struct sc_context *ctx,
         sc_options said_options = SC_OPTIONS_INIT;
         if (e->is_constant || i == without || !sc__software_entry_holds(e, facts))
             continue;
-        const struct sc__option *o = sc__software_option(e->name);
+        const struct sc__option *o = e->option;
         bool in_plan = o->in == SC__IN_PLAN;
         struct filled f = {.in = o->in,
                            .said = in_plan ? (char *)&said_plan : (char *)&said_options,
@@ -118,9 +117,8 @@ sc_status sc__software_constants(struct sc_context *ctx,
         const struct sc__software_entry *e = &s->entries[i];
         if (!e->is_constant || i == without || !sc__software_entry_holds(e, facts))
             continue;
-        double *at = sc__software_constant(out, e->name);
-        uint32_t *by = &last[at - (double *)out];
-        *at = e->number;
+        uint32_t *by = &last[e->field];
+        ((double *)out)[e->field] = e->number;
         if (used && *by)
             used[*by - 1] = false;
         if (used)

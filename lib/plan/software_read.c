@@ -95,8 +95,7 @@ static sc_status read_conditions(const struct sc__node *n, struct sc__software_e
 }
 
 /* Also where its conditions do not hold today. */
-static sc_status check_switch(const struct sc__node *n,
-                              const struct sc__software_entry *e) {
+static sc_status check_switch(const struct sc__node *n, struct sc__software_entry *e) {
     const struct sc__option *o = sc__software_option(e->name);
     struct sc__node at = sc__node_at(n, "option");
     sc_plan plan = SC_PLAN_INIT;
@@ -107,6 +106,7 @@ static sc_status check_switch(const struct sc__node *n,
                              "stepcast run --help lists the options",
                              "there is no option --%.60s it could set",
                              e->name);
+    e->option = o;
     if (o->arg && !*e->text)
         return sc__node_fail(&at, NULL, "--%s needs a value", e->name);
     if (o->in != SC__IN_PLAN)
@@ -151,13 +151,15 @@ static sc_status read_constant(const struct sc__node *n, struct sc__software_ent
     SC__TRY(sc__node_double(n, "value", &e->number));
     SC__TRY(sc__node_string(n, "why", &e->why));
     e->is_constant = true;
-    if (!sc__software_constant(&unused, e->name)) {
+    const double *field = sc__software_constant(&unused, e->name);
+    if (!field) {
         const char *near = sc__nearest(e->name, sc__software_constant_names());
         const char *hint =
             near ? sc__format(&sc__node_context(n)->arena, "did you mean %s?", near)
                  : "docs/formats/software.md lists them";
         return sc__node_fail(&at, hint, "there is no constant \"%.60s\"", e->name);
     }
+    e->field = (uint32_t)(field - (const double *)&unused);
     if (!(e->number <= 1e6))
         return sc__node_fail(n, NULL, "\"value\" of a constant is from 0 to 1e6");
     return read_conditions(n, e);

@@ -1,6 +1,6 @@
 /* search: seeds in the order of their floors, plans in the order of their bounds.
  *
- * A round evaluates the plans of the lowest bounds, one of a family at most, once no
+ * A round evaluates the plans of the lowest bounds, two of a family at most, once no
  * seed or plan that may have a lower one is left unseen or without a bound. What is left
  * out is decided between two rounds: so the same plans are evaluated, and the same bytes
  * come out, whatever the number of threads. */
@@ -153,17 +153,21 @@ static sc_status expand_below(struct progress *x, double limit, uint32_t *expand
     return SC_OK;
 }
 
-static bool has_family(const struct sc__search *s,
-                       const struct waiting *chosen,
-                       uint32_t n,
-                       uint32_t plan) {
+/* A family whose best so far says how long a simulation may take has two plans in a round,
+ * so that several cores are used where few families are left; any other one. */
+static bool family_is_full(const struct sc__search *s,
+                           const struct waiting *chosen,
+                           uint32_t n,
+                           uint32_t plan) {
+    uint32_t family = s->plans[plan].family;
+    uint32_t most = s->families[family].best == SC__NONE ? 1 : 2;
+    uint32_t there = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (s->plans[chosen[i].plan].family == s->plans[plan].family)
-            return true;
-    return false;
+        there += s->plans[chosen[i].plan].family == family;
+    return there >= most;
 }
 
-/* The lowest bounds, of a family one; those that can be left out are gone. Those that
+/* The lowest bounds, few of a family; those that can be left out are gone. Those that
  * have only a floor yet come out apart. */
 struct choice {
     struct waiting plans[ROUND];
@@ -185,7 +189,7 @@ static void choose_plans(struct progress *x, struct choice *out) {
             continue;
         if (!s->plans[w.plan].bounded)
             out->unbounded[out->unbounded_count++] = w.plan;
-        else if (!s->exhaustive && has_family(s, out->plans, out->count, w.plan))
+        else if (!s->exhaustive && family_is_full(s, out->plans, out->count, w.plan))
             aside[asides++] = w;
         else
             out->plans[out->count++] = w;

@@ -146,9 +146,8 @@ static int32_t class_category(struct sc__executor *x, uint32_t class) {
     const struct sc__stream *main = &r->streams[x->w->compute_stream];
     if (main->state == SC__STREAM_RUNNING && main->doing->ops > 1)
         return SC__CAT_RUN;
-    for (uint32_t t = 0; r->computing >> t; t++)
-        if (r->computing >> t & 1)
-            return sc__account_category(x, r->streams[t].op);
+    if (r->computing)
+        return sc__account_category(x, r->streams[__builtin_ctz(r->computing)].op);
     return x->policy->idle_category(x, class);
 }
 

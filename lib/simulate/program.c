@@ -44,12 +44,13 @@ static bool
 may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
     struct sc__stream *s = &r->streams[stream];
     const struct sc__exec_item *item = s->doing;
-    for (uint32_t t = 0; item->after >> t; t++)
-        if (item->after >> t & 1 && t != stream &&
-            !has_ended(s, &r->streams[t], item->need[t])) {
+    for (uint32_t left = item->after & ~(1u << stream); left; left &= left - 1) {
+        uint32_t t = (uint32_t)__builtin_ctz(left);
+        if (!has_ended(s, &r->streams[t], item->need[t])) {
             s->blocked_by = (uint8_t)t;
             return false;
         }
+    }
     if (!r->blocks[s->call]->deps)
         return true;
     s->blocked_by = SC__MAX_STREAMS;
@@ -63,10 +64,9 @@ may_start(const struct sc__executor *x, const struct sc__runner *r, uint32_t str
 static void
 wake_blocked(struct sc__executor *x, const struct sc__runner *r, uint32_t stream) {
     uint32_t class = (uint32_t)(r - x->runners);
-    for (uint32_t t = 0; r->blocked >> t; t++) {
+    for (uint32_t left = r->blocked; left; left &= left - 1) {
+        uint32_t t = (uint32_t)__builtin_ctz(left);
         const struct sc__stream *s = &r->streams[t];
-        if (!(r->blocked >> t & 1))
-            continue;
         if (s->blocked_by == SC__MAX_STREAMS ||
             (s->blocked_by == stream &&
              has_ended(s, &r->streams[stream], s->doing->need[stream])))
@@ -91,9 +91,8 @@ static void change_moving(struct sc__executor *x, uint32_t class, uint16_t movin
     moving &= (uint16_t)~x->w->untaxed;
     bool changes = x->options.comm_tax > 0 && !r->moving != !moving;
     r->moving = moving;
-    for (uint32_t t = 0; changes && t < x->streams; t++) {
-        if (!(r->computing >> t & 1))
-            continue;
+    for (uint32_t left = changes ? r->computing : 0; left; left &= left - 1) {
+        uint32_t t = (uint32_t)__builtin_ctz(left);
         sc__run_pace(x, class, t, moving != 0);
         set_end_event(x, class, t);
     }

@@ -113,14 +113,14 @@ evaluate_within(struct sc__trials *t, struct sc__search *b, uint32_t plan, int64
 enum { LIMITED = 3 }; /* of so many plans one */
 
 /* A simulation that may take as long as the step takes is not ended before, at whatever
- * moment it is asked; one that may take far less is, where there is a pipeline. Returns how
+ * moment it is asked; one that may take far less is, where a replay is known. Returns how
  * many were. */
 static uint32_t check_limits(struct sc__search *b) {
     struct sc__trials *t = sc__trials_begin(b);
     uint32_t cut = 0;
     for (uint32_t i = 0; i < b->count; i += LIMITED) {
         int64_t step = b->plans[i].step;
-        if (b->plans[i].outcome != SC__PLAN_FITS || b->plans[i].number[SC__NUMBER_PP] == 1)
+        if (b->plans[i].outcome != SC__PLAN_FITS)
             continue;
         evaluate_within(t, b, i, step);
         assert_false(b->plans[i].cut);
