@@ -69,13 +69,11 @@ static double state_bytes(const struct sc__plan *p, const struct parameter_count
     }
 }
 
-/* Weights that were gathered: two units of ZeRO-3, or the whole stage. */
+/* The largest two that are in use at once: a layer and the next, or a layer and an end. */
 static double
-gathered(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double all) {
+two_units(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
     double largest = 0;
     double ends = 0;
-    if (!sc__plan_reshards(p))
-        return all;
     for (uint32_t c = 0; c < p->vpp; c++) {
         uint32_t first;
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
@@ -105,6 +103,10 @@ static double used_bytes(const struct sc__plan *p) {
     return w + (p->dynamic_casts ? 0 : 2 * small);
 }
 
+static bool weights_are_shards(const struct sc__plan *p) {
+    return p->zero >= 3 || (p->zero == 2 && p->torch_copies);
+}
+
 /* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
  * one type. Of several micro-batches in a pipeline the gradients wait for the last. */
 static void state_of_shards(const struct sc__model *m,
@@ -114,9 +116,10 @@ static void state_of_shards(const struct sc__model *m,
                             struct sc__training_state *out) {
     double used = used_bytes(p);
     double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
-    double units = gathered(m, p, stage, n->all);
+    double two = two_units(m, p, stage);
+    double units = sc__plan_reshards(p) ? two : n->all;
     double trained = n->all > 0 ? n->trained / n->all : 0;
-    double passing = trained * units / 2 * (sc__plan_width(p) + p->grad_bytes);
+    double passing = trained * two / 2 * (sc__plan_width(p) + p->grad_bytes);
     bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
     /* gathered ones of the shards' type that stay have the shards in them */
     bool apart = shard != used || sc__plan_reshards(p);
@@ -157,7 +160,7 @@ static void state_of_whole_weights(const struct sc__plan *p,
 static double kept_by_optimizer(const struct sc__plan *p,
                                 const struct parameter_counts *n) {
     double main = p->plain_update || p->amp || sc__plan_width(p) > 2 ? 0 : 4;
-    if (p->torch_copies && p->zero >= 3)
+    if (p->torch_copies && weights_are_shards(p))
         main = 0; /* the shards are it */
     double state = state_bytes(p, n);
     if (p->lora_fp32)
@@ -194,7 +197,7 @@ static void move_to_host(const struct sc__plan *p,
 
 /* Of a weight that is trained, as a checkpoint has it beside its main copy. */
 static double saved_weight_bytes(const struct sc__plan *p) {
-    if (p->lora_fp32 || (p->torch_copies && p->zero >= 3 && !p->plain_update))
+    if (p->lora_fp32 || (p->torch_copies && weights_are_shards(p) && !p->plain_update))
         return 4;
     return sc__plan_weight_bytes(p);
 }
@@ -228,7 +231,7 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
     struct parameter_counts n = count_parameters(m, p, stage);
     double embedding =
         sc__plan_has_embedding(p, stage) && !p->lora ? sc__plan_embedding_shard(p, m) : 0;
-    if (p->zero >= 3 || (p->zero == 2 && p->torch_copies))
+    if (weights_are_shards(p))
         state_of_shards(m, p, stage, &n, &out);
     else
         state_of_whole_weights(p, &n, m->tied ? 0 : embedding, &out);
@@ -251,7 +254,8 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
     if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS)
         out.update = n.trained * sc__plan_weight_bytes(p);
     /* gradients of 2 bytes are widened for the update */
-    if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 && p->zero < 3)
+    if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
+        !weights_are_shards(p))
         out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
     if (p->offload_optimizer > 0 || p->offload_params)
         move_to_host(p, &n, &out);

@@ -44,6 +44,13 @@ holds "a layer and the head are gathered" "$(value weights $llama --zero 3) == 2
 holds "two layers are gathered" "$(value weights --model llama2-70b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero 3) == 2 * (68976648192 / 8 + 2 * (2*8192*8192 + 2*8192*1024 + 3*8192*28672 + 2*8192))"
 
 # a pipeline of ZeRO 3: whole weights and gradients, or shards and more traffic
+# PyTorch's ZeRO 2 (SHARD_GRAD_OP): all weights stay gathered beside fp32 shards, which the optimizer keeps two moments of; gradients
+# are shards too, but for those on their way (half of a layer and the head), as computed and as reduced, two bytes each
+grad_op="$llama --software fsdp1 --zero 2"
+way="(2*4096*4096 + 2*4096*1024 + 3*4096*14336 + 2*4096 + 128256*4096 + 4096) / 2"
+holds "PyTorch's ZeRO 2: shards and what is gathered" "$(value weights $grad_op) == 2*$n + 4*$n/8"
+holds "PyTorch's ZeRO 2: two moments of a shard" "$(value optimizer $grad_op) == 8*$n/8"
+holds "PyTorch's ZeRO 2: gradients are shards" "abs($(value gradients $grad_op) - 4*$n/8 - 4*$way) <= 1"
 pipe="--model llama3-8b --gpus 16 --pp 2 --seq 4096 --global-batch 64 --zero 3 --ignore-memory"
 holds "weights that stay are whole" "$(value weights $pipe) > $n * 0.9 and $(value weights $pipe --reshard-after-forward yes) < $n * 0.4"
 holds "giving them back takes longer" "$(time_of $pipe) < $(time_of $pipe --reshard-after-forward yes)"
