@@ -401,6 +401,12 @@ static void connect_llama4(struct tower_reading *r) {
 }
 
 /* A square of patches becomes one by its mean. */
+static void add_pooled_output(struct tower_reading *r) {
+    const struct sc__tower *t = r->out;
+    double rows = 1.0 / (t->merge * t->merge);
+    add_output(r, t->body.hidden, r->language->hidden, rows, true, false);
+}
+
 static void connect_gemma3(struct tower_reading *r) {
     struct sc__tower *t = r->out;
     uint32_t tokens = whole_key(r, "mm_tokens_per_image", 256);
@@ -411,12 +417,7 @@ static void connect_gemma3(struct tower_reading *r) {
     if ((uint64_t)t->merge * t->merge * tokens != (uint64_t)across * across)
         tower_refuse(r, "\"mm_tokens_per_image\" is no square part of its patches");
     t->out_params += t->body.hidden;
-    add_output(r,
-               t->body.hidden,
-               r->language->hidden,
-               1.0 / (t->merge * t->merge),
-               true,
-               false);
+    add_pooled_output(r);
 }
 
 static void connect_gemma4(struct tower_reading *r) {
@@ -426,12 +427,7 @@ static void connect_gemma4(struct tower_reading *r) {
     t->in_params += 2.0 * tower_key(r, "position_embedding_size", 10240) * t->body.hidden;
     if (json_is_true(json_object_get(r->config, "standardize")))
         t->out_params += 2.0 * t->body.hidden;
-    add_output(r,
-               t->body.hidden,
-               r->language->hidden,
-               1.0 / (t->merge * t->merge),
-               true,
-               false);
+    add_pooled_output(r);
 }
 
 /* A norm, a product that merges squares, and two more. */
