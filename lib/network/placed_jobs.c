@@ -238,7 +238,9 @@ struct sc__coll_cost sc__placed_model_time(struct sc__placed_jobs *p,
     struct sc__tuning tuning = p->open.tuning;
     struct sc__coll_cost chosen = sc__collective_cost(p->cluster, t->coll, s, t->bytes);
     p->open.tuning.algo = chosen.algo;
-    p->open.tuning.protocols = chosen.proto ? SC__PROTO_BIT(chosen.proto) : 0;
+    p->open.tuning.protocols = 0;
+    if (chosen.proto)
+        p->open.tuning.protocols = SC__PROTO_BIT(chosen.proto);
     struct sc__coll_cost cost = sc__collective_cost(&p->open, t->coll, s, t->bytes);
     p->open.tuning = tuning;
     return cost;
