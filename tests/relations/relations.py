@@ -209,9 +209,11 @@ def check_plan(c, rng):
             sent = [sum(v["bytes"] for k, v in x["comm"].items() if k.startswith("dp")) for x in (c.base, r)]
             c.hold("weights are gathered once, beside forward or not", sent[0] == sent[1], r, f"{sent}")
     if p["tp"] > 1:
-        # (every chunk costs latency, which small layers have nothing to hide behind)
+        # (every chunk costs latency, which small messages have nothing to hide behind)
         chunks = p.get("overlap-tp") == "chunks" or p.get("software", "").startswith("nemo")
-        c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), "1.1" if chunks else BUCKETS)
+        message = 2 * p["seq"] * p["micro-batch"] * p.get("hidden-size", 4096) // p["cp"]
+        if not chunks or message >= 8 << 20:
+            c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), "1.05" if chunks else BUCKETS)
     # Experts' exchanges and reductions meet on the NICs: there, stage after stage, overlap may cost more than it hides. In a
     # pipeline the last backward of each stage runs beside its reductions, on fewer SMs, and the stage before waits for it.
     if p["zero"] < 2 and not c.experts and p.get("overlap-grad") != "no":
