@@ -535,26 +535,6 @@ read_fallback(struct gpu_read_reader *r, enum sc__fallback_batched which, json_t
     return SC_OK;
 }
 
-static sc_status read_batched_fp32(struct gpu_read_reader *r, json_t *o) {
-    return read_fallback(r, SC__BATCHED_FP32, o);
-}
-
-static sc_status read_batched_tf32(struct gpu_read_reader *r, json_t *o) {
-    return read_fallback(r, SC__BATCHED_TF32, o);
-}
-
-static sc_status read_batched_tf32_unaligned(struct gpu_read_reader *r, json_t *o) {
-    return read_fallback(r, SC__BATCHED_TF32_UNALIGNED, o);
-}
-
-static sc_status read_batched_unaligned(struct gpu_read_reader *r, json_t *o) {
-    return read_fallback(r, SC__BATCHED_UNALIGNED, o);
-}
-
-static sc_status read_batched_odd(struct gpu_read_reader *r, json_t *o) {
-    return read_fallback(r, SC__BATCHED_ODD, o);
-}
-
 static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
     return read_list(r, "adamw", o, 3, r->gpu->adamw);
 }
@@ -562,45 +542,34 @@ static sc_status read_adamw(struct gpu_read_reader *r, json_t *o) {
 static const struct section {
     const char *key;
     sc_status (*read)(struct gpu_read_reader *r, json_t *o);
-} sections[] = {{"gemm", read_gemm},
-                {"tiles", read_tiles},
-                {"dtype", read_dtypes},
-                {"grouped", read_grouped},
-                {"attention", read_attention},
-                {"attention_fp32", read_attention_fp32},
-                {"memory", read_memory},
-                {"attention_software", read_software},
-                {"power", read_power},
-                {"host", read_hosts},
-                {"other", read_other},
-                {"embedding", read_embedding},
-                {"adamw", read_adamw},
-                {"batched", read_batched},
-                {"deepep", read_deepep},
-                {"moe", read_moe},
-                {"sequence", read_sequence},
-                {"serving", read_serving},
-                {"scan_forward", read_scan},
-                {"scan_backward", read_scan_b},
-                {"unaligned", read_unaligned},
-                {"batched_fp32", read_batched_fp32},
-                {"batched_tf32", read_batched_tf32},
-                {"batched_tf32_unaligned", read_batched_tf32_unaligned},
-                {"batched_unaligned", read_batched_unaligned},
-                {"batched_odd", read_batched_odd},
-                {0}};
+} sections[] = {{"gemm", read_gemm},           {"tiles", read_tiles},
+                {"dtype", read_dtypes},        {"grouped", read_grouped},
+                {"attention", read_attention}, {"attention_fp32", read_attention_fp32},
+                {"memory", read_memory},       {"attention_software", read_software},
+                {"power", read_power},         {"host", read_hosts},
+                {"other", read_other},         {"embedding", read_embedding},
+                {"adamw", read_adamw},         {"batched", read_batched},
+                {"deepep", read_deepep},       {"moe", read_moe},
+                {"sequence", read_sequence},   {"serving", read_serving},
+                {"scan_forward", read_scan},   {"scan_backward", read_scan_b},
+                {"unaligned", read_unaligned}, {0}};
+
+static sc_status read_section(struct gpu_read_reader *r, const char *key, json_t *value) {
+    const struct section *s = sections;
+    int fallback = word_index(sc__gpu_batched_names, key);
+    if (fallback >= 0)
+        return read_fallback(r, (enum sc__fallback_batched)fallback, value);
+    while (s->key && strcmp(s->key, key))
+        s++;
+    if (!s->key)
+        return bad(r, NULL, "%s has no section '%s'", "constants", key);
+    return s->read(r, value);
+}
 
 static sc_status read_constants(struct gpu_read_reader *r, json_t *constants) {
     const char *key;
     json_t *v;
-    json_object_foreach(constants, key, v) {
-        const struct section *s = sections;
-        while (s->key && strcmp(s->key, key))
-            s++;
-        if (!s->key)
-            return bad(r, NULL, "%s has no section '%s'", "constants", key);
-        SC__TRY(s->read(r, v));
-    }
+    json_object_foreach(constants, key, v) SC__TRY(read_section(r, key, v));
     if (!(r->gpu->gemm.r > 0 && r->gpu->gemm.bw > 0 && r->gpu->attention[0].bq > 0))
         return bad(r,
                    "name a base, or give every constant",

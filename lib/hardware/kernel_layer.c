@@ -8,6 +8,7 @@
  * What differs between softwares is which elementwise kernels there are, and in
  * transformers' modules which GEMMs. */
 #include "hardware/kernel_layer_maker.h"
+#include "hardware/kernel_model.h"
 
 /* A kernel knows its phase only where that is sure (a weight gradient); what is
  * the same in both directions gets it here. */
@@ -59,15 +60,26 @@ enum { /* as in --lora-targets */
        LORA_DOWN = 64
 };
 
+/* A product of every expert: in one kernel, or one after another, laid out as those of any
+ * other linear layer (the rows of tokens are never a leading dimension). */
 static struct sc__kernel grouped(struct sc__layer_maker *m,
                                  const struct sc__linear *l,
+                                 enum sc__gemm_layout layout,
                                  const char *name,
                                  uint64_t a,
                                  uint64_t b,
                                  uint64_t k) {
+    struct sc__kernel_model *model = m->kernel_model;
+    enum sc__dtype type = m->s->gemm;
+    struct sc__kernel one;
     if (!m->s->looped)
-        return sc__gemm_grouped(m->kernel_model, name, m->s->gemm, l->experts, a, b, k);
-    struct sc__kernel one = sc__gemm(m->kernel_model, name, m->s->gemm, a, b, k);
+        return sc__gemm_grouped(model, name, type, l->experts, a, b, k);
+    if (layout == SC__LAYOUT_WGRAD)
+        one = sc__gemm_wgrad(model, name, type, a, b, k, false);
+    else if (layout == SC__LAYOUT_DGRAD)
+        one = sc__gemm_dgrad(model, name, type, a, b, k);
+    else
+        one = sc__gemm(model, name, type, a, b, k);
     double times = (double)l->experts;
     one.us *= times;
     one.flop *= times;
@@ -186,7 +198,7 @@ linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t r
             m,
             sc__gemm_bias(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
     else if (l->experts)
-        sc__layer_push(m, grouped(m, l, l->name, rows, l->out, l->in));
+        sc__layer_push(m, grouped(m, l, SC__LAYOUT_FORWARD, l->name, rows, l->out, l->in));
     else
         sc__layer_push(m,
                        sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
@@ -198,18 +210,19 @@ linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t 
     sc__layer_push(
         m,
         l->experts
-            ? grouped(m, l, l->dgrad, rows, l->in, l->out)
+            ? grouped(m, l, SC__LAYOUT_DGRAD, l->dgrad, rows, l->in, l->out)
             : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
     if (m->s->lora)
         return; /* frozen: no gradients of weight and bias */
-    struct sc__kernel w = l->experts ? grouped(m, l, l->wgrad, l->out, l->in, rows)
-                                     : sc__gemm_wgrad(m->kernel_model,
-                                                      l->wgrad,
-                                                      m->s->gemm,
-                                                      l->out,
-                                                      l->in,
-                                                      rows,
-                                                      m->s->accumulate);
+    struct sc__kernel w =
+        l->experts ? grouped(m, l, SC__LAYOUT_WGRAD, l->wgrad, l->out, l->in, rows)
+                   : sc__gemm_wgrad(m->kernel_model,
+                                    l->wgrad,
+                                    m->s->gemm,
+                                    l->out,
+                                    l->in,
+                                    rows,
+                                    m->s->accumulate);
     w.phase = SC__WGRAD;
     sc__layer_push(m, w);
     if (l->bias_in_gemm)

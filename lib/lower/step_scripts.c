@@ -650,7 +650,11 @@ static void embedding_scripts(struct sc__lowering *l) {
  * maximum, the sum and the target's logit of every token: 4 bytes each. */
 static void head_scripts(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    struct sc__script_maker f = {.l = l, .script = &l->head_forward, .phase = SC__FORWARD};
+    /* logits are computed in the wide type, whatever the layers are */
+    struct sc__script_maker f = {.l = l,
+                                 .script = &l->head_forward,
+                                 .phase = SC__FORWARD,
+                                 .kind = SC__LAYER_WIDE};
     struct sc__script_maker b = {.l = l,
                                  .script = &l->head_backward,
                                  .phase = SC__BACKWARD};

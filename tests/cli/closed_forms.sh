@@ -162,6 +162,11 @@ print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"]
 check adapters_gathered "$(gathered)" $((2 * 16 * 32 * 13312))
 check adapters_gathered_beside_forward "$(gathered --overlap-param yes)" $((2 * 16 * 32 * 13312))
 
+# experts one after another: rows of tokens are no leading dimension, so that 20 of them take no longer than 24
+looped="--model qwen3-30b-a3b --tp 8 --pp 4 --cp 2 --dp 1 --seq 1024 --micro-batch 2 --global-batch 16 --sequence-parallel --etp 1 --ep 2 --software nemo-25.02 --ignore-memory --cluster dgx-b200:64"
+for load in 1 1.25 1.5; do "$STEPCAST" run $looped --moe-imbalance $load --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p'; done >"$tmp/loads"
+if [ "$(wc -l <"$tmp/loads")" = 3 ] && sort -n -c "$tmp/loads"; then echo "ok fuller_experts"; else echo "not ok fuller_experts: $(tr '\n' ' ' <"$tmp/loads")"; fi
+
 # LogGOPS, L 1 us, o 0.1 us, g 50 ns, G 1 ns a byte, S 100 bytes, five ranks. A barrier takes three rounds of a message of a
 # byte, L + 2o each; the root of a gather takes four parts of 1001 bytes, the first after L + 2o + 1000 G, then one each
 # g + 1000 G.
