@@ -146,7 +146,9 @@ const struct sc__nccl_limits sc__nccl_limits = {.ring_chunk = 2 * MIB,
                                                 .nvls_tree_chunk = 64 * KIB,
                                                 .nvls_tree_nodes = 4,
                                                 .proxy_slices = 3,
-                                                .p2p_part = 16 * MIB};
+                                                .p2p_part = 16 * MIB,
+                                                .p2p_ll_part = 8 * KIB,
+                                                .p2p_ll_most = 16 * KIB};
 
 /* --- NCCL's tuner ----------------------------------------------------------- */
 

@@ -89,6 +89,25 @@ weights() {
 }
 check float8_weights "$(weights) $(weights --fp8)" "4 2"
 
+# gradients of ZeRO 3 in a pipeline: PyTorch's stages begin to reduce them when their last backward has ended, others during it
+ends() { "$STEPCAST" run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 4096 --global-batch 16 --gpus 16 --pp 2 --zero 3 --ignore-memory "$@" --trace "$tmp/ends.json" >/dev/null 2>&1 && python3 - "$tmp/ends.json" <<'P'
+import json, sys
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+for stage in sorted({e["pid"] for e in events}):
+    mine = [e for e in events if e["pid"] == stage]
+    reduced = min(e["ts"] for e in mine if e["name"] == "gradients")
+    computed = max(e["ts"] + e["dur"] for e in mine if e["cat"] == "backward")
+    print(reduced >= computed - 1e-3, end=" ")
+P
+}
+check reduced_after_backward "$(ends --use-torch-fsdp2)$(ends)" "True True False False "
+
+# kernels of attention that were measured on one GPU keep their ratio on another
+attention() { "$STEPCAST" run --num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 2048 --global-batch 1 --gpus 1 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["attention"])'; }
+check attention_software "$(python3 -c "
+here, there = [$(attention --gpu h200), $(attention --gpu h200 --attention flash2)], [$(attention --gpu h100-sxm), $(attention --gpu h100-sxm --attention flash2)]
+print(abs(here[1] / here[0] / (there[1] / there[0]) - 1) < 0.01, there[0] > here[0])")" "True True"
+
 # the loss of PyTorch is the same row of kernels beside compiled layers and plain ones; of logits in bf16 shorter, compiled shorter still
 loss() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 131072 --seq 4096 --global-batch 2 --micro-batch 2 --gpus 1 --gpu h200 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["loss"])'; }
 check loss_in_fp32 "$(python3 -c "
