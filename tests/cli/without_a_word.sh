@@ -152,3 +152,24 @@ check no_tax "$(awk "BEGIN { none = $(result $taxed --comm-sm-tax 0 | field step
 expect no_tax_in_a_job 0 "step time" "$STEPCAST" run $taxed --comm-sm-tax 0 --job "$tmp/untaxed.yaml"
 check no_tax_again "$(result "$tmp/untaxed.yaml" | field step_time_us)" "$(result $taxed --comm-sm-tax 0 | field step_time_us)"
 expect tax_of_all 2 "--comm-sm-tax takes a share from 0 to 1" "$STEPCAST" run $taxed --comm-sm-tax 1
+
+# no row has no error, which is no error of 0: tables without rows are refused, and groups in which nothing ran have no figure
+head -1 data/truth/training_steps.csv >"$tmp/no_rows.csv"
+expect no_row_of_steps 3 "no_rows.csv: error: the table has no row" "$STEPCAST" validate "$tmp/no_rows.csv"
+head -1 data/truth/memory.csv >"$tmp/no_memory.csv"
+expect no_row_of_memory 3 "no_memory.csv: error: the table has no row" "$STEPCAST" validate --memory "$tmp/no_memory.csv"
+: >"$tmp/no_collectives.csv"
+expect no_row_of_collectives 3 "no_collectives.csv: error: no row has GPUs, size and time" "$STEPCAST" coll --validate "$tmp/no_collectives.csv"
+head -2 data/truth/training_steps.csv >"$tmp/one_row.csv"
+"$STEPCAST" validate "$tmp/one_row.csv" --json "$tmp/one_row.json" >"$tmp/one_row.txt" 2>&1
+check nothing_ran_has_no_error "$(python3 -c '
+import json, sys
+sizes = json.load(open(sys.argv[1]))["summary"]["by_size"]
+print(*sorted((s["count"], s["mean_pct"] is None, s["bias_pct"] is None) for s in sizes))' "$tmp/one_row.json") $(grep -c -e ' 0 .* - .* -$' "$tmp/one_row.txt")" "(0, True, True) (0, True, True) (1, False, False) 2"
+# --memory: --only counts, what is of times does not pass without a word
+expect memory_only 2 "no row has 'nosuch' in it" "$STEPCAST" validate --memory data/truth/memory.csv --only nosuch
+"$STEPCAST" validate --memory data/truth/memory.csv --only korthikanti-22b --json "$tmp/only.json" >"$tmp/only.txt" 2>&1
+check memory_only_those "$(grep -c korthikanti-22b "$tmp/only.txt") $(grep -c -e bloom -e korthikanti-175b "$tmp/only.txt")" "3 0"
+for option in "--plot $tmp/x.svg" "--markdown $tmp/x.md" "--nearest-software"; do
+    expect "memory and ${option%% *}" 2 "${option%% *} is of times, not of --memory" "$STEPCAST" validate --memory data/truth/memory.csv $option
+done
