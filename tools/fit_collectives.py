@@ -65,6 +65,8 @@ SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3":
 LL_SHARE = 0.05
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0
+# GB/s of LL on a channel where all-to-alls go by LL: a 32nd of what NCCL's table has for all channels (llMaxBws)
+LL_CHANNEL = {"ampere": 2.74}
 LAUNCH = {"cdna3": 4.2, "cdna4": 4.2}
 
 BETWEEN = {
@@ -144,7 +146,7 @@ def read_row(data, cells):
         "class": run.get("class", "ib"), "n": ranks, "N": nodes, "p": here,
         "op": OPERATIONS[cells["op"]], "S": float(cells["size_bytes"]), "t": float(cells["time_us"]),
         "g": run["gpus_per_process"] or min(ranks, 8), "eager": bool(run.get("eager")),
-        "no_ll128": bool(run.get("no_ll128")),
+        "no_ll128": bool(run.get("no_ll128")), "ll_channel": run.get("p2p_ll_channel") or LL_CHANNEL.get(generation, 0),
         "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]),
         "wire": nic * min(here, node), "forced": forced_algorithm(cells["algo"]),
     }
@@ -155,14 +157,25 @@ def read_tables(data, paths):
     for path in paths:
         with open(path, newline="") as table:
             rows += [row for row in (read_row(data, cells) for cells in csv.DictReader(table)) if row]
+    mark_launched(rows)
     return rows
+
+
+def mark_launched(rows):
+    """Rows whose time may be that of a host which launches one GPU after the other: those near the least a source has."""
+    least = {}
+    for row in rows:
+        least[row["source"]] = min(least.get(row["source"], NEVER), row["t"] / row["g"])
+    for row in rows:
+        row["launched"] = row["g"] > 1 and row["t"] < 1.25 * least[row["source"]] * row["g"]
 
 
 class Columns:
     """Rows as arrays: r.S, r.n …"""
 
     def __init__(self, rows):
-        for key in ("n", "N", "p", "op", "S", "t", "g", "eager", "no_ll128", "port", "wire"):
+        for key in ("n", "N", "p", "op", "S", "t", "g", "eager", "no_ll128", "ll_channel", "launched", "port",
+                    "wire"):
             setattr(self, key, np.array([row[key] for row in rows], float))
         self.forced = np.array([row["forced"] for row in rows])
         self.classes = [row["class"] for row in rows]
@@ -257,9 +270,21 @@ def inside_us(k, r, generation, spread):
     few = volume / 1e3 / (k["pair_share"] * r.port) + part / 1e3 / k["pair_copy"]
     x = all_channels(few, part, volume, k["pair_share"] * r.port, r.n)
     later = start + k["pair_simple"]
-    pairs = np.minimum(start + r.S / r.n / 1e3 / k["pair_ll"], later + x + k["pair_mix"] * np.sqrt(later * x))
+    simple = later + x + k["pair_mix"] * np.sqrt(later * x)
+    pairs = np.where(r.ll_channel > 0, ll_pairs(k, r, start, simple),
+                     np.minimum(start + part / 1e3 / k["pair_ll"], simple))
     us = np.where(r.op == 3, pairs, us)
     return np.maximum(us, (LAUNCH.get(generation, 5.0) + np.where(r.op == 3, launch_peer(generation) * r.n, 0)) * r.g)
+
+
+def ll_pairs(k, r, start, simple):
+    """Where NCCL sends pairs by LL: up to 16 KiB for each channel there is, on those of the peer, one for each 8 KiB."""
+    part = np.minimum(r.S / r.n, 16 * KIB * CHANNELS)
+    each = CHANNELS / 2 ** np.ceil(np.log2(r.n))
+    channel = np.maximum(np.minimum(part, 8 * KIB), part / each) / 1e3 / np.where(r.ll_channel > 0, r.ll_channel, 1)
+    wire = 2 * part * (r.n - 1) / 1e3 / (k["pair_share"] * r.port)
+    ll = start + np.maximum(channel, wire)
+    return np.where(r.S / r.n > part, np.maximum(simple, ll), ll)
 
 
 def all_channels(few, part, volume, rate, ranks):
@@ -281,8 +306,10 @@ def search(start, names, low, high, residuals, prior, scales):
 
 
 def log_error(us, r, weight=1.0):
-    """Large messages decide most: they count twice."""
-    return np.log(us / r.t) * np.where(r.S >= 64 * MIB, 2, 1) * weight
+    """Large messages decide most: they count twice. What a host that launches one GPU after the other may have waited for
+    says no more than that the collective took no longer."""
+    error = np.log(us / r.t) * np.where(r.S >= 64 * MIB, 2, 1) * weight
+    return np.where(r.launched > 0, np.maximum(0, error), error)
 
 
 def generic_start(generation):

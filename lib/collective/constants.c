@@ -35,6 +35,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(p2p_share),
     ONE(p2p_copy),
     MANY(p2p_ll, 2),
+    ONE(p2p_ll_channel),
     ONE(p2p_mix),
     ONE(p2p_channel),
     ONE(p2p_channels),

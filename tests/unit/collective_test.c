@@ -52,6 +52,25 @@ static void spec_vectors(void **state) {
     }
 }
 
+/* NCCL sends the parts of an all-to-all by LL up to 16 KiB for each of 32 channels:
+ * NVIDIA's sweep of eight A100 has 26, 39 and 64 us at 128, 256 and 512 KiB a part and, by
+ * Simple, 68 at a MiB. A channel of LL carries a 32nd of the 87.7 GB/s of NCCL's table, and
+ * a peer has four of them. */
+static void parts_by_ll(void **state) {
+    struct sc__cluster c = cluster("dgx-a100:8");
+    double four = us_of(&c, SC__ALLTOALL, 8, 4 << 20);
+    (void)state;
+    assert_near(us_of(&c, SC__ALLTOALL, 8, 1 << 20), 25.81, 0.12, "128 KiB a part");
+    assert_near(us_of(&c, SC__ALLTOALL, 8, 2 << 20), 38.57, 0.12, "256 KiB");
+    assert_near(four, 64.34, 0.12, "512 KiB");
+    assert_near(us_of(&c, SC__ALLTOALL, 8, 8 << 20), 67.84, 0.12, "a MiB");
+    assert_near(four - us_of(&c, SC__ALLTOALL, 8, 2 << 20),
+                (512 - 256) * 1024 / 4 / (87.7e3 / 32),
+                0.01,
+                "a channel of four");
+    assert_true(us_of(&c, SC__ALLTOALL, 8, (4 << 20) + 8192) >= four);
+}
+
 /* Send/receive of eight B200 to the next one (Vultr): four of 32 channels up to 64 MiB,
  * then as many as keep 16 MiB on each. Between nodes NCCL's two channels carry about
  * 20 GB/s, four about 36. */
@@ -315,6 +334,22 @@ static void ring_closed_form(void **state) {
                 "switch");
 }
 
+/* One message a rank: on plain links its bytes over one of them, between nodes over a NIC;
+ * NCCL has two channels of 9.5 GB/s to a peer on another node, whatever the NIC. */
+static void shift_closed_form(void **state) {
+    (void)state;
+    const double size = 1 << 26;
+    struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
+    assert_near(us_of(&c, SC__SHIFT, 8, 1 << 26), 0.025 + size / 300e3, 1e-6, "node");
+    c = cluster("class=plain dims=8 link=50GB/s hop=500ns");
+    assert_near(us_of(&c, SC__SHIFT, 8, 1 << 26), 0.5 + size / 50e3, 1e-6, "ring");
+    c = cluster("dgx-h100:16");
+    double less = us_of(&c, SC__SHIFT, 16, 1 << 26);
+    double more = us_of(&c, SC__SHIFT, 16, 1 << 28);
+    assert_near(more - less, 3 * size / 19e3, 1e-6, "channels");
+    assert_true(us_of(&c, SC__ALLGATHER, 16, 16 << 26) < 15 * less);
+}
+
 /* n-1 of n parts through the port of the root, or through its NIC; on a ring
  * of links through its two. */
 static void gather_closed_form(void **state) {
@@ -525,6 +560,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spec_vectors),
         cmocka_unit_test(custom_kernels),
+        cmocka_unit_test(parts_by_ll),
         cmocka_unit_test(messages_by_channels),
         cmocka_unit_test(published_plateaus),
         cmocka_unit_test(alltoall_at_the_nic),
@@ -533,6 +569,7 @@ int main(void) {
         cmocka_unit_test(ring_inside_lines),
         cmocka_unit_test(ring_closed_form),
         cmocka_unit_test(gather_closed_form),
+        cmocka_unit_test(shift_closed_form),
         cmocka_unit_test(trees_as_drawn),
         cmocka_unit_test(trees_of_any_size),
         cmocka_unit_test(trees_through_thin_uplinks),
