@@ -235,6 +235,12 @@ struct sc__grouped_constants {
     /* us per tile; us */
     double tile;
     double t0;
+    /* products of experts in a layer over the same alone: one after another, all in one
+     * kernel; and weight gradients, which have their results to write besides */
+    double one_by_one;
+    double together;
+    double one_by_one_wgrad;
+    double together_wgrad;
 };
 
 enum { SC__MOE_ROWS = 5, SC__MOE_COLUMNS = 3 };
