@@ -53,6 +53,10 @@ RCCL_START = {"base0": 13, "base1": 14, "step0": 0.2, "step1": 0.3, "step2": 1, 
               "share1": 0.4, "overlap1": 1, "pair_base": 9, "pair_simple": 4, "pair_share": 0.6, "pair_ll": 10,
               "mesh_link": 48, "nvlink": 0.75}
 RCCL_BY_GENERATION = ("nvlink", "drift")
+# The threads of RCCL fill the links, at the clock of their GPU: those of the MI350X (2.2 GHz) fill 11/12 of what those of
+# the MI355X (2.4 GHz) do.
+SLOWER = {"cdna4-air": "cdna4"}
+CLOCK = {"mi350x": 2200 / 2400}
 RCCL_UNDECIDED = {"step0", "step1", "overlap1", "own", "copy", "pair_copy", "pair_ll"}
 # What the others say counts more where few rows of its own do: ampere's are one sweep and logs of all-reduces.
 PORT = {"ampere": 300.0, "hopper": 450.0, "blackwell": 900.0}
@@ -137,6 +141,7 @@ def read_row(data, cells):
         return None
     told = (cells["source"] + " " + cells.get("notes", "")).lower()
     run = conditions(data, cells["source"], told)
+    generation = SLOWER.get(generation, generation)
     ranks, node = int(cells["gpus"]), int(cells["gpus_per_node"] or 8)
     nodes = run.get("nodes") or -(-ranks // node)
     here = -(-ranks // nodes)
@@ -147,7 +152,7 @@ def read_row(data, cells):
         "op": OPERATIONS[cells["op"]], "S": float(cells["size_bytes"]), "t": float(cells["time_us"]),
         "g": run["gpus_per_process"] or min(ranks, 8), "eager": bool(run.get("eager")),
         "no_ll128": bool(run.get("no_ll128")), "ll_channel": run.get("p2p_ll_channel") or LL_CHANNEL.get(generation, 0),
-        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]),
+        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]) * CLOCK.get(name, 1),
         "wire": nic * min(here, node), "forced": forced_algorithm(cells["algo"]),
     }
 
@@ -612,14 +617,16 @@ def named_between(k):
 
 
 # Generations without rows of their own have those of another, but for its NVLS and its custom kernels.
-DERIVED = {"unknown": "hopper", "cdna2": "cdna3"}
+DERIVED = {"unknown": "hopper", "cdna2": "cdna3", "cdna4-air": "cdna4"}
+BY_CLOCK = ("nvlink", "p2p_share")
 
 
 def put_derived(generations):
     for name, other in DERIVED.items():
         for key, value in generations[other]["constants"].items():
             if not key.startswith(("nvls", "custom")):
-                generations[name]["constants"][key] = value
+                slower = CLOCK["mi350x"] if name in SLOWER and key in BY_CLOCK else 1
+                generations[name]["constants"][key] = three(value * slower) if slower < 1 else value
 
 
 def wrapped(object, indent, width=118):
