@@ -94,6 +94,8 @@ RCCL_BETWEEN = {
 }
 # aws-ofi-nccl: a receiver asks for what it gets, so that a trip round the ring is not hidden; by AWS's own table of sizes
 RING_EXPOSED = ("efa", "efa-p4d")
+# us a hop takes by what aws-ofi-nccl tells NCCL (p4d, p5)
+TOLD_LATENCY = {"efa": 75, "efa-p4d": 75}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
 
 
@@ -445,7 +447,19 @@ def between_us(k, r, inside, spread):
     for name, kept in (("ring", range(3)), ("tree", range(3, 6)), ("nvlstree", (6,))):
         others = [i for i in range(7) if i not in kept]
         ways[np.ix_(others, r.forced == name)] = NEVER
-    return np.maximum(ways.min(0), np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
+    taken = (ways + ring_handicap(r)).argmin(0)
+    us = np.take_along_axis(ways, taken[None], 0)[0]
+    return np.maximum(us, np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
+
+
+def ring_handicap(r):
+    """us by which NCCL's table puts rings behind on two nodes: two more hops of what the plugin tells it. Only where NVLSTree
+    takes over from trees."""
+    told = np.array([TOLD_LATENCY.get(c, 0) for c in r.classes])
+    handicap = np.zeros((7, r.S.size))
+    switch = np.array([g in NVLS_CHANNELS for g in r.generations]) & (r.p > 2)
+    handicap[:3] = np.where((r.N == 2) & (r.op == 0) & switch, 2 * told, 0)
+    return handicap
 
 
 def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
