@@ -235,28 +235,6 @@ timed_us(const struct sc__cluster *c, int coll, const struct sc__shape *s, doubl
     return fmax(us, launch_time(c, peers)) + eager;
 }
 
-struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
-                                         int coll,
-                                         const struct sc__shape *s,
-                                         uint64_t bytes) {
-    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER))
-        return (struct sc__coll_cost){0};
-    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
-        return sc__plain_cost(c, coll, s, bytes);
-    struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
-    struct choice best = choose_forced(&m);
-    /* serving stacks launch whole CUDA graphs */
-    bool in_graph = best.algo == SC__ALGO_CUSTOM;
-    double us = in_graph ? best.time : timed_us(c, coll, s, best.time);
-    struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
-                              .algo = (uint8_t)best.algo,
-                              .proto = (uint8_t)(best.proto + 1)};
-    p.latency = p.time - sc__coll_model_ps(
-                             sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
-    set_shares(&m, us, &p);
-    return p;
-}
-
 #define PAIR 2 /* ranks of the communicator that a message of a step has */
 
 /* Us of a message's bytes inside a node. A message has more than its part of the channels
@@ -311,6 +289,50 @@ static double message_us(const struct sc__cluster *c,
         return message_us_inside(c, ranks, bytes);
     return k->p2p_base + k->p2p_simple + k->p2p_peer[1] + k->p2p_net + k->hop +
            sc__us(c->nic_latency) + bytes / (1e3 * message_rate_outside(c, sharing));
+}
+
+/* Every rank sends to the next at the rate of a message, however many there are: channels
+ * to one peer carry less than a NIC. What they take of ports and uplinks is a step of a
+ * gather's. */
+static struct sc__coll_cost
+shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t bytes) {
+    bool inside = s->nodes < 2;
+    double steps = s->ranks - 1;
+    double sharing = fmax(1, s->sharing_nic);
+    struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
+    double empty = message_us(c, inside, s->ranks, sharing, 0);
+    double us = message_us(c, inside, s->ranks, sharing, (double)bytes);
+    double crossing = inside ? 0 : sc__coll_model_crossing(&ring, SC__ALGO_RING, 2) / steps;
+    us = fmax(us, empty + crossing);
+    struct sc__coll_cost p = {.algo = SC__ALGO_DIRECT, .proto = SC__PROTO_SIMPLE};
+    p.time = sc__coll_model_ps(timed_us(c, SC__SHIFT, s, us));
+    p.latency = p.time - sc__coll_model_ps(us - empty);
+    set_shares(&ring, us * steps, &p);
+    return p;
+}
+
+struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
+                                         int coll,
+                                         const struct sc__shape *s,
+                                         uint64_t bytes) {
+    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER))
+        return (struct sc__coll_cost){0};
+    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
+        return sc__plain_cost(c, coll, s, bytes);
+    if (coll == SC__SHIFT)
+        return shift_cost(c, s, bytes);
+    struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
+    struct choice best = choose_forced(&m);
+    /* serving stacks launch whole CUDA graphs */
+    bool in_graph = best.algo == SC__ALGO_CUSTOM;
+    double us = in_graph ? best.time : timed_us(c, coll, s, best.time);
+    struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
+                              .algo = (uint8_t)best.algo,
+                              .proto = (uint8_t)(best.proto + 1)};
+    p.latency = p.time - sc__coll_model_ps(
+                             sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
+    set_shares(&m, us, &p);
+    return p;
 }
 
 double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t bytes) {

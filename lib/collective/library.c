@@ -34,6 +34,8 @@ enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll) {
     case SC__GATHER:
     case SC__SCATTER:
         return SC__FAMILY_ROOT;
+    case SC__SHIFT:
+        return SC__FAMILY_SHIFT;
     case SC__ALLTOALL:
         return SC__FAMILY_PAIRS;
     default:

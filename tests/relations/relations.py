@@ -62,6 +62,7 @@ class Book:
     def note(self, name, text):
         self.tried[name] = self.tried.get(name, 0) + 1
         if text:
+            print(f"# {name}: {text}", file=sys.stderr, flush=True)  # hours may pass until the end
             self.broken.setdefault(name, []).append(text)
 
     def hold(self, name, true, result, other=None, why=""):

@@ -356,6 +356,22 @@ static void ring_closed_form(void **state) {
                 "switch");
 }
 
+/* One message a rank: on plain links its bytes over one of them, between nodes over a NIC;
+ * NCCL has two channels of 9.5 GB/s to a peer on another node, whatever the NIC. */
+static void shift_closed_form(void **state) {
+    (void)state;
+    const double size = 1 << 26;
+    struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
+    assert_near(us_of(&c, SC__SHIFT, 8, 1 << 26), 0.025 + size / 300e3, 1e-6, "node");
+    c = cluster("class=plain dims=8 link=50GB/s hop=500ns");
+    assert_near(us_of(&c, SC__SHIFT, 8, 1 << 26), 0.5 + size / 50e3, 1e-6, "ring");
+    c = cluster("dgx-h100:16");
+    double less = us_of(&c, SC__SHIFT, 16, 1 << 26);
+    double more = us_of(&c, SC__SHIFT, 16, 1 << 28);
+    assert_near(more - less, 3 * size / 19e3, 1e-6, "channels");
+    assert_true(us_of(&c, SC__ALLGATHER, 16, 16 << 26) < 15 * less);
+}
+
 /* n-1 of n parts through the port of the root, or through its NIC; on a ring
  * of links through its two. */
 static void gather_closed_form(void **state) {
@@ -576,6 +592,7 @@ int main(void) {
         cmocka_unit_test(ring_inside_lines),
         cmocka_unit_test(ring_closed_form),
         cmocka_unit_test(gather_closed_form),
+        cmocka_unit_test(shift_closed_form),
         cmocka_unit_test(trees_as_drawn),
         cmocka_unit_test(trees_of_any_size),
         cmocka_unit_test(trees_through_thin_uplinks),
