@@ -220,12 +220,13 @@ static void head_kernels(struct sc__lowering *l) {
     sc__step_add_norm(l, b, cut, SC__BACKWARD);
 }
 
-/* Flash attention in a step. Kernels of an older generation have their own
- * measured rates and take no further factor for it. */
+/* Flash attention in a step. The kernels measured on the H200, cuDNN's and FlashAttention
+ * 2's, take longer in steps of other GPUs; the rates of the oldest generation are published
+ * ones of the GPU itself. */
 static double attention_factor(const struct sc__lowering *l, const struct sc__kernel *k) {
     const struct sc__step_constants *c = &l->constants;
     double factor = 1;
-    if (l->plan.attention == SC__ATTENTION_CURRENT)
+    if (l->plan.attention != SC__ATTENTION_FLASH1)
         factor = c->attention[k->phase != SC__FORWARD];
     if (k->head_dim <= 64)
         factor *= c->software.attention_64;
