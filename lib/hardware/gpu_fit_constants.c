@@ -8,7 +8,8 @@
 
 static void offer(struct sc__fit_rows *g, double *value, bool rate) {
     if (*value > 0 && g->parameter_count < SC__FIT_MOST)
-        g->parameters[g->parameter_count++] = (struct sc__fit_parameter){value, rate, false, 0};
+        g->parameters[g->parameter_count++] =
+            (struct sc__fit_parameter){value, rate, false, 0};
 }
 
 /* At most so much; what is beyond is brought there. */
@@ -45,7 +46,7 @@ static uint32_t attention_class(const struct sc__gpu *g, const struct sc__kernel
 enum { FIRST_FALLBACK = 4 };
 
 const double *sc__fit_fallback_constants(const struct sc__gpu *g,
-                                        const struct sc__kernel_key *k) {
+                                         const struct sc__kernel_key *k) {
     if (k->what != SC__KERNEL_OP_BATCHED)
         return NULL;
     return sc__fallback_batched_constants(g,
@@ -141,7 +142,8 @@ static void offer_fallback(struct sc__fit_rows *g, double *c) {
     offer_ratio(g, &c[SC__FALLBACK_Q]);
 }
 
-static void offer_gemm(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+static void
+offer_gemm(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     struct sc__gemm_constants *c = &u->gemm;
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
     if (sc__gemm_unaligned(k) && k->dtype == SC__TF32) {
@@ -357,8 +359,9 @@ static void offer_exchange(struct sc__fit_rows *g, struct sc__exchange_constants
     offer_ratio(g, &c->sharpness);
 }
 
-void
-sc__fit_offer_constants(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
+void sc__fit_offer_constants(struct sc__fit_rows *g,
+                             struct sc__gpu *u,
+                             const struct sc__kernel_key *k) {
     double *e = u->embedding;
     switch (k->what) {
     case SC__KERNEL_OP_GEMM:
