@@ -43,6 +43,11 @@ check sharded_update "$(python3 -c "print(abs($(update 0) / $(update 1) / 8 - 1)
 newton_schulz() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8 --cluster hgx-h200:8 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
 check newton_schulz_at_the_power_limit "$(python3 -c "print(abs(($(newton_schulz muon) - $(newton_schulz sgd)) / (4 * 290 * 8192 ** 3 / 675e6) - 1) < 0.05)")" True
 
+# … and of adapters: 2·(4·r²·(a + b) + 2·r³) FLOP a step for each pair, far below what a launch takes, 30 products for each of the
+# 2 matrices in each of 4 layers: between 2 and 20 us each, not what the frozen matrices would take
+adapters() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 1 --lora 8 --cluster hgx-h200:1 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check newton_schulz_of_adapters "$(python3 -c "print(2 * 4 * 2 * 30 < $(adapters muon) - $(adapters sgd) < 20 * 4 * 2 * 30)")" True
+
 # a run of 3e9 tokens: 16 x 128 a step
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
