@@ -53,6 +53,10 @@ RCCL_START = {"base0": 13, "base1": 14, "step0": 0.2, "step1": 0.3, "step2": 1, 
               "share1": 0.4, "overlap1": 1, "pair_base": 9, "pair_simple": 4, "pair_share": 0.6, "pair_ll": 10,
               "mesh_link": 48, "nvlink": 0.75}
 RCCL_BY_GENERATION = ("nvlink", "drift")
+# The threads of RCCL fill the links, at the clock of their GPU: those of the MI350X (2.2 GHz) fill 11/12 of what those of
+# the MI355X (2.4 GHz) do.
+SLOWER = {"cdna4-air": "cdna4"}
+CLOCK = {"mi350x": 2200 / 2400}
 RCCL_UNDECIDED = {"step0", "step1", "overlap1", "own", "copy", "pair_copy", "pair_ll"}
 # What the others say counts more where few rows of its own do: ampere's are one sweep and logs of all-reduces.
 PORT = {"ampere": 300.0, "hopper": 450.0, "blackwell": 900.0}
@@ -65,6 +69,8 @@ SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3":
 LL_SHARE = 0.05
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0
+# GB/s of LL on a channel where all-to-alls go by LL: a 32nd of what NCCL's table has for all channels (llMaxBws)
+LL_CHANNEL = {"ampere": 2.74}
 LAUNCH = {"cdna3": 4.2, "cdna4": 4.2}
 
 BETWEEN = {
@@ -88,6 +94,8 @@ RCCL_BETWEEN = {
 }
 # aws-ofi-nccl: a receiver asks for what it gets, so that a trip round the ring is not hidden; by AWS's own table of sizes
 RING_EXPOSED = ("efa", "efa-p4d")
+# us a hop takes by what aws-ofi-nccl tells NCCL (p4d, p5)
+TOLD_LATENCY = {"efa": 75, "efa-p4d": 75}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
 
 
@@ -135,6 +143,7 @@ def read_row(data, cells):
         return None
     told = (cells["source"] + " " + cells.get("notes", "")).lower()
     run = conditions(data, cells["source"], told)
+    generation = SLOWER.get(generation, generation)
     ranks, node = int(cells["gpus"]), int(cells["gpus_per_node"] or 8)
     nodes = run.get("nodes") or -(-ranks // node)
     here = -(-ranks // nodes)
@@ -144,8 +153,8 @@ def read_row(data, cells):
         "class": run.get("class", "ib"), "n": ranks, "N": nodes, "p": here,
         "op": OPERATIONS[cells["op"]], "S": float(cells["size_bytes"]), "t": float(cells["time_us"]),
         "g": run["gpus_per_process"] or min(ranks, 8), "eager": bool(run.get("eager")),
-        "no_ll128": bool(run.get("no_ll128")),
-        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]),
+        "no_ll128": bool(run.get("no_ll128")), "ll_channel": run.get("p2p_ll_channel") or LL_CHANNEL.get(generation, 0),
+        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]) * CLOCK.get(name, 1),
         "wire": nic * min(here, node), "forced": forced_algorithm(cells["algo"]),
     }
 
@@ -155,14 +164,25 @@ def read_tables(data, paths):
     for path in paths:
         with open(path, newline="") as table:
             rows += [row for row in (read_row(data, cells) for cells in csv.DictReader(table)) if row]
+    mark_launched(rows)
     return rows
+
+
+def mark_launched(rows):
+    """Rows whose time may be that of a host which launches one GPU after the other: those near the least a source has."""
+    least = {}
+    for row in rows:
+        least[row["source"]] = min(least.get(row["source"], NEVER), row["t"] / row["g"])
+    for row in rows:
+        row["launched"] = row["g"] > 1 and row["t"] < 1.25 * least[row["source"]] * row["g"]
 
 
 class Columns:
     """Rows as arrays: r.S, r.n …"""
 
     def __init__(self, rows):
-        for key in ("n", "N", "p", "op", "S", "t", "g", "eager", "no_ll128", "port", "wire"):
+        for key in ("n", "N", "p", "op", "S", "t", "g", "eager", "no_ll128", "ll_channel", "launched", "port",
+                    "wire"):
             setattr(self, key, np.array([row[key] for row in rows], float))
         self.forced = np.array([row["forced"] for row in rows])
         self.classes = [row["class"] for row in rows]
@@ -257,9 +277,21 @@ def inside_us(k, r, generation, spread):
     few = volume / 1e3 / (k["pair_share"] * r.port) + part / 1e3 / k["pair_copy"]
     x = all_channels(few, part, volume, k["pair_share"] * r.port, r.n)
     later = start + k["pair_simple"]
-    pairs = np.minimum(start + r.S / r.n / 1e3 / k["pair_ll"], later + x + k["pair_mix"] * np.sqrt(later * x))
+    simple = later + x + k["pair_mix"] * np.sqrt(later * x)
+    pairs = np.where(r.ll_channel > 0, ll_pairs(k, r, start, simple),
+                     np.minimum(start + part / 1e3 / k["pair_ll"], simple))
     us = np.where(r.op == 3, pairs, us)
     return np.maximum(us, (LAUNCH.get(generation, 5.0) + np.where(r.op == 3, launch_peer(generation) * r.n, 0)) * r.g)
+
+
+def ll_pairs(k, r, start, simple):
+    """Where NCCL sends pairs by LL: up to 16 KiB for each channel there is, on those of the peer, one for each 8 KiB."""
+    part = np.minimum(r.S / r.n, 16 * KIB * CHANNELS)
+    each = CHANNELS / 2 ** np.ceil(np.log2(r.n))
+    channel = np.maximum(np.minimum(part, 8 * KIB), part / each) / 1e3 / np.where(r.ll_channel > 0, r.ll_channel, 1)
+    wire = 2 * part * (r.n - 1) / 1e3 / (k["pair_share"] * r.port)
+    ll = start + np.maximum(channel, wire)
+    return np.where(r.S / r.n > part, np.maximum(simple, ll), ll)
 
 
 def all_channels(few, part, volume, rate, ranks):
@@ -281,8 +313,10 @@ def search(start, names, low, high, residuals, prior, scales):
 
 
 def log_error(us, r, weight=1.0):
-    """Large messages decide most: they count twice."""
-    return np.log(us / r.t) * np.where(r.S >= 64 * MIB, 2, 1) * weight
+    """Large messages decide most: they count twice. What a host that launches one GPU after the other may have waited for
+    says no more than that the collective took no longer."""
+    error = np.log(us / r.t) * np.where(r.S >= 64 * MIB, 2, 1) * weight
+    return np.where(r.launched > 0, np.maximum(0, error), error)
 
 
 def generic_start(generation):
@@ -413,7 +447,19 @@ def between_us(k, r, inside, spread):
     for name, kept in (("ring", range(3)), ("tree", range(3, 6)), ("nvlstree", (6,))):
         others = [i for i in range(7) if i not in kept]
         ways[np.ix_(others, r.forced == name)] = NEVER
-    return np.maximum(ways.min(0), np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
+    taken = (ways + ring_handicap(r)).argmin(0)
+    us = np.take_along_axis(ways, taken[None], 0)[0]
+    return np.maximum(us, np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
+
+
+def ring_handicap(r):
+    """us by which NCCL's table puts rings behind on two nodes: two more hops of what the plugin tells it. Only where NVLSTree
+    takes over from trees."""
+    told = np.array([TOLD_LATENCY.get(c, 0) for c in r.classes])
+    handicap = np.zeros((7, r.S.size))
+    switch = np.array([g in NVLS_CHANNELS for g in r.generations]) & (r.p > 2)
+    handicap[:3] = np.where((r.N == 2) & (r.op == 0) & switch, 2 * told, 0)
+    return handicap
 
 
 def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
@@ -585,14 +631,16 @@ def named_between(k):
 
 
 # Generations without rows of their own have those of another, but for its NVLS and its custom kernels.
-DERIVED = {"unknown": "hopper", "cdna2": "cdna3"}
+DERIVED = {"unknown": "hopper", "cdna2": "cdna3", "cdna4-air": "cdna4"}
+BY_CLOCK = ("nvlink", "p2p_share")
 
 
 def put_derived(generations):
     for name, other in DERIVED.items():
         for key, value in generations[other]["constants"].items():
             if not key.startswith(("nvls", "custom")):
-                generations[name]["constants"][key] = value
+                slower = CLOCK["mi350x"] if name in SLOWER and key in BY_CLOCK else 1
+                generations[name]["constants"][key] = three(value * slower) if slower < 1 else value
 
 
 def wrapped(object, indent, width=118):

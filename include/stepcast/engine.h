@@ -46,6 +46,7 @@ enum {
     SC_BARRIER,
     SC_GATHER,  /* bytes: the full tensor, as the root has it then */
     SC_SCATTER, /* bytes: the full tensor, as the root had it */
+    SC_SHIFT,   /* bytes: what every rank sends to the next one of the group */
     SC_MESSAGE  /* from one rank to another */
 };
 

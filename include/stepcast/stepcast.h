@@ -434,12 +434,14 @@ typedef struct sc_options {
     const char *const *slow;   /* "rank:5=1.2" …, NULL-terminated; or NULL */
     double gpu_speedup;        /* compute this much faster; 0: 1 */
     const char *const *scale;  /* "NAME=X" …, NULL-terminated; or NULL */
-    double
-        comm_sm_tax; /* compute is slower by this share beside transfers; 0: the plan's */
+    double comm_sm_tax;        /* compute is slower by this share beside transfers; 0: as
+                                * the software has it; SC_NO_TAX: not at all */
     sc_toggle timeline; /* keep every operation, for the critical path, csv, html, trace */
     sc_toggle what_if;  /* simulate again with each part faster, see sc_result_what_if */
     uint32_t net_channels; /* to a peer on another node; 0: as the library has them */
 } sc_options;
+
+#define SC_NO_TAX (-1.0)
 
 #define SC_OPTIONS_INIT                                                                    \
     { .size = sizeof(sc_options) }

@@ -89,11 +89,11 @@ static sc_status check_options(struct sc_context *own, const sc_options *o) {
                         o->gpu_speedup);
     if (o->copies != 0 && !(o->copies >= 1))
         return sc__fail(own, SC_USAGE, NULL, NULL, "sc_options.copies is %g", o->copies);
-    if (!(o->comm_sm_tax >= 0 && o->comm_sm_tax < 1))
+    if (o->comm_sm_tax != SC_NO_TAX && !(o->comm_sm_tax >= 0 && o->comm_sm_tax < 1))
         return sc__fail(own,
                         SC_USAGE,
                         NULL,
-                        "a share from 0 to 1",
+                        "a share from 0 to 1, or SC_NO_TAX",
                         "sc_options.comm_sm_tax is %g",
                         o->comm_sm_tax);
     return SC_OK;

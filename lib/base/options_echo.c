@@ -66,8 +66,12 @@ static const char *field_text(struct sc__arena *arena,
     uint64_t size;
     double number;
     switch (o->type) {
-    case SC__TYPE_NUMBER:
     case SC__TYPE_SHARE:
+        memcpy(&number, at, sizeof number);
+        if (number < 0)
+            return "0"; /* none, where 0 is "as usual" */
+        return number > 0 ? sc__format(arena, "%.9g", number) : NULL;
+    case SC__TYPE_NUMBER:
         memcpy(&number, at, sizeof number);
         return number > 0 ? sc__format(arena, "%.9g", number) : NULL;
     case SC__TYPE_SIZE:

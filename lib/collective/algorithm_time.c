@@ -351,9 +351,34 @@ static double with_all_channels(
     return fmin(few, fmax(all, few * filled / part));
 }
 
+/* us of `part` bytes to each of `peers` by LL, on the channels that a peer has. LL sends a
+ * flag with every four bytes. */
+static double ll_pairs_us(const struct sc__coll_model *m, double part, double peers) {
+    const struct sc__constants *k = m->k;
+    double each = part / sc__coll_channels_each(k, m->ranks);
+    double on_channel = fmax(fmin(part, sc__nccl_limits.p2p_ll_part), each);
+    return fmax(transfer_us(on_channel, k->p2p_ll_channel),
+                transfer_us(2 * part * peers, k->p2p_share * m->port));
+}
+
+/* An all-to-all inside a node where NCCL sends by LL up to a size, though Simple may be
+ * faster before; behind it Simple, but no faster than LL was at that size. */
+static struct sc__coll_terms pairs_by_ll(const struct sc__coll_model *m,
+                                         double latency,
+                                         double part,
+                                         double peers,
+                                         double bytes) {
+    const struct sc__constants *k = m->k;
+    double most = sc__nccl_limits.p2p_ll_most * k->p2p_channels;
+    double ll = ll_pairs_us(m, fmin(part, most), peers);
+    if (part <= most)
+        return terms(latency, ll);
+    return terms(latency + k->p2p_simple, fmax(bytes, ll - k->p2p_simple));
+}
+
 /* Every rank to every other one, and its own part: latency of the messages, then the
  * fuller of its NVLink port and its NIC, at `nic` GB/s. `copied` messages pass the port
- * once more. Inside a node small messages go by LL. */
+ * once more. Inside a node small messages go by LL, or by one channel each. */
 static struct sc__coll_terms
 pairs_terms(const struct sc__coll_model *m, double nic, double more, double copied) {
     const struct sc__constants *k = m->k;
@@ -370,7 +395,11 @@ pairs_terms(const struct sc__coll_model *m, double nic, double more, double copi
         port = with_all_channels(m, port, part, part * inside, rate);
         double simple = latency + k->p2p_simple;
         double bytes = port + k->p2p_mix * sqrt(simple * port);
-        /* LL sends a flag with every four bytes */
+        if (k->p2p_ll_channel > 0) {
+            struct sc__coll_terms t = pairs_by_ll(m, latency, part, inside, bytes);
+            return terms(c.passes * t.latency, c.passes * t.bandwidth);
+        }
+        /* a channel of its own, twice the bytes on the links */
         double small = fmax(transfer_us(part, k->p2p_ll[0]),
                             transfer_us(2 * part * inside, k->p2p_share * m->port));
         if (latency + small < simple + bytes)

@@ -22,35 +22,37 @@ struct sc__constants {
     double ring_overlap[3]; /* how well those steps hide behind the bytes: 1 not at all */
     double ring_sync;       /* the threads of a Simple ring that leaves the node, a step */
     double ring_exposed;    /* share of a trip round such a ring that no bytes hide */
+    double told_latency;    /* us a hop takes by what the network's plugin tells NCCL */
     double tree_hop[3];     /* a hop of a tree inside a node */
     double net_ring[3];     /* a step of a ring between nodes */
     double net_tree[3];     /* a hop of a tree between nodes */
     double proxy;           /* least time of a step inside a node when the ring leaves it */
     double
         tree_mix[2]; /* how badly a tree overlaps latency and transfer: one node, several */
-    double tree_wire[3]; /* share of the wire a tree reaches */
-    double tree_simple;  /* share of NVLink a Simple tree reaches */
-    double ring_outside; /* share of NVLink a Simple ring keeps that leaves the node */
-    double channels;     /* of a ring that leaves the node */
-    double ring_drift;   /* ranks of a Simple ring wait for each other: us^0.5 */
-    double p2p_base;     /* send/receive and all-to-all */
-    double p2p_simple;   /* more of it with the Simple protocol */
-    double p2p_net;      /* the same, added when it leaves the node */
-    double p2p_peer[2];  /* all-to-all, per peer in the node, outside */
-    double p2p_share;    /* of NVLink */
-    double p2p_copy;     /* GB/s of a rank's own part of an all-to-all */
-    double p2p_ll[2];    /* GB/s of LL to one peer: of an all-to-all, of a message */
-    double p2p_mix;      /* how badly an all-to-all overlaps latency and transfer */
-    double p2p_channel;  /* GB/s of a channel inside a node */
-    double p2p_channels; /* that a message and its peers have together */
-    double net_channel;  /* GB/s of a channel to another node */
-    double net_channels; /* a peer on another node has (NCCL_NCHANNELS_PER_NET_PEER) */
-    double pxn;          /* us for the extra copy of a message that changes rails */
-    double pat[3];       /* base, per doubling of nodes / 3.5, per rank */
-    double pat_wire;     /* share of the bandwidth PAT reaches */
-    double collnet[3];   /* us inside a node, us through the switches, share of NVLS'
-                            bandwidth */
-    double nvlink;       /* share of NVLink a ring reaches */
+    double tree_wire[3];   /* share of the wire a tree reaches */
+    double tree_simple;    /* share of NVLink a Simple tree reaches */
+    double ring_outside;   /* share of NVLink a Simple ring keeps that leaves the node */
+    double channels;       /* of a ring that leaves the node */
+    double ring_drift;     /* ranks of a Simple ring wait for each other: us^0.5 */
+    double p2p_base;       /* send/receive and all-to-all */
+    double p2p_simple;     /* more of it with the Simple protocol */
+    double p2p_net;        /* the same, added when it leaves the node */
+    double p2p_peer[2];    /* all-to-all, per peer in the node, outside */
+    double p2p_share;      /* of NVLink */
+    double p2p_copy;       /* GB/s of a rank's own part of an all-to-all */
+    double p2p_ll[2];      /* GB/s of LL to one peer: of an all-to-all, of a message */
+    double p2p_ll_channel; /* GB/s of LL on a channel of an all-to-all, 0: not used */
+    double p2p_mix;        /* how badly an all-to-all overlaps latency and transfer */
+    double p2p_channel;    /* GB/s of a channel inside a node */
+    double p2p_channels;   /* that a message and its peers have together */
+    double net_channel;    /* GB/s of a channel to another node */
+    double net_channels;   /* a peer on another node has (NCCL_NCHANNELS_PER_NET_PEER) */
+    double pxn;            /* us for the extra copy of a message that changes rails */
+    double pat[3];         /* base, per doubling of nodes / 3.5, per rank */
+    double pat_wire;       /* share of the bandwidth PAT reaches */
+    double collnet[3];     /* us inside a node, us through the switches, share of NVLS'
+                              bandwidth */
+    double nvlink;         /* share of NVLink a ring reaches */
     double mesh_link; /* GB/s rings of a part of a full mesh get out of a link, 0: as all */
     double ring_copy; /* GB/s the threads of a Simple ring copy in a node */
     /* GB/s at which they handle the rank's own part besides: all-reduce, all-gather,

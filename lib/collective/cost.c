@@ -125,6 +125,17 @@ static bool goes_by_tuner(const struct sc__coll_model *m, const struct sc__tunin
     return t->by_tuner && m->nodes > 1;
 }
 
+/* us by which NCCL's cost table puts a ring behind what it takes: on two nodes an
+ * all-reduce by a ring has two hops more than one by a tree, each of the latency that the
+ * plugin of the network tells. On more nodes the plugin chooses itself (AWS's). Measured
+ * where NVLSTree takes over from trees; without it NCCL comes back to rings at sizes nobody
+ * has told. */
+static double handicap(const struct sc__coll_model *m, enum sc__algo algo) {
+    bool ring = algo == SC__ALGO_RING && m->coll == SC__ALLREDUCE && m->nodes == 2;
+    bool switches = ring && sc__coll_node_switch_reduces(m->cluster, (uint32_t)m->per_node);
+    return switches ? 2 * m->k->told_latency : 0;
+}
+
 /* An algorithm by the protocol that is fastest there: a protocol's constants come from
  * sizes at which it is the fastest, so that the table ranks algorithms alone. */
 static struct choice by_fastest_protocol(const struct sc__coll_model *m,
@@ -143,7 +154,8 @@ static struct choice by_fastest_protocol(const struct sc__coll_model *m,
         if (by_tuner)
             tuner_rank = fmin(tuner_rank, sc__nccl_tuner_time(m, rule->algo, proto));
         if (time < fastest.time)
-            fastest = (struct choice){time, time, rule->algo, proto};
+            fastest =
+                (struct choice){time, time + handicap(m, rule->algo), rule->algo, proto};
     }
     if (by_tuner)
         fastest.rank = tuner_rank;
@@ -223,28 +235,6 @@ timed_us(const struct sc__cluster *c, int coll, const struct sc__shape *s, doubl
     return fmax(us, launch_time(c, peers)) + eager;
 }
 
-struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
-                                         int coll,
-                                         const struct sc__shape *s,
-                                         uint64_t bytes) {
-    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER))
-        return (struct sc__coll_cost){0};
-    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
-        return sc__plain_cost(c, coll, s, bytes);
-    struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
-    struct choice best = choose_forced(&m);
-    /* serving stacks launch whole CUDA graphs */
-    bool in_graph = best.algo == SC__ALGO_CUSTOM;
-    double us = in_graph ? best.time : timed_us(c, coll, s, best.time);
-    struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
-                              .algo = (uint8_t)best.algo,
-                              .proto = (uint8_t)(best.proto + 1)};
-    p.latency = p.time - sc__coll_model_ps(
-                             sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
-    set_shares(&m, us, &p);
-    return p;
-}
-
 #define PAIR 2 /* ranks of the communicator that a message of a step has */
 
 /* Us of a message's bytes inside a node. A message has more than its part of the channels
@@ -299,6 +289,50 @@ static double message_us(const struct sc__cluster *c,
         return message_us_inside(c, ranks, bytes);
     return k->p2p_base + k->p2p_simple + k->p2p_peer[1] + k->p2p_net + k->hop +
            sc__us(c->nic_latency) + bytes / (1e3 * message_rate_outside(c, sharing));
+}
+
+/* Every rank sends to the next at the rate of a message, however many there are: channels
+ * to one peer carry less than a NIC. What they take of ports and uplinks is a step of a
+ * gather's. */
+static struct sc__coll_cost
+shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t bytes) {
+    bool inside = s->nodes < 2;
+    double steps = s->ranks - 1;
+    double sharing = fmax(1, s->sharing_nic);
+    struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
+    double empty = message_us(c, inside, s->ranks, sharing, 0);
+    double us = message_us(c, inside, s->ranks, sharing, (double)bytes);
+    double crossing = inside ? 0 : sc__coll_model_crossing(&ring, SC__ALGO_RING, 2) / steps;
+    us = fmax(us, empty + crossing);
+    struct sc__coll_cost p = {.algo = SC__ALGO_DIRECT, .proto = SC__PROTO_SIMPLE};
+    p.time = sc__coll_model_ps(timed_us(c, SC__SHIFT, s, us));
+    p.latency = p.time - sc__coll_model_ps(us - empty);
+    set_shares(&ring, us * steps, &p);
+    return p;
+}
+
+struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
+                                         int coll,
+                                         const struct sc__shape *s,
+                                         uint64_t bytes) {
+    if (c->ideal || s->ranks < 2 || (!bytes && coll != SC__BARRIER))
+        return (struct sc__coll_cost){0};
+    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
+        return sc__plain_cost(c, coll, s, bytes);
+    if (coll == SC__SHIFT)
+        return shift_cost(c, s, bytes);
+    struct sc__coll_model m = sc__coll_model_make(c, coll, s, bytes);
+    struct choice best = choose_forced(&m);
+    /* serving stacks launch whole CUDA graphs */
+    bool in_graph = best.algo == SC__ALGO_CUSTOM;
+    double us = in_graph ? best.time : timed_us(c, coll, s, best.time);
+    struct sc__coll_cost p = {.time = sc__coll_model_ps(us),
+                              .algo = (uint8_t)best.algo,
+                              .proto = (uint8_t)(best.proto + 1)};
+    p.latency = p.time - sc__coll_model_ps(
+                             sc__coll_model_terms(&m, best.algo, best.proto).bandwidth);
+    set_shares(&m, us, &p);
+    return p;
 }
 
 double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t bytes) {

@@ -34,6 +34,8 @@ enum sc__coll_family sc__coll_family(enum sc__algo algo, int coll) {
     case SC__GATHER:
     case SC__SCATTER:
         return SC__FAMILY_ROOT;
+    case SC__SHIFT:
+        return SC__FAMILY_SHIFT;
     case SC__ALLTOALL:
         return SC__FAMILY_PAIRS;
     default:
@@ -146,7 +148,9 @@ const struct sc__nccl_limits sc__nccl_limits = {.ring_chunk = 2 * MIB,
                                                 .nvls_tree_chunk = 64 * KIB,
                                                 .nvls_tree_nodes = 4,
                                                 .proxy_slices = 3,
-                                                .p2p_part = 16 * MIB};
+                                                .p2p_part = 16 * MIB,
+                                                .p2p_ll_part = 8 * KIB,
+                                                .p2p_ll_most = 16 * KIB};
 
 /* --- NCCL's tuner ----------------------------------------------------------- */
 

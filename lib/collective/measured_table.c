@@ -117,6 +117,7 @@ struct run_conditions {
     uint32_t gpus_per_process; /* UINT32_MAX: those of the node */
     bool eager;
     bool no_ll128;
+    double p2p_ll_channel; /* 0: as the generation's */
 };
 
 static char *lower(struct sc_context *ctx, struct sc__str s) {
@@ -148,6 +149,8 @@ static void take_system(const json_t *system, struct run_conditions *run) {
     if (per && !run->gpus_per_process)
         run->gpus_per_process = UINT32_MAX;
     run->eager |= json_is_true(json_object_get(system, "eager"));
+    if (!(run->p2p_ll_channel > 0))
+        run->p2p_ll_channel = json_number_value(json_object_get(system, "p2p_ll_channel"));
     run->no_ll128 |= json_is_true(json_object_get(system, "no_ll128"));
 }
 
@@ -235,6 +238,8 @@ tune_cluster(const struct run_conditions *run, uint32_t gpus, struct sc__cluster
     c->tuning.eager_timer = run->eager;
     if (run->no_ll128)
         c->constants.ll128[0] = 0;
+    if (run->p2p_ll_channel > 0)
+        c->constants.p2p_ll_channel = run->p2p_ll_channel;
 }
 
 /* One cluster for all rows of one description, so that a fit moves them
@@ -249,13 +254,14 @@ static sc_status make_cluster(struct coll_measured_table_reader *r,
     struct sc__cluster c = {0};
     struct sc__str algo = cell[r->at[ALGO]];
     char *key = sc__format(&r->ctx->arena,
-                           "%s %.*s %u %u %d %d",
+                           "%s %.*s %u %u %d %d %g",
                            text,
                            SC__SHOW(algo),
                            run->gpus_per_process,
                            gpus,
                            run->eager,
-                           run->no_ll128);
+                           run->no_ll128,
+                           run->p2p_ll_channel);
     uint32_t known = r->clusters.count;
     uint32_t id = sc__names_add(&r->clusters, key, strlen(key));
     if (id == known) {

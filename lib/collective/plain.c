@@ -6,6 +6,7 @@
  *     chain   steps · l + S / B
  *     direct  every rank to every other at once; a NIC's injection counts
  *     root    all parts through the ports of the root (gather, scatter)
+ *     shift   l + S / B, between nodes through one NIC
  *     torus   dimension by dimension on what the ones before left
  *
  * How many steps there are, and what goes through them, is in schedule.h. */
@@ -26,6 +27,8 @@ struct plain_hop {
 /* Round all ranks; also what no box helps: messages to anywhere go round, too. */
 static double around_time(int coll, double ranks, double bytes, struct plain_hop h) {
     bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
+    if (coll == SC__SHIFT)
+        return h.latency + bytes / h.rate;
     enum sc__coll_family family = chain ? SC__FAMILY_CHAIN : SC__FAMILY_RING;
     struct sc__coll_counts c = sc__coll_counts(family, coll, ranks, 1, ranks, ranks);
     if (chain)
@@ -48,7 +51,8 @@ plain_cost(double us, double latency, enum sc__algo algo, const struct sc__shape
 
 static struct plain_hop slowest_hop(const struct sc__coll_model *m) {
     struct plain_hop node = {US(m->cluster->nvlink_latency), m->port * 1e3};
-    struct plain_hop net = {US(m->cluster->nic_latency), m->wire * 1e3};
+    double nics = m->coll == SC__SHIFT ? m->nic_alone : m->wire;
+    struct plain_hop net = {US(m->cluster->nic_latency), nics * 1e3};
     if (m->nodes < 2)
         return node;
     if (m->per_node < 2)
@@ -235,7 +239,7 @@ static enum sc__algo dims_algo(const struct sc__cluster *c,
     bool chain = coll == SC__BROADCAST || coll == SC__REDUCE;
     if (coll == SC__ALLTOALL || sc__coll_to_root((unsigned)coll))
         return SC__ALGO_DIRECT;
-    if (!box || chain || c->tuning.algo == SC__ALGO_RING)
+    if (!box || chain || coll == SC__SHIFT || c->tuning.algo == SC__ALGO_RING)
         return SC__ALGO_RING;
     if (c->tuning.algo)
         return SC__ALGO_TORUS;

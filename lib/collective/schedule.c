@@ -12,6 +12,7 @@ static const struct sc__coll_family_ops *const family_ops[SC__FAMILIES] = {
     [SC__FAMILY_PAT] = &sc__coll_halving_ops,
     [SC__FAMILY_PAIRS] = &sc__coll_pairs_ops,
     [SC__FAMILY_ROOT] = &sc__coll_root_ops,
+    [SC__FAMILY_SHIFT] = &sc__coll_shift_ops,
     [SC__FAMILY_BINOMIAL] = &sc__coll_binomial_ops,
     [SC__FAMILY_DISSEMINATION] = &sc__coll_dissemination_ops,
     [SC__FAMILY_TORUS] = &sc__coll_torus_ops,
@@ -28,6 +29,7 @@ enum sc__coll_family sc__coll_message_family(int coll) {
         [SC__BARRIER] = SC__FAMILY_DISSEMINATION,
         [SC__GATHER] = SC__FAMILY_ROOT,
         [SC__SCATTER] = SC__FAMILY_ROOT,
+        [SC__SHIFT] = SC__FAMILY_SHIFT,
     };
     return families[coll];
 }
@@ -119,8 +121,11 @@ bool sc__coll_schedule_needs_arrival(const struct sc__coll_schedule *s,
            sc__coll_transfer_brings(s, &arrival, &t);
 }
 
-/* The parts of an all-to-all are pairs of members; the buffer is one member's. */
+/* The parts of an all-to-all are pairs of members, those of a shift whole buffers; the
+ * buffer is one member's. */
 static uint64_t parts_of_buffer(const struct sc__coll_schedule *s) {
+    if (s->coll == SC__SHIFT)
+        return 1;
     return s->coll == SC__ALLTOALL ? s->group.ranks : s->parts;
 }
 

@@ -34,6 +34,7 @@ enum sc__coll_family {
     SC__FAMILY_PAIRS,    /* every member to every other: all-to-all, and the direct forms
                             of all-reduce, all-gather and reduce-scatter */
     SC__FAMILY_ROOT,     /* gather, scatter: the root and every other */
+    SC__FAMILY_SHIFT,    /* every member to the next */
     SC__FAMILY_BINOMIAL, /* broadcast, reduce */
     SC__FAMILY_DISSEMINATION, /* barrier */
     SC__FAMILY_TORUS,         /* dimension by dimension */

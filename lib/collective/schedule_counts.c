@@ -97,6 +97,20 @@ pairs_counts(int coll, double n, double nodes, double per_node, double least) {
                                     .node = passes * per_node * (n - per_node)};
 }
 
+/* A member of a node sends to the next node. */
+static struct sc__coll_counts shift_counts(double nodes, double per_node) {
+    return (struct sc__coll_counts){.passes = 1,
+                                    .steps = 1,
+                                    .inside = nodes > 1 ? 0 : 1,
+                                    .outside = nodes > 1 ? 1 : 0,
+                                    .messages = 1,
+                                    .parts = 1,
+                                    .sent = 1,
+                                    .port = per_node > 1 ? 1 : 0,
+                                    .nic = nodes > 1 ? 1 : 0,
+                                    .node = nodes > 1 ? 1 : 0};
+}
+
 static struct sc__coll_counts binomial_counts(double n) {
     double levels = levels_of(n);
     return (struct sc__coll_counts){.passes = 1,
@@ -128,6 +142,8 @@ struct sc__coll_counts sc__coll_counts(enum sc__coll_family family,
     case SC__FAMILY_PAIRS:
     case SC__FAMILY_ROOT:
         return pairs_counts(coll, ranks, nodes, per_node, least);
+    case SC__FAMILY_SHIFT:
+        return shift_counts(nodes, per_node);
     case SC__FAMILY_BINOMIAL:
     case SC__FAMILY_DISSEMINATION:
         return binomial_counts(ranks);

@@ -32,6 +32,7 @@ extern const struct sc__coll_family_ops sc__coll_tree_ops;
 extern const struct sc__coll_family_ops sc__coll_halving_ops;
 extern const struct sc__coll_family_ops sc__coll_pairs_ops;
 extern const struct sc__coll_family_ops sc__coll_root_ops;
+extern const struct sc__coll_family_ops sc__coll_shift_ops;
 extern const struct sc__coll_family_ops sc__coll_binomial_ops;
 extern const struct sc__coll_family_ops sc__coll_dissemination_ops;
 extern const struct sc__coll_family_ops sc__coll_torus_ops;

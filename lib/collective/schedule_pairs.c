@@ -1,11 +1,13 @@
-/* schedule_pairs: every member with every other, or the root with every other.
+/* schedule_pairs: every member with every other, or the root with every other, or every
+ * member with the next.
  * Phase k-1 has the pairs that are k apart; they do not wait for each other.
  *
  *     all-to-all       m sends m+k the part of the pair (m, m+k)
  *     reduce-scatter   … its contribution to part m+k
  *     all-gather       … its own part
  *     all-reduce       reduce-scatter, then all-gather
- *     gather, scatter  the part of root+k, to or from the root */
+ *     gather, scatter  the part of root+k, to or from the root
+ *     shift            m sends m+1 all it has, and that is all */
 #include "collective/schedule_family.h"
 
 #include "workload/workload.h"
@@ -123,8 +125,8 @@ static uint32_t root_received_by(const struct sc__coll_schedule *s,
     return root_slot(s, phase, member, s->coll == SC__GATHER);
 }
 
-static struct sc__coll_needs root_needs(const struct sc__coll_schedule *s,
-                                        struct sc__coll_transfer_id id) {
+static struct sc__coll_needs nothing_before(const struct sc__coll_schedule *s,
+                                            struct sc__coll_transfer_id id) {
     (void)s;
     (void)id;
     return (struct sc__coll_needs){0, 0};
@@ -135,4 +137,36 @@ const struct sc__coll_family_ops sc__coll_root_ops = {.init = root_init,
                                                       .transfer = root_transfer,
                                                       .sent_by = root_sent_by,
                                                       .received_by = root_received_by,
-                                                      .needs = root_needs};
+                                                      .needs = nothing_before};
+
+/* --- shift ----------------------------------------------------------------- */
+
+static void shift_init(struct sc__coll_schedule *s) {
+    s->channels = 1;
+    s->parts = s->group.ranks;
+    s->phases = 1;
+}
+
+static bool shift_transfer(const struct sc__coll_schedule *s,
+                           struct sc__coll_transfer_id id,
+                           struct sc__coll_transfer *out) {
+    uint32_t to = sc__coll_plus(id.index, 1, s->group.ranks);
+    *out = sc__coll_one_to_one(id.index, to, id.index, 1);
+    return true;
+}
+
+static uint32_t shift_received_by(const struct sc__coll_schedule *s,
+                                  uint32_t phase,
+                                  uint32_t channel,
+                                  uint32_t member) {
+    (void)phase;
+    (void)channel;
+    return sc__coll_minus(member, 1, s->group.ranks);
+}
+
+const struct sc__coll_family_ops sc__coll_shift_ops = {.init = shift_init,
+                                                       .slots = pairs_slots,
+                                                       .transfer = shift_transfer,
+                                                       .sent_by = sc__coll_sent_by_itself,
+                                                       .received_by = shift_received_by,
+                                                       .needs = nothing_before};

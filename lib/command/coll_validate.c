@@ -207,6 +207,12 @@ sc_status sc__coll_validate(struct sc_request *req, const char *path) {
     uint32_t skipped;
     bool leave_out = sc__flag(req, "leave-one-out");
     SC__TRY(sc__truth_read(req->ctx, path, &samples, &sources, &skipped));
+    if (!samples.count)
+        return sc__fail(req->ctx,
+                        SC_INPUT,
+                        &(struct sc__place){.file = path},
+                        NULL,
+                        "no row has GPUs, size and time of a machine that is known");
     sc__samples_predict(&samples);
     SC__TRY(sc__coll_put_samples(req, &samples, &sources));
     sc__coll_note_unused(req);

@@ -98,7 +98,7 @@ static sc_status simulate(struct sc_request *req,
         SC__TRY(packets ? sc__net_packet_job(net, w[i], jobs[first + i].at)
                         : sc__net_flow_job(net, w[i], jobs[first + i].at));
     }
-    return sc__simulate_jobs(req->ctx, w, count, net, NULL, out);
+    return sc__simulate_jobs(req->ctx, w, count, net, &jobs[0].job.ev->sim_options, out);
 }
 
 static sc_status make_results(struct sc_request *req,

@@ -81,8 +81,17 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
 }
 
 sc_status sc__job_suggest_plans(struct sc_request *req, sc_status status) {
-    static const char *const names[] =
-        {"model", "megatron-args", "cluster", "gpus", "nodes", "global-batch", "seq"};
+    static const char *const names[] = {"model",
+                                        "megatron-args",
+                                        "cluster",
+                                        "gpus",
+                                        "nodes",
+                                        "global-batch",
+                                        "seq",
+                                        "images",
+                                        "image-size",
+                                        "audio-seconds",
+                                        "freeze-towers"};
     struct sc_context *ctx = req->ctx;
     struct sc__buffer command;
     if (status != SC_NO_FIT || sc__option(req, "plan"))
@@ -93,7 +102,9 @@ sc_status sc__job_suggest_plans(struct sc_request *req, sc_status status) {
         const char *text = sc__option(req, names[i]);
         const char *quote = text && strchr(text, ' ') ? "'" : "";
         if (text)
-            sc__printf(&command, " --%s %s%s%s", names[i], quote, text, quote);
+            sc__printf(&command, " --%s", names[i]);
+        if (text && *text)
+            sc__printf(&command, " %s%s%s", quote, text, quote);
     }
     if (!sc__option(req, "global-batch"))
         sc__puts(&command, " --global-batch N");

@@ -67,7 +67,14 @@ static sc_status add_cluster(struct sc__plans *x, const char *cluster) {
     uint32_t gpus = x->job.plan.gpus;
     if (cluster)
         SC__TRY(sc__cluster_describe(x->req->ctx, cluster, &d));
-    if (sc__option(x->req, "sizes") && !d.sized)
+    if (sc__option(x->req, "sizes") && d.sized)
+        return sc__usage(x->req,
+                         "the cluster without a number, or no --sizes",
+                         "--sizes: '%s' says how many GPUs it has",
+                         cluster);
+    if (sc__option(x->req, "sizes") && gpus)
+        return sc__usage(x->req, "give one of them", "--sizes contradicts --gpus");
+    if (sc__option(x->req, "sizes"))
         return add_sizes(x, cluster);
     if (!gpus && !d.sized && x->days > 0)
         return add_doubled(x, cluster);

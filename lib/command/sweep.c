@@ -145,6 +145,8 @@ static sc_status add_values(const struct axis_reader *r, const char *text) {
     struct sc__str part;
     const char *name = r->axis->option->name;
     bool flag = !r->axis->option->arg;
+    struct sc__names listed;
+    sc__names_init(&listed, &r->ctx->arena);
     while (sc__split(&rest, ',', &part)) {
         const char *dots = find_dots(part);
         if (!part.n)
@@ -158,6 +160,14 @@ static sc_status add_values(const struct axis_reader *r, const char *text) {
                              SC__SHOW(part));
         if (!dots)
             SC__TRY(check_value(r, part));
+        uint32_t before = listed.count;
+        if (sc__names_add(&listed, part.p, part.n) < before)
+            return axis_fail(r->ctx,
+                             r->at,
+                             NULL,
+                             "--axis %s: %.*s is there twice",
+                             name,
+                             SC__SHOW(part));
         SC__TRY(dots ? add_range(r, part, dots) : add_value(r, part));
     }
     return SC_OK;
@@ -204,6 +214,13 @@ static sc_status read_axis(struct sweep *s, const struct sc__value *given) {
                              "--axis: there is no option '%s' to sweep",
                              name);
     }
+    for (uint32_t i = 0; i < s->axis_count; i++)
+        if (s->axes[i].option == a->option)
+            return axis_fail(ctx,
+                             at,
+                             "one axis with all values",
+                             "two axes are --%s",
+                             name);
     if (sc__option(s->req, name))
         return axis_fail(ctx, at, "give one of them", "--%s is given and an axis", name);
     s->axis_count++;

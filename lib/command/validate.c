@@ -126,8 +126,7 @@ static void take_texts(struct sc_context *ctx, struct sc__truth *t) {
     }
 }
 
-/* Only rows whose source or id holds the text. */
-static void filter(struct sc__truth *t, const char *text) {
+void sc__truth_filter(struct sc__truth *t, const char *text) {
     uint32_t n = 0;
     for (uint32_t i = 0; text && i < t->count; i++)
         if (strstr(t->rows[i].cell[SC__TRUTH_SOURCE], text) ||
@@ -167,21 +166,46 @@ static sc_status check_software(struct sc_request *req, struct validate_job *job
     return sc__software_find(req->ctx, said, nothing, &found);
 }
 
+/* No rows have no errors: whoever looks at the figures alone must not take that for good.
+ */
+sc_status sc__validate_any_row(struct sc_request *req, uint32_t rows) {
+    struct sc__place at = {.file = req->inputs[0]};
+    if (rows)
+        return SC_OK;
+    if (sc__flag(req, "only"))
+        return sc__usage(req,
+                         "it is looked for in sources and ids",
+                         "no row has '%s' in it",
+                         sc__option(req, "only"));
+    return sc__fail(req->ctx, SC_INPUT, &at, NULL, "the table has no row");
+}
+
+/* Options of times that say nothing about memory. */
+static sc_status check_memory_options(struct sc_request *req) {
+    static const char *const of_times[] = {"markdown",
+                                           "plot",
+                                           "software",
+                                           "nearest-software",
+                                           "step-constants"};
+    for (unsigned i = 0; i < sizeof of_times / sizeof *of_times; i++)
+        if (sc__flag(req, of_times[i]))
+            return sc__usage(req, NULL, "--%s is of times, not of --memory", of_times[i]);
+    return SC_OK;
+}
+
 static sc_status validate_execute(struct sc_request *req) {
     struct sc__truth truth;
     if (req->input_count != 1)
         return sc__usage(req,
                          "stepcast validate TRUTH.csv",
                          "one table of measured steps is needed");
-    if (sc__flag(req, "memory"))
+    if (sc__flag(req, "memory")) {
+        SC__TRY(check_memory_options(req));
         return sc__validate_memory(req, req->inputs[0]);
+    }
     SC__TRY(sc__validate_read(req->ctx, req->inputs[0], &truth));
-    filter(&truth, sc__option(req, "only"));
-    if (!truth.count && sc__flag(req, "only"))
-        return sc__usage(req,
-                         "it is looked for in sources and ids",
-                         "no row has '%s' in it",
-                         sc__option(req, "only"));
+    sc__truth_filter(&truth, sc__option(req, "only"));
+    SC__TRY(sc__validate_any_row(req, truth.count));
     struct validate_job job = {.truth = &truth,
                                .constants = sc__option(req, "step-constants"),
                                .nearest = sc__flag(req, "nearest-software")};

@@ -92,6 +92,10 @@ sc_status sc__memory_truth_parse(struct sc_context *ctx,
                                  struct sc__str text,
                                  struct sc__memory_truth *out);
 sc_status sc__validate_memory(struct sc_request *req, const char *path);
+/* SC_OK where there is one. */
+sc_status sc__validate_any_row(struct sc_request *req, uint32_t rows);
+/* Leaves the rows whose source or id holds the text; all of them where it is NULL. */
+void sc__truth_filter(struct sc__truth *t, const char *text);
 
 sc_status
 sc__validate_read(struct sc_context *ctx, const char *path, struct sc__truth *out);

@@ -261,10 +261,13 @@ static void judge(struct sc_context *ctx,
     row->wrong = !row->undecided;
 }
 
-static sc_status
-steps_that_ran(struct sc_context *ctx, const char *path, struct sc__memory_truth *out) {
+static sc_status steps_that_ran(struct sc_context *ctx,
+                                const char *path,
+                                const char *only,
+                                struct sc__memory_truth *out) {
     struct sc__truth truth;
     SC__TRY(sc__validate_read(ctx, path, &truth));
+    sc__truth_filter(&truth, only);
     for (uint32_t i = 0; i < truth.count; i++) {
         const struct sc__truth_row *step = &truth.rows[i];
         struct sc__memory_truth_row *row =
@@ -418,6 +421,15 @@ static bool is_memory_table(struct sc__str text) {
     return false;
 }
 
+static void keep_memory_rows(struct sc__memory_truth *t, const char *text) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; text && i < t->count; i++)
+        if (strstr(t->rows[i].source, text) || strstr(t->rows[i].id, text))
+            t->rows[kept++] = t->rows[i];
+    if (text)
+        t->count = kept;
+}
+
 sc_status sc__validate_memory(struct sc_request *req, const char *path) {
     struct sc_context *ctx = req->ctx;
     struct sc__memory_truth table = {0};
@@ -425,10 +437,12 @@ sc_status sc__validate_memory(struct sc_request *req, const char *path) {
     SC__TRY(sc__read_all(ctx, path, (size_t)64 << 20, &text));
     if (is_memory_table(text)) {
         SC__TRY(sc__memory_truth_parse(ctx, path, text, &table));
+        keep_memory_rows(&table, sc__option(req, "only"));
         for (uint32_t i = 0; i < table.count; i++)
             judge(ctx, &table.rows[i], NULL);
     } else
-        SC__TRY(steps_that_ran(ctx, path, &table));
+        SC__TRY(steps_that_ran(ctx, path, sc__option(req, "only"), &table));
+    SC__TRY(sc__validate_any_row(req, table.count));
     const char *file = sc__option(req, "json");
     struct sc__buffer json;
     sc__buffer_init(&json, &ctx->arena);

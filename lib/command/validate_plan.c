@@ -4,6 +4,7 @@
  * model. */
 #include "command/validate.h"
 
+#include "model/read.h"
 #include "plan/software.h"
 
 #include <ctype.h>
@@ -109,13 +110,29 @@ replace_mark(struct sc_context *ctx, const char *text, const char *mark, uint64_
                       at + strlen(mark));
 }
 
+/* Layers of the row, or of its preset where the row does not count them. */
+static uint64_t row_layers(struct sc_context *ctx,
+                           const struct sc__truth_row *row,
+                           const struct sc__truth_plan *p) {
+    uint64_t layers = whole_cell(row, SC__TRUTH_LAYERS);
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    const char *preset = sc__setting(&s, "model");
+    struct sc__model model = {0};
+    if (!layers && preset && sc__model_find(ctx, preset, &model) == SC_OK)
+        layers = model.layers;
+    return layers;
+}
+
 /* "{pp}" in an entry's options is the row's number of stages, "{half}" half of
  * the layers of a stage, "{node}" the data-parallel ranks of a node. */
-static const char *
-fill_in(struct sc_context *ctx, const struct sc__truth_row *row, const char *text) {
+static const char *fill_in(struct sc_context *ctx,
+                           const struct sc__truth_row *row,
+                           const struct sc__truth_plan *p,
+                           const char *text) {
     uint64_t pp = whole_cell(row, SC__TRUTH_PP);
     uint64_t stages = pp ? pp : 1;
-    uint64_t half = (whole_cell(row, SC__TRUTH_LAYERS) / stages + 1) / 2;
+    uint64_t layers = strstr(text, "{half}") ? row_layers(ctx, row, p) : 0;
+    uint64_t half = (layers / stages + 1) / 2;
     uint64_t tp = whole_cell(row, SC__TRUTH_TP);
     uint64_t node = whole_cell(row, SC__TRUTH_NODE) / (tp ? tp : 1);
     text = replace_mark(ctx, text, "{pp}", pp);
@@ -135,7 +152,7 @@ static void apply_list(struct sc_context *ctx,
         if (!matches(row, entry))
             continue;
         if (options)
-            sc__truth_words(ctx, p, fill_in(ctx, row, options));
+            sc__truth_words(ctx, p, fill_in(ctx, row, p, options));
         if (cluster)
             p->cluster_words = sc__strdup(&ctx->arena, cluster);
     }
@@ -189,7 +206,7 @@ find_preset(struct sc_context *ctx, const struct sc__truth_row *row, const json_
     }
     if (*cell(row, SC__TRUTH_HIDDEN))
         return NULL;
-    file = sc__data_find_loosely(&ctx->arena, "models/", name);
+    file = sc__model_preset(&ctx->arena, name);
     return file ? sc__data_name(&ctx->arena, file) : NULL;
 }
 
@@ -217,8 +234,10 @@ static void set_dimensions(struct sc_context *ctx,
                                                  SC__TRUTH_HEADS};
     for (unsigned i = 0; dimension_flags[i][0]; i++) {
         if (!*cell(row, from[i]))
-            p->skip =
-                sc__format(&ctx->arena, "the %s are not known", dimension_flags[i][1]);
+            p->skip = sc__format(&ctx->arena,
+                                 "the model \"%s\" is not known, and its %s are not given",
+                                 cell(row, SC__TRUTH_MODEL),
+                                 dimension_flags[i][1]);
         copy_number(ctx, row, from[i], dimension_flags[i][0], p);
     }
     copy_number(ctx, row, SC__TRUTH_KV_HEADS, "num-query-groups", p);
@@ -291,12 +310,24 @@ static bool is_word_end(char c) {
     return !isalnum((unsigned char)c) && c != '_' && c != '-';
 }
 
+static char joined(char c) {
+    return c == '_' ? '-' : (char)tolower((unsigned char)c);
+}
+
+/* In any case, and "fp8_cs" as "fp8-cs". */
+static bool begins_with(const char *text, const char *phrase) {
+    for (; *phrase; text++, phrase++)
+        if (joined(*text) != joined(*phrase))
+            return false;
+    return true;
+}
+
 /* Where the phrase stands in the text as words of its own; NULL: nowhere. */
 static char *find_phrase(char *text, const char *phrase) {
     size_t n = strlen(phrase);
     for (char *at = text; *at; at++) {
         bool begins = at == text || is_word_end(at[-1]) || is_word_end(phrase[0]);
-        if (begins && sc__str_starts_any_case(sc__str(at), phrase) &&
+        if (begins && begins_with(at, phrase) &&
             (is_word_end(at[n]) || is_word_end(phrase[n - 1])))
             return at;
     }
@@ -324,6 +355,54 @@ static const char *take_phrase(const json_t *table, char *text) {
     return options;
 }
 
+/* Words from this one on that give an option two values: "AC=selective" must not end as
+ * the "full" that AC means alone. */
+static bool contradicts(const struct sc__truth_plan *p, uint32_t first) {
+    for (uint32_t i = first; i < p->count; i++)
+        for (uint32_t k = i + 1; k < p->count; k++)
+            if (!strcmp(p->items[i].name, p->items[k].name) &&
+                strcmp(p->items[i].value, p->items[k].value))
+                return true;
+    return false;
+}
+
+/* Modules by Megatron's names (--recompute-modules), in brackets, quotes or alone. */
+static void take_modules(struct sc_context *ctx, char *text, struct sc__truth_plan *p) {
+    static const char *const modules[] = {"core_attn",
+                                          "mla_up_proj",
+                                          "shared_experts",
+                                          "layernorm",
+                                          "moe_act",
+                                          "moe",
+                                          "mlp",
+                                          NULL};
+    const char *list = NULL;
+    for (unsigned i = 0; modules[i]; i++) {
+        char *at = find_phrase(text, modules[i]);
+        if (!at)
+            continue;
+        memset(at, ' ', strlen(modules[i]));
+        list = list ? sc__format(&ctx->arena, "%s,%s", list, modules[i]) : modules[i];
+    }
+    if (!list)
+        return;
+    set(ctx, p, "recompute", "selective");
+    set(ctx, p, "recompute-modules", list);
+}
+
+/* "block 5", "full (block, 3)": so many layers of each stage. */
+static void take_block(struct sc_context *ctx, char *text, struct sc__truth_plan *p) {
+    char *at = find_phrase(text, "block");
+    size_t digits = at ? strcspn(at, "0123456789") : 0;
+    size_t n = at ? strspn(at + digits, "0123456789") : 0;
+    if (!n || n > 4 || strspn(at + 5, " ,:=(") + 5 != digits)
+        return;
+    set(ctx, p, "recompute", "full");
+    set(ctx, p, "recompute-method", "block");
+    set(ctx, p, "recompute-layers", sc__strndup(&ctx->arena, at + digits, n));
+    memset(at, ' ', digits + n);
+}
+
 /* Every phrase of a cell is one of the table; what is not is named, and the row
  * is left out: to guess would be a forecast of something else. */
 static void read_words(struct sc_context *ctx,
@@ -333,10 +412,20 @@ static void read_words(struct sc_context *ctx,
                        struct sc__truth_plan *p) {
     const char *column = sc__truth_column_name(c);
     const json_t *table = json_object_get(words, column);
+    uint32_t first = p->count;
     char *text = sc__strdup(&ctx->arena, cell(row, c));
     const char *options;
     while ((options = take_phrase(table, text)))
-        sc__truth_words(ctx, p, fill_in(ctx, row, options));
+        sc__truth_words(ctx, p, fill_in(ctx, row, p, options));
+    if (c == SC__TRUTH_RECOMPUTE) {
+        take_modules(ctx, text, p);
+        take_block(ctx, text, p);
+    }
+    if (contradicts(p, first))
+        p->skip = sc__format(&ctx->arena,
+                             "%s: '%s' says two things at once",
+                             column,
+                             cell(row, c));
     for (const char *at = text; *at; at++)
         if (isalnum((unsigned char)*at)) {
             struct sc__str left = sc__trim(sc__str(at));
@@ -363,7 +452,8 @@ static void set_training(struct sc_context *ctx,
 /* Tables add words to the name of a GPU, and its maker before it: the longest name that
  * begins it counts. */
 static const json_t *find_gpu(const json_t *gpus, const char *name) {
-    static const char *const makers[] = {"NVIDIA ", "AMD ", "Instinct ", NULL};
+    static const char *const makers[] =
+        {"NVIDIA ", "AMD ", "Instinct ", "DGX ", "HGX ", "8x ", "8x", NULL};
     const json_t *best = NULL;
     size_t most = 0;
     const char *key;

@@ -124,6 +124,19 @@ static void text_summary(void *self, const struct sc__truth_summary *s) {
     struct sc__buffer *out = self;
     size_t n = strlen(s->key);
     const char *tail = n > 58 ? s->key + n - 58 : s->key;
+    if (!s->simulated) {
+        sc__printf(out,
+                   "%-58s %5u %5u %7s %7s %7s %7s %7s\n",
+                   tail,
+                   s->rows,
+                   0u,
+                   "-",
+                   "-",
+                   "-",
+                   "-",
+                   "-");
+        return;
+    }
     sc__printf(out,
                "%-58s %5u %5u %7.1f %7.1f %7.1f %7.1f %+7.1f\n",
                tail,
@@ -167,17 +180,26 @@ void sc__truth_text(struct sc_context *ctx,
     }
 }
 
+/* Where nothing ran there is no error, which is not an error of 0. */
 static void json_summary(void *self, const struct sc__truth_summary *s) {
     struct sc__json *j = self;
+    const struct {
+        const char *key;
+        double value;
+    } errors[] = {{"mean_pct", s->mean},
+                  {"median_pct", s->median},
+                  {"p90_pct", s->p90},
+                  {"worst_pct", s->worst},
+                  {"bias_pct", s->bias}};
     sc__json_row(j, NULL);
     sc__json_string(j, "key", s->key);
     sc__json_u64(j, "rows", s->rows);
     sc__json_u64(j, "count", s->simulated);
-    sc__json_double(j, "mean_pct", s->mean);
-    sc__json_double(j, "median_pct", s->median);
-    sc__json_double(j, "p90_pct", s->p90);
-    sc__json_double(j, "worst_pct", s->worst);
-    sc__json_double(j, "bias_pct", s->bias);
+    for (unsigned i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (s->simulated)
+            sc__json_double(j, errors[i].key, errors[i].value);
+        else
+            sc__json_null(j, errors[i].key);
     sc__json_end_object(j);
 }
 
@@ -231,6 +253,10 @@ void sc__truth_json(struct sc_context *ctx,
 }
 
 static void markdown_summary(void *self, const struct sc__truth_summary *s) {
+    if (!s->simulated) {
+        sc__printf(self, "| %s | %u | 0 | | | | | |\n", s->key, s->rows);
+        return;
+    }
     sc__printf(self,
                "| %s | %u | %u | %.1f | %.1f | %.1f | %.1f | %+.1f |\n",
                s->key,

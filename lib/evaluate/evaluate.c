@@ -191,7 +191,7 @@ sc_status sc__evaluation_outlook(struct sc_context *ctx,
                              &ev->plan,
                              &ev->cluster,
                              placed,
-                             ev->options.comm_sm_tax > 0,
+                             ev->options.comm_sm_tax != 0,
                              limit,
                              out));
     if (!bounds_are_known(&ev->options)) {

@@ -60,7 +60,7 @@ const struct sc__option sc__job_options[] = {
     {"comm-sm-tax",
      0,
      "SHARE",
-     "0",
+     "the software's",
      "Machine",
      "compute is slower by this share while transfers of its GPU run",
      0,
@@ -94,6 +94,14 @@ sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {
                         NULL,
                         "2 is twice as fast",
                         "--gpu-speedup takes a number above 0");
+    if (!(out->comm_sm_tax < 1))
+        return sc__fail(s->ctx,
+                        SC_USAGE,
+                        NULL,
+                        "0.2: compute takes a fifth longer then",
+                        "--comm-sm-tax takes a share from 0 to 1");
+    if (sc__setting(s, "comm-sm-tax") && !(out->comm_sm_tax > 0))
+        out->comm_sm_tax = SC_NO_TAX;
     if (sc__setting(s, "copies") && out->copies < 1)
         return sc__fail(s->ctx,
                         SC_USAGE,

@@ -127,18 +127,19 @@ static void merge(const struct context *c) {
                        "elementwise");
 }
 
-/* So many rounds of a rank's gradients of keys and values in fp32, as parts of the
- * gather that takes cp - 1 of them. */
-static void send_rounds(const struct context *c, double rounds, bool async) {
-    double cp = c->k->l->plan.mesh.cp;
-    double sums = c->kv * 4 / sc__plan_width(&c->k->l->plan);
-    sc__script_collective(c->k,
-                          SC__ALLGATHER,
-                          SC__GROUP_CP,
-                          SC__STREAM_CP,
-                          sums * rounds / (cp - 1),
-                          async,
-                          "cp gradients");
+/* So many rounds of a rank's gradients of keys and values in fp32: each sends them to the
+ * next (all_to_all_single to one peer, whatever brings keys and values). */
+static void send_rounds(const struct context *c, uint32_t rounds, bool async) {
+    const struct sc__plan *p = &c->k->l->plan;
+    double sums = c->kv / p->mesh.cp * 4 / sc__plan_width(p);
+    for (uint32_t i = 0; i < rounds; i++)
+        sc__script_collective(c->k,
+                              SC__SHIFT,
+                              SC__GROUP_CP,
+                              SC__STREAM_CP,
+                              sums,
+                              async,
+                              "cp gradients");
 }
 
 static void by_compiled_pieces(const struct context *c) {
@@ -150,15 +151,15 @@ static void by_compiled_pieces(const struct context *c) {
 }
 
 static void by_pieces(const struct context *c, bool ring) {
-    double cp = c->k->l->plan.mesh.cp;
+    uint32_t cp = c->k->l->plan.mesh.cp;
     gather_keys(c, true);
     if (!ring) {
-        core_kernels(c, 1 / cp);
+        core_kernels(c, 1.0 / cp);
         sc__script_join(c->k, SC__STREAM_CP);
     }
     if (c->backward)
         send_rounds(c, cp - 1, true);
-    core_kernels(c, ring ? 0 : 1 - 1 / cp);
+    core_kernels(c, ring ? 0 : 1 - 1.0 / cp);
     merge(c);
     sc__script_join(c->k, SC__STREAM_CP);
     if (c->backward)

@@ -23,7 +23,7 @@ struct sc__step_constants {
     double batched;
     double memory;
     double scan;         /* for Mamba-2's scan */
-    double attention[2]; /* the same for current attention kernels: forward, backward */
+    double attention[2]; /* the same for attention kernels: forward, backward */
     /* for attention in fp8: its GEMMs halve, its exponentials do not */
     double attention_fp8;
     double jitter; /* compute is slower by this share per doubling of the nodes */

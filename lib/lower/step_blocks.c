@@ -9,7 +9,8 @@
  *               first forward gathers bucket by bucket, ahead of its use
  *   ZeRO 2, 3   every micro-batch gathers the weights of the next unit beside
  *               the compute of this one, in backward too (3), and scatters the
- *               gradients of the last one; with a pipeline once per step */
+ *               gradients of the last one; with a pipeline once per step, and
+ *               PyTorch's begins with it when the last backward has ended */
 #include "lower/step_blocks.h"
 
 #include "plan/towers.h"
@@ -327,12 +328,27 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     return sc__step_block_end(&e);
 }
 
+/* PyTorch's pipelines turn FSDP's synchronisation off in every backward, and run what
+ * reduces gradients themselves after the last one (PipelineStage). */
+static bool reduces_after_backward(const struct sc__plan *p) {
+    return p->torch_copies && p->mesh.pp > 1;
+}
+
+static void reduce_all_units(struct sc__step_emitter *e, const struct chunk *c) {
+    for (uint32_t i = c->count; i-- > 0;)
+        sc__step_reduce_gradients(e,
+                                  &c->items[i].trained,
+                                  SC__STREAM_REDUCE,
+                                  c->items[i].layer);
+}
+
 static uint32_t
 step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool last) {
     const struct sc__plan *p = &l->plan;
     struct sc__step_emitter e;
     bool sharded = sharded_weights(p, last);
     bool regather = sharded && p->reshard;
+    bool later = reduces_after_backward(p);
     bool buckets =
         last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
@@ -368,7 +384,7 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.deps = nexts;
         e.dep[0] = next[0];
         e.dep[1] = next[1];
-        if (sharded)
+        if (sharded && !later)
             sc__step_reduce_gradients(&e, &u->trained, SC__STREAM_REDUCE, u->layer);
         sum.dense += u->trained.dense;
         sum.experts += u->trained.experts;
@@ -377,6 +393,8 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     }
     if (buckets)
         sc__step_flush_bucket(&e, &sum, 0);
+    if (later && last && p->zero >= 2)
+        reduce_all_units(&e, c);
     return sc__step_block_end(&e);
 }
 

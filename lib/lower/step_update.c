@@ -63,66 +63,159 @@ static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params
                      l->constants.software.adam_bytes - (wide ? 2 : 0) - saved);
 }
 
+/* What Newton-Schulz takes, and what it loads the GPU with. */
+struct newton_schulz {
+    double us;
+    struct sc__load load;
+};
+
+static void add_product(const struct sc__lowering *l,
+                        struct newton_schulz *x,
+                        double times,
+                        const uint64_t size[3]) {
+    struct sc__kernel k =
+        sc__gemm(l->kernel_model, "muon", SC__BF16, size[0], size[1], size[2]);
+    x->us += times * sc__step_kernel_us(l, &k);
+    sc__load_add(&x->load, &k, times);
+}
+
 /* Muon makes the update of a matrix of a by b nearly orthogonal: five steps of
  * Newton-Schulz, each XXᵀ, its square and their product with X (Jordan et al. 2024,
  * kellerjordan.github.io/posts/muon), in bf16. */
-static double newton_schulz_us(const struct sc__lowering *l, double a, double b) {
+static void orthogonalize(const struct sc__lowering *l,
+                          struct newton_schulz *x,
+                          double times,
+                          double a,
+                          double b) {
     uint64_t rows = (uint64_t)(a < b ? a : b);
     uint64_t cols = (uint64_t)(a < b ? b : a);
-    struct sc__kernel_model *q = l->kernel_model;
-    struct sc__kernel square = sc__gemm(q, "muon", SC__BF16, rows, rows, cols);
-    struct sc__kernel cube = sc__gemm(q, "muon", SC__BF16, rows, rows, rows);
-    struct sc__kernel product = sc__gemm(q, "muon", SC__BF16, rows, cols, rows);
-    return 5 * (sc__step_kernel_us(l, &square) + sc__step_kernel_us(l, &cube) +
-                sc__step_kernel_us(l, &product));
+    add_product(l, x, 5 * times, (const uint64_t[]){rows, rows, cols});
+    add_product(l, x, 5 * times, (const uint64_t[]){rows, rows, rows});
+    add_product(l, x, 5 * times, (const uint64_t[]){rows, cols, rows});
 }
 
-static double muon_mixer_us(const struct sc__lowering *l, uint32_t layer) {
+static void muon_mixer(const struct sc__lowering *l,
+                       struct newton_schulz *x,
+                       double times,
+                       uint32_t layer) {
     const struct sc__model *m = l->model;
     enum sc__mixer mixer = sc__model_mixer(m, layer);
     double h = m->hidden;
-    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
-    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * x.qk_dim;
-    double kv = (double)x.kv_projections * x.kv_heads * x.qk_dim;
-    double out = (double)m->heads * x.v_dim;
+    struct sc__attention_heads heads = sc__model_attention_heads(m, layer);
     if (mixer == SC__MIXER_NONE)
-        return 0;
-    if (mixer != SC__MIXER_ATTENTION)
-        return newton_schulz_us(l, h, sc__model_scan_input(m, mixer)) +
-               newton_schulz_us(l, h, sc__model_scan_width(m));
-    return newton_schulz_us(l, h, q) + newton_schulz_us(l, h, kv) +
-           newton_schulz_us(l, h, out);
+        return;
+    if (mixer != SC__MIXER_ATTENTION) {
+        orthogonalize(l, x, times, h, sc__model_scan_input(m, mixer));
+        orthogonalize(l, x, times, h, sc__model_scan_width(m));
+        return;
+    }
+    double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * heads.qk_dim;
+    orthogonalize(l, x, times, h, q);
+    orthogonalize(l,
+                  x,
+                  times,
+                  h,
+                  (double)heads.kv_projections * heads.kv_heads * heads.qk_dim);
+    orthogonalize(l, x, times, h, (double)m->heads * heads.v_dim);
 }
 
-static double muon_mlp_us(const struct sc__lowering *l, double h, double ffn) {
+static void muon_mlp(const struct sc__lowering *l,
+                     struct newton_schulz *x,
+                     double times,
+                     double h,
+                     double ffn) {
     double wide = l->model->gated ? 2 : 1;
-    return ffn > 0 ? newton_schulz_us(l, h, wide * ffn) + newton_schulz_us(l, h, ffn) : 0;
+    if (ffn <= 0)
+        return;
+    orthogonalize(l, x, times, h, wide * ffn);
+    orthogonalize(l, x, times, h, ffn);
+}
+
+/* Of a frozen matrix of in by out the two beside it. */
+static void muon_adapter(const struct sc__lowering *l,
+                         struct newton_schulz *x,
+                         double times,
+                         double in,
+                         double out) {
+    if (times <= 0)
+        return;
+    orthogonalize(l, x, times, in, l->plan.lora);
+    orthogonalize(l, x, times, out, l->plan.lora);
+}
+
+static void muon_adapters(const struct sc__lowering *l,
+                          struct newton_schulz *x,
+                          double own,
+                          double experts,
+                          uint32_t layer) {
+    const struct sc__model *m = l->model;
+    unsigned on = l->plan.lora_targets;
+    struct sc__attention_heads heads = sc__model_attention_heads(m, layer);
+    double h = m->hidden;
+    double kv = (double)heads.kv_heads * heads.qk_dim;
+    bool moe = sc__model_has_experts(m, layer);
+    double wide = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0) +
+                  (on & SC__LORA_DOWN ? 1 : 0);
+    if (sc__model_mixer(m, layer) == SC__MIXER_ATTENTION) {
+        bool values = on & SC__LORA_V && heads.kv_projections > 1;
+        muon_adapter(l, x, on & SC__LORA_Q ? own : 0, h, (double)m->heads * heads.qk_dim);
+        muon_adapter(l, x, on & SC__LORA_K ? own : 0, h, kv);
+        muon_adapter(l, x, values ? own : 0, h, kv);
+        muon_adapter(l, x, on & SC__LORA_OUT ? own : 0, (double)m->heads * heads.v_dim, h);
+    }
+    if (moe)
+        muon_adapter(l, x, wide * experts, sc__model_routed_width(m), m->expert_ffn);
+    else if (sc__model_has_feed_forward(m, layer))
+        muon_adapter(l, x, wide * own, h, m->ffn);
 }
 
 /* Ranks that share the state share the matrices; tensor parallelism has gathered them. */
-static double muon_us(const struct sc__lowering *l, uint32_t stage) {
+static void
+muon_layer(const struct sc__lowering *l, struct newton_schulz *x, uint32_t layer) {
     const struct sc__plan *p = &l->plan;
     const struct sc__model *m = l->model;
-    double ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD) : 1;
-    double expert_ranks = p->zero ? sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP) : 1;
-    double each = (double)m->experts / p->mesh.ep;
-    double us = 0;
-    if (p->optimizer_kind != SC__OPTIMIZER_MUON)
-        return 0;
-    for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first;
-        uint32_t n = sc__plan_layers(p, m, stage, c, &first);
-        for (uint32_t i = first; i < first + n; i++) {
-            us += muon_mixer_us(l, i) / ranks;
-            if (sc__model_has_experts(m, i))
-                us += each * muon_mlp_us(l, sc__model_routed_width(m), m->expert_ffn) /
-                          expert_ranks +
-                      muon_mlp_us(l, m->hidden, m->shared_ffn) / ranks;
-            else if (sc__model_has_feed_forward(m, i))
-                us += muon_mlp_us(l, m->hidden, m->ffn) / ranks;
-        }
+    double own = p->zero ? 1.0 / sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD) : 1;
+    double experts = (double)m->experts / p->mesh.ep;
+    if (p->zero)
+        experts /= sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP);
+    if (p->lora) {
+        muon_adapters(l, x, own, experts, layer);
+        return;
     }
-    return us;
+    muon_mixer(l, x, own, layer);
+    if (sc__model_has_experts(m, layer)) {
+        muon_mlp(l, x, experts, sc__model_routed_width(m), m->expert_ffn);
+        muon_mlp(l, x, own, m->hidden, m->shared_ffn);
+    } else if (sc__model_has_feed_forward(m, layer)) {
+        muon_mlp(l, x, own, m->hidden, m->ffn);
+    }
+}
+
+static struct newton_schulz newton_schulz(const struct sc__lowering *l, uint32_t stage) {
+    struct newton_schulz x = {0};
+    for (uint32_t c = 0; c < l->plan.vpp; c++) {
+        uint32_t first;
+        uint32_t n = sc__plan_layers(&l->plan, l->model, stage, c, &first);
+        for (uint32_t i = first; i < first + n; i++)
+            muon_layer(l, &x, i);
+    }
+    return x;
+}
+
+/* These products follow each other without a pause. Once they have lasted as long as the
+ * power limit takes to act, the clock is theirs and no more that of the step, which
+ * communication lets rest. */
+static double muon_us(const struct sc__lowering *l, uint32_t stage) {
+    if (l->plan.optimizer_kind != SC__OPTIMIZER_MUON)
+        return 0;
+    double onset = l->gpu->power.onset_us;
+    struct newton_schulz at_first = newton_schulz(l, stage);
+    if (at_first.us <= onset)
+        return at_first.us;
+    struct sc__lowering hot = *l;
+    hot.throttling = sc__throttle(l->gpu, &at_first.load, 0);
+    double left = 1 - onset / at_first.us;
+    return onset + left * newton_schulz(&hot, stage).us;
 }
 
 /* Not the tag of any micro-batch. */

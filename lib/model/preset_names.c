@@ -62,7 +62,7 @@ static bool drop_ending(struct sc__str *name) {
         if (name->n <= n)
             continue;
         struct sc__str end = {name->p + name->n - n + 1, n - 1};
-        bool apart = end.p[-1] == '-' || end.p[-1] == '_';
+        bool apart = strchr("-_ ", end.p[-1]) != NULL;
         if (apart && sc__str_is_any_case(end, *e + 1)) {
             name->n -= n;
             return true;
@@ -83,15 +83,21 @@ static const struct sc__data_file *preset_of_name(struct sc__arena *arena,
     return NULL;
 }
 
+/* Publishers who name themselves in the name as well: "meta-llama/Meta-Llama-3-70B". */
+static const char *without_maker(const char *name) {
+    static const char *const makers[] = {"Meta-", "NVIDIA-", NULL};
+    for (const char *const *m = makers; *m; m++)
+        if (sc__str_starts_any_case(sc__str(name), *m) && !strchr(name, '/'))
+            return name + strlen(*m);
+    return name;
+}
+
 const struct sc__data_file *sc__model_preset(struct sc__arena *arena, const char *name) {
-    static const char meta[] = "Meta-"; /* "meta-llama/Meta-Llama-3-70B" */
     const char *slash = strchr(name, '/');
     if (!slash)
-        return preset_of_name(arena, sc__str(name));
+        return preset_of_name(arena, sc__str(without_maker(name)));
     struct sc__str publisher = {name, (size_t)(slash - name)};
-    struct sc__str rest = sc__str(slash + 1);
-    if (sc__str_starts_any_case(rest, meta))
-        rest = sc__str(slash + 1 + strlen(meta));
+    struct sc__str rest = sc__str(without_maker(slash + 1));
     const struct sc__data_file *file = preset_of_name(arena, rest);
     return file && publishes(publisher, sc__data_name(arena, file)) ? file : NULL;
 }

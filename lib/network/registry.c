@@ -12,7 +12,8 @@ _Static_assert((int)SC_ALL_REDUCE == SC__ALLREDUCE && (int)SC_ALL_GATHER == SC__
                    (int)SC_ALL_TO_ALL == SC__ALLTOALL &&
                    (int)SC_BROADCAST == SC__BROADCAST && (int)SC_REDUCE == SC__REDUCE &&
                    (int)SC_BARRIER == SC__BARRIER && (int)SC_GATHER == SC__GATHER &&
-                   (int)SC_SCATTER == SC__SCATTER && (int)SC_MESSAGE == SC__COLLS,
+                   (int)SC_SCATTER == SC__SCATTER && (int)SC_SHIFT == SC__SHIFT &&
+                   (int)SC_MESSAGE == SC__COLLS,
                "public collectives are numbered as ours");
 
 const struct sc__engine_entry sc__engine_table[] = {

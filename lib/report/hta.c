@@ -28,6 +28,7 @@ static const char *kernel_name(const struct hta *h, const struct sc__op *op) {
         "ncclDevKernel_Reduce_Sum_bf16_RING_LL",
         "ncclDevKernel_AllReduce_Sum_i32_RING_LL",
         "ncclDevKernel_SendRecv",
+        "ncclDevKernel_SendRecv",
         "ncclDevKernel_SendRecv"};
     if (op->kind == SC__OP_COLLECTIVE)
         return nccl[op->coll];
@@ -74,7 +75,8 @@ static const char *nccl_word(const struct sc__op *op) {
                                                  "reduce",
                                                  "barrier",
                                                  "gather",
-                                                 "scatter"};
+                                                 "scatter",
+                                                 "all_to_all"};
     if (op->kind == SC__OP_COLLECTIVE)
         return words[op->coll];
     return op->kind == SC__OP_SEND ? "send" : "recv";

@@ -4,6 +4,7 @@
  * (graph.c). */
 #include "simulate/executor.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The time of the next event that still counts: an end that was moved leaves
@@ -225,8 +226,7 @@ static sc_status begin_job(struct sc__executor *x,
     memset(out, 0, sizeof *out);
     if (options)
         x->options = *options;
-    if (x->options.comm_tax <= 0)
-        x->options.comm_tax = w->comm_tax;
+    x->options.comm_tax = fmax(0, x->options.comm_tax ? x->options.comm_tax : w->comm_tax);
     sc__arena_init(&x->arena);
     sc__queue_init(&x->queue, &x->arena);
     x->free_rendezvous = SC__NONE;

@@ -49,8 +49,9 @@ struct sc__sim_options {
     bool keep_timeline;
     bool no_skip; /* every period is simulated: the result is the same, and slower */
     double compute_scale; /* 0 = 1 */
-    double comm_tax; /* compute is slower by this share while a transfer of its rank runs; 0
-                        = off */
+    /* Compute is slower by this share while a transfer of its rank runs; 0: as the workload
+     * has it, negative: not at all. */
+    double comm_tax;
     /* With a pace: a run that is known to take longer than `limit`, ps, is not ended. */
     const struct sc__pace *pace;
     int64_t limit;

@@ -14,6 +14,7 @@ const char *const sc__coll_words[] = {"ALLREDUCE",
                                       "BARRIER",
                                       "GATHER",
                                       "SCATTER",
+                                      "SHIFT",
                                       NULL};
 const char *const sc__work_words[] = {"compute",
                                       "gemm",

@@ -51,6 +51,7 @@ enum sc__coll {
     SC__BARRIER,
     SC__GATHER,  /* bytes: the full tensor, as the root has it then */
     SC__SCATTER, /* bytes: the full tensor, as the root had it */
+    SC__SHIFT,   /* bytes: what every rank sends to the next one of the group */
     SC__COLLS
 };
 
@@ -315,6 +316,11 @@ bool sc__coll_rooted(unsigned coll);
 /* The root exchanges a part with every other rank: gather, scatter. */
 static inline bool sc__coll_to_root(unsigned coll) {
     return coll == SC__GATHER || coll == SC__SCATTER;
+}
+/* Its messages are the sender's own, and go to who wants them: no rank passes any on. */
+static inline bool sc__coll_direct(unsigned coll) {
+    return coll == SC__ALLTOALL || coll == SC__SHIFT || coll == SC__COLLS ||
+           sc__coll_to_root(coll);
 }
 const char *sc__phase_name(enum sc__phase phase);
 const char *sc__work_name(enum sc__work work);

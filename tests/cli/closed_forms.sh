@@ -38,6 +38,16 @@ of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-i
 update() { "$STEPCAST" run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
 check sharded_update "$(python3 -c "print(abs($(update 0) / $(update 1) / 8 - 1) < 0.01)")" True
 
+# Muon: five steps of 2·(2·a²b + a³) FLOP for each matrix of a by b, of h by h, 2h, h, 4h and 4h here, beside a forward and backward
+# that wait for their collectives. An H200 at its power limit runs such products at 675 TFLOP/s (docs/model/kernels.md, measured)
+newton_schulz() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8 --cluster hgx-h200:8 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check newton_schulz_at_the_power_limit "$(python3 -c "print(abs(($(newton_schulz muon) - $(newton_schulz sgd)) / (4 * 290 * 8192 ** 3 / 675e6) - 1) < 0.05)")" True
+
+# … and of adapters: 2·(4·r²·(a + b) + 2·r³) FLOP a step for each pair, far below what a launch takes, 30 products for each of the
+# 2 matrices in each of 4 layers: between 2 and 20 us each, not what the frozen matrices would take
+adapters() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 1 --lora 8 --cluster hgx-h200:1 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check newton_schulz_of_adapters "$(python3 -c "print(2 * 4 * 2 * 30 < $(adapters muon) - $(adapters sgd) < 20 * 4 * 2 * 30)")" True
+
 # a run of 3e9 tokens: 16 x 128 a step
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
@@ -83,6 +93,32 @@ weights() {
     done | paste -sd ' ' | awk '{print int(($2 - $1) / 2 / 12 / 4096 / 4096 + 0.5)}'
 }
 check float8_weights "$(weights) $(weights --fp8)" "4 2"
+
+# gradients of ZeRO 3 in a pipeline: PyTorch's stages begin to reduce them when their last backward has ended, others during it
+ends() { "$STEPCAST" run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 4096 --global-batch 16 --gpus 16 --pp 2 --zero 3 --ignore-memory "$@" --trace "$tmp/ends.json" >/dev/null 2>&1 && python3 - "$tmp/ends.json" <<'P'
+import json, sys
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+for stage in sorted({e["pid"] for e in events}):
+    mine = [e for e in events if e["pid"] == stage]
+    reduced = min(e["ts"] for e in mine if e["name"] == "gradients")
+    computed = max(e["ts"] + e["dur"] for e in mine if e["cat"] == "backward")
+    print(reduced >= computed - 1e-3, end=" ")
+P
+}
+check reduced_after_backward "$(ends --use-torch-fsdp2)$(ends)" "True True False False "
+
+# words looked up by one-hot rows: two products of 4096 tokens, 65536 words and 4096, no faster than the peak's 989 TFLOP/s and no slower than
+# a third of it; by index they move some bytes
+words() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 65536 --seq 4096 --global-batch 1 --gpus 1 --gpu h100-sxm --ignore-memory --software $1 --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["embedding"])'; }
+check one_hot_words "$(python3 -c "
+product, index, least = $(words paxml), $(words maxtext), 2 * 2 * 4096 * 65536 * 4096 / 989e6
+print(least < product < 3 * least, index < least / 4)")" "True True"
+
+# kernels of attention that were measured on one GPU keep their ratio on another
+attention() { "$STEPCAST" run --num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 2048 --global-batch 1 --gpus 1 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["attention"])'; }
+check attention_software "$(python3 -c "
+here, there = [$(attention --gpu h200), $(attention --gpu h200 --attention flash2)], [$(attention --gpu h100-sxm), $(attention --gpu h100-sxm --attention flash2)]
+print(abs(here[1] / here[0] / (there[1] / there[0]) - 1) < 0.01, there[0] > here[0])")" "True True"
 
 # the loss of PyTorch is the same row of kernels beside compiled layers and plain ones; of logits in bf16 shorter, compiled shorter still
 loss() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 131072 --seq 4096 --global-batch 2 --micro-batch 2 --gpus 1 --gpu h200 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["loss"])'; }

@@ -172,6 +172,8 @@ P
 expect "recovery of nothing" 2 "--recovery says" "$S" plans $few --recovery hot
 expect "a recovery that is none" 2 "'pray' is no value" "$S" plans $few --objective goodput --recovery pray
 expect "a price that is none" 2 "is no price" "$S" plans $few --price -1
+expect "sizes of a cluster that has its own" 2 "--sizes: 'dgx-h100:8' says how many GPUs it has" "$S" plans $small --cluster dgx-h100:8 --sizes 8,16
+expect "sizes and GPUs" 2 "--sizes contradicts --gpus" "$S" plans $small --gpus 8 --sizes 8,16
 expect "sizes that are none" 2 "is no number of GPUs" "$S" plans $small --sizes 8,x
 expect "days of nothing" 2 "how many tokens" "$S" plans $few --days 3
 expect "failures of nothing" 2 "--failures says" "$S" plans $few --failures llama3

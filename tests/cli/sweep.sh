@@ -72,6 +72,9 @@ expect "another file of that name" 3 "holds another sweep" "$S" sweep $few --clu
 expect "another file, counted" 3 "holds another sweep" "$S" sweep $few --axis cluster="$tmp/ours.json:2" --db "$tmp/ours.db"
 expect "another sweep in it" 3 "holds another sweep" "$S" sweep $few --axis tp=1,2 --db "$tmp/a.db"
 echo "this is no database, but a text of some length, which is longer than a header" >"$tmp/text.db"
+# a point has one value of an option: of two axes the second would count under the name of the first
+expect "two axes of one option" 2 "two axes are --tp" "$S" sweep $few --axis tp=1,2 --axis tp=1,2 --db "$tmp/twice.db"
+expect "a value twice" 2 "--axis tp: 1 is there twice" "$S" sweep $few --axis tp=1,2,1 --db "$tmp/twice.db"
 expect "no database" 3 "not a database of a sweep" "$S" sweep $few --axis tp=1,2 --db "$tmp/text.db"
 cp "$tmp/whole.db" "$tmp/broken.db"
 printf 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' | dd of="$tmp/broken.db" bs=1 seek=4100 conv=notrunc 2>/dev/null

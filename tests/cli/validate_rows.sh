@@ -139,3 +139,31 @@ n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "smiles per hour" 400 "" ""
 has no_known_rate "no time per step is published"
+
+# spellings of other tables
+spelled() { # name, precision, recompute, text wanted in the command
+    row "x" "Llama 7B" $llama7 H100 8 1 1 "" "$2" "\"$3\"" "FSDP" "iteration seconds" "" 10 ""
+    has "$1" "$4"
+}
+spelled underscores fp8_cs full "--fp8 --fp8-recipe tensorwise"
+spelled apart "fp8 mx" full "--fp8 --fp8-recipe mxfp8"
+spelled subchannels "FP8 (subchannel scaling)" full "--fp8-recipe blockwise"
+spelled blocks bf16 "full (block, 3)" "--recompute-method block --recompute-layers 3"
+spelled modules bf16 "['mla_up_proj', 'mlp']" "--recompute selective --recompute-modules mla_up_proj,mlp"
+spelled other_layers bf16 "every other layer" "--recompute-layers 16"
+spelled mode_of_ac bf16 "AC=selective" "--recompute ops"
+spelled two_things bf16 "none (gradient checkpointing)" "recompute: 'none (gradient checkpointing)' says two things at once"
+spelled two_types "bf16 fp32" full "precision: 'bf16 fp32' says two things at once"
+row "x" "Llama-3.1-8B-Instruct" $none "DGX H100" 8 1 1 "" bf16 half "FSDP" "iteration seconds" "" 10 ""
+has half_of_a_preset "--recompute-layers 16"
+has with_its_machine "--gpu h100-sxm"
+for name in meta-llama/Meta-Llama-3-8B:llama3-8b Meta-Llama-3-8B:llama3-8b Qwen/Qwen3-30B-A3B-Base:qwen3-30b-a3b \
+    "DeepSeek V3 671B:deepseek-v3" moonshotai/Kimi-K2-Instruct:kimi-k2 "Mixtral 8x7B Instruct:mixtral-8x7b" \
+    NVIDIA-Nemotron-3-Nano-30B-A3B-BF16:nemotron-3-nano-30b-a3b; do
+    row "x" "${name%:*}" $none H100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
+    has "name_${name##*:}" "--model ${name##*:}"
+done
+row "x" "Ling-1T" $none H100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
+has name_unknown 'the model "Ling-1T" is not known, and its heads are not given'
+row "x" "LLAMA3_8B" $none "TPU v5p" 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
+has no_gpu 'the GPU "TPU v5p" is not described'

@@ -4,7 +4,7 @@
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
-field() { python3 -c 'import functools, json, sys; d = json.load(sys.stdin); print(*(functools.reduce(lambda x, k: x[k], w.split("."), d) for w in sys.argv[1:]))' "$@"; }
+field() { python3 -c 'import functools, json, sys; d = json.load(sys.stdin); print(*(functools.reduce(lambda x, k: x[int(k) if k.isdigit() else k], w.split("."), d) for w in sys.argv[1:]))' "$@"; }
 result() { "$STEPCAST" run "$@" --json - 2>/dev/null; }
 
 # ZeRO where no other rank has the same weights shares nothing: time and memory are those without
@@ -23,6 +23,16 @@ experts="--model mixtral-8x7b --ep 8 --dp 8 --seq 4096 --global-batch 8 --ignore
 flops() { result $experts --moe-expert-capacity-factor "$1" | field tflops_per_gpu step_time_us | awk '{ printf "%.17g", $1 * $2 * 8 * 1e6 }'; }
 check dropped_tokens "$(awk "BEGIN { dropped = $(flops 1) - $(flops 0.25); printf \"%.4f\", dropped / (0.75 * 6 * 8 * 4096 * 32 * 2 * 3 * 4096 * 14336) }")" 1.0000
 expect dropped_tokens_are_said 0 "experts have room for 0.25 of their tokens: the others are dropped" "$STEPCAST" run $experts --moe-expert-capacity-factor 0.25 --json -
+
+# what no product, no layer of the model has
+wide="--model llama3-8b --num-layers 2 --gpus 1 --seq 2048 --global-batch 1"
+for pair in "--fp8-recipe=blockwise" "--fp8-scaling=dynamic" "--fp4-recipe=nvfp4"; do
+    expect "said without fp8: $pair" 0 "${pair%%=*} has no effect: no product is in fp8 or fp4" "$STEPCAST" run $wide ${pair%%=*} ${pair#*=} --json -
+done
+for pair in "--moe-kernels=unfused" "--cuda-graph=moe_router"; do
+    expect "said without experts: $pair" 0 "${pair%%=*} has no effect: the model has no experts" "$STEPCAST" run $wide ${pair%%=*} ${pair#*=} --json -
+done
+check no_word_where_it_counts "$(result $wide --fp8 --fp8-recipe blockwise --fp8-scaling fused --cuda-graph attn,moe_router | grep -c 'step_time_us') $(result $wide --fp8 --fp8-recipe blockwise --cuda-graph attn,moe_router | grep -c 'has no effect')" "2 0"
 
 # formats of others have no word for compute that is slower beside transfers
 plan="--model llama3-8b --tp 2 --dp 4 --zero 1 --seq 2048 --global-batch 16 --num-layers 2 --ignore-memory --cluster dgx-h100:8"
@@ -135,3 +145,55 @@ expect sheet_unused 0 "its datasheet says 8: the constants count" "$STEPCAST" ru
 cp data/gpus/h200.json "$tmp/sheet.json"
 "$STEPCAST" run --model llama2-7b --num-layers 2 --gpus 1 --global-batch 1 --gpu "$tmp/sheet.json" >"$tmp/out" 2>&1
 check sheet_agrees "$? $(grep -c 'constants count' "$tmp/out")" "0 0"
+
+# compute beside transfers: a tax of 0 is none, not the one of the software's profile; of all of it, none is left
+taxed="--model mixtral-8x7b --num-layers 2 --ep 2 --cluster dgx-h100:16 --global-batch 16 --seq 2048 --ignore-memory"
+check no_tax "$(awk "BEGIN { none = $(result $taxed --comm-sm-tax 0 | field step_time_us); little = $(result $taxed --comm-sm-tax 0.00001 | field step_time_us); usual = $(result $taxed | field step_time_us); print (none < usual && little - none < 0.00001 * none && none <= little) }")" 1
+expect no_tax_in_a_job 0 "step time" "$STEPCAST" run $taxed --comm-sm-tax 0 --job "$tmp/untaxed.yaml"
+check no_tax_again "$(result "$tmp/untaxed.yaml" | field step_time_us)" "$(result $taxed --comm-sm-tax 0 | field step_time_us)"
+expect tax_of_all 2 "--comm-sm-tax takes a share from 0 to 1" "$STEPCAST" run $taxed --comm-sm-tax 1
+
+# no row has no error, which is no error of 0: tables without rows are refused, and groups in which nothing ran have no figure
+head -1 data/truth/training_steps.csv >"$tmp/no_rows.csv"
+expect no_row_of_steps 3 "no_rows.csv: error: the table has no row" "$STEPCAST" validate "$tmp/no_rows.csv"
+head -1 data/truth/memory.csv >"$tmp/no_memory.csv"
+expect no_row_of_memory 3 "no_memory.csv: error: the table has no row" "$STEPCAST" validate --memory "$tmp/no_memory.csv"
+: >"$tmp/no_collectives.csv"
+expect no_row_of_collectives 3 "no_collectives.csv: error: no row has GPUs, size and time" "$STEPCAST" coll --validate "$tmp/no_collectives.csv"
+head -2 data/truth/training_steps.csv >"$tmp/one_row.csv"
+"$STEPCAST" validate "$tmp/one_row.csv" --json "$tmp/one_row.json" >"$tmp/one_row.txt" 2>&1
+check nothing_ran_has_no_error "$(python3 -c '
+import json, sys
+sizes = json.load(open(sys.argv[1]))["summary"]["by_size"]
+print(*sorted((s["count"], s["mean_pct"] is None, s["bias_pct"] is None) for s in sizes))' "$tmp/one_row.json") $(grep -c -e ' 0 .* - .* -$' "$tmp/one_row.txt")" "(0, True, True) (0, True, True) (1, False, False) 2"
+# --memory: --only counts, what is of times does not pass without a word
+expect memory_only 2 "no row has 'nosuch' in it" "$STEPCAST" validate --memory data/truth/memory.csv --only nosuch
+"$STEPCAST" validate --memory data/truth/memory.csv --only korthikanti-22b --json "$tmp/only.json" >"$tmp/only.txt" 2>&1
+check memory_only_those "$(grep -c korthikanti-22b "$tmp/only.txt") $(grep -c -e bloom -e korthikanti-175b "$tmp/only.txt")" "3 0"
+for option in "--plot $tmp/x.svg" "--markdown $tmp/x.md" "--nearest-software"; do
+    expect "memory and ${option%% *}" 2 "${option%% *} is of times, not of --memory" "$STEPCAST" validate --memory data/truth/memory.csv $option
+done
+
+# several jobs: compute beside transfers is slower by the share that is given, and no GPU runs two of them
+"$STEPCAST" convert --model llama3-8b --num-layers 2 --gpus 16 --tp 2 --global-batch 16 --seq 1024 --ignore-memory --lowered --to ir-json -o "$tmp/one.json" >/dev/null 2>&1
+placed() { "$STEPCAST" run "$tmp/one.json" "$tmp/one.json" --cluster dgx-h100:32 --json - "$@" 2>/dev/null | field jobs.0.alone_us jobs.0.step_time_us; }
+alone() { result "$tmp/one.json" --cluster dgx-h100:32 --net flow "$@" | field step_time_us; }
+for tax in "" "--comm-sm-tax 0.5" "--comm-sm-tax 0"; do
+    check "jobs apart $tax" "$(placed --place 0,2 $tax)" "$(alone $tax) $(alone $tax)"
+done
+check jobs_are_taxed "$(awk "BEGIN { print ($(alone --comm-sm-tax 0.5) > $(alone)) }")" 1
+expect jobs_on_one_node 3 "jobs 1 and 2 are both on node 1" "$STEPCAST" run "$tmp/one.json" "$tmp/one.json" --place 0,1 --cluster dgx-h100:32
+
+# measured kernels of sizes that the step has none of
+step="--model llama3-8b --num-layers 2 --gpus 1 --global-batch 1 --seq 2048 --ignore-memory"
+printf 'op,dtype,m,n,k,us\ngemm,bf16,17,19,23,200\n' >"$tmp/times.csv"
+expect times_of_no_kernel 0 "no kernel of the step has the sizes of a row of" "$STEPCAST" run $step --kernel-times "$tmp/times.csv" --json -
+printf 'op,dtype,m,n,k,us\ngemm,bf16,2048,6144,4096,20000\n' >"$tmp/times.csv"
+check times_of_a_kernel "$(result $step --kernel-times "$tmp/times.csv" | grep -c 'stand in place') $(result $step --kernel-times "$tmp/times.csv" | grep -c 'no kernel of the step')" "1 0"
+# two factors for one name would be multiplied, each said to count alone; a third number of a window was passed over
+expect scaled_twice 2 "--scale: gemm is given twice" "$STEPCAST" run $step --scale gemm=2 --scale gemm=3
+expect scaled_each 0 "attention takes 3 times as long" "$STEPCAST" run $step --scale gemm=2 --scale attention=3 --json -
+for window in 1,2,3 1024,abc 1024,, "1024;"; do
+    expect "window of $window" 2 "--window-size takes keys before and after, not '$window'" "$STEPCAST" run $step --window-size "$window"
+done
+check windows "$(for window in 1023 1023,0 '(1023, 0)' '[1023,-1]'; do result $step --window-size "$window" | field step_time_us; done | uniq | wc -l)" 1

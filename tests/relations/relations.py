@@ -28,6 +28,8 @@ A relation that is not exact has its bound from physics:
   buckets   several reductions cost more latency and SMs than one, and what runs
             beside a transfer has fewer SMs: where there is little to hide, overlap
             costs that
+  launches  the host launches every chunk of a collective: where it sets the pace, chunks cost
+            what they add to its work, some 8 launches to the 50 of a layer
 """
 import csv
 import json
@@ -45,7 +47,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import CLUSTERS, POWER, Case, Program, Refused, random_plan, shown, size, temporary, words_of  # noqa: E402
 
 HEAT, NVLS, BUCKETS, JITTER, SEARCH = "1.01", Decimal("0.35"), "1.02", "1.03", "1.05"
-RINGS, LEAVES = Decimal("0.28"), Decimal("0.0001")
+RINGS, LEAVES, LAUNCHES = Decimal("0.28"), Decimal("0.0001"), Decimal("0.2")
 SHOWN = 10  # violations of one relation
 TORCH = ("torchtitan-2024", "deepspeed", "fsdp1")
 
@@ -60,6 +62,7 @@ class Book:
     def note(self, name, text):
         self.tried[name] = self.tried.get(name, 0) + 1
         if text:
+            print(f"# {name}: {text}", file=sys.stderr, flush=True)  # hours may pass until the end
             self.broken.setdefault(name, []).append(text)
 
     def hold(self, name, true, result, other=None, why=""):
@@ -213,7 +216,9 @@ def check_plan(c, rng):
         chunks = p.get("overlap-tp") == "chunks" or p.get("software", "").startswith("nemo")
         message = 2 * p["seq"] * p["micro-batch"] * p.get("hidden-size", 4096) // p["cp"]
         if not chunks or message >= 8 << 20:
-            c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), "1.05" if chunks else BUCKETS)
+            waits = c.base["breakdown_us"]["other"] / c.base["step_time_us"]
+            slack = Decimal("1.05") + LAUNCHES * waits if chunks else BUCKETS
+            c.slower("blocking tensor parallel is not faster", c.other(overlap_tp="no"), slack)
     # Experts' exchanges and reductions meet on the NICs: there, stage after stage, overlap may cost more than it hides. In a
     # pipeline the last backward of each stage runs beside its reductions, on fewer SMs, and the stage before waits for it.
     if p["zero"] < 2 and not c.experts and p.get("overlap-grad") != "no":

@@ -235,6 +235,10 @@ static void run_pairs(struct sc__coll_group group) {
         s.coll = SC__SCATTER;
         check_schedule(&s);
     }
+    s.relay = SC__RELAY_NONE;
+    s.family = SC__FAMILY_SHIFT;
+    s.coll = SC__SHIFT;
+    check_schedule(&s);
     s.family = SC__FAMILY_DISSEMINATION;
     s.coll = SC__BARRIER;
     check_schedule(&s);
@@ -382,13 +386,16 @@ static void check_totals(struct sc__coll_group group) {
                  {SC__FAMILY_TREE, SC__ALLREDUCE},
                  {SC__FAMILY_ROOT, SC__GATHER},
                  {SC__FAMILY_ROOT, SC__SCATTER},
-                 {SC__FAMILY_PAIRS, SC__ALLTOALL}};
+                 {SC__FAMILY_PAIRS, SC__ALLTOALL},
+                 {SC__FAMILY_SHIFT, SC__SHIFT}};
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct sc__coll_schedule s = {.family = kinds[i].family,
                                       .coll = kinds[i].coll,
                                       .group = group,
                                       .root = group.ranks / 2};
         double total = n - 1;
+        if (kinds[i].family == SC__FAMILY_SHIFT)
+            total = n > 1 ? n : 0;
         if (kinds[i].family == SC__FAMILY_TREE)
             total = 2 * (n - 1);
         if (kinds[i].family == SC__FAMILY_ROOT)
@@ -517,7 +524,8 @@ static void check_leaving(struct sc__coll_group group) {
                  {SC__FAMILY_PAIRS, SC__ALLREDUCE},
                  {SC__FAMILY_PAIRS, SC__ALLTOALL},
                  {SC__FAMILY_PAT, SC__ALLGATHER},
-                 {SC__FAMILY_ROOT, SC__SCATTER}};
+                 {SC__FAMILY_ROOT, SC__SCATTER},
+                 {SC__FAMILY_SHIFT, SC__SHIFT}};
     bool powers = (group.ranks & (group.ranks - 1)) == 0;
     if (group.node_first || group.nodes < 2)
         return;
@@ -609,6 +617,7 @@ static void test_many_ranks(void **state) {
                  {SC__FAMILY_PAT, SC__ALLGATHER, 1, 32768},
                  {SC__FAMILY_PAIRS, SC__ALLTOALL, 1, 1},
                  {SC__FAMILY_ROOT, SC__GATHER, 1.0 / 65536, 1.0 / 65536},
+                 {SC__FAMILY_SHIFT, SC__SHIFT, 65536, 65536},
                  {SC__FAMILY_BINOMIAL, SC__BROADCAST, 1, 32768},
                  {SC__FAMILY_DISSEMINATION, SC__BARRIER, 65536, 65536}};
     (void)state;

@@ -16,8 +16,8 @@ struct vector {
 };
 
 /* Published measurements that are not the fastest and not the slowest of their kind:
- * NVIDIA's one-node sweeps, AWS, Spectrum-X and Crusoe logs; 12 %, which is twice what
- * runs of one machine differ by. */
+ * NVIDIA's one-node sweeps, AWS, Spectrum-X, Crusoe and MI350X logs; 12 %, which is twice
+ * what runs of one machine differ by. */
 static void spec_vectors(void **state) {
     static const struct vector vectors[] = {
         {"dgx-h100:8", 8, SC__ALLREDUCE, 8192, "ring", "ll", 16.85},
@@ -39,6 +39,7 @@ static void spec_vectors(void **state) {
         {"dgx-h100:8", 8, SC__ALLGATHER, 268435456, "ring", "simple", 730.2},
         {"dgx-b200:8", 8, SC__ALLTOALL, 67108864, "direct", "simple", 135.6},
         {"dgx-h100:8", 2, SC__ALLTOALL, 268435456, "direct", "simple", 494.7},
+        {"amd-mi350x:8", 8, SC__ALLREDUCE, 536870912, "ring", "simple", 2591.9},
     };
     (void)state;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
@@ -50,6 +51,46 @@ static void spec_vectors(void **state) {
         assert_string_equal(sc__algo_name(p.algo), v->algo);
         assert_string_equal(sc__proto_name(p.proto), v->proto);
     }
+}
+
+/* NCCL sends the parts of an all-to-all by LL up to 16 KiB for each of 32 channels:
+ * NVIDIA's sweep of eight A100 has 26, 39 and 64 us at 128, 256 and 512 KiB a part and, by
+ * Simple, 68 at a MiB. A channel of LL carries a 32nd of the 87.7 GB/s of NCCL's table, and
+ * a peer has four of them. */
+static void parts_by_ll(void **state) {
+    struct sc__cluster c = cluster("dgx-a100:8");
+    double four = us_of(&c, SC__ALLTOALL, 8, 4 << 20);
+    (void)state;
+    assert_near(us_of(&c, SC__ALLTOALL, 8, 1 << 20), 25.81, 0.12, "128 KiB a part");
+    assert_near(us_of(&c, SC__ALLTOALL, 8, 2 << 20), 38.57, 0.12, "256 KiB");
+    assert_near(four, 64.34, 0.12, "512 KiB");
+    assert_near(us_of(&c, SC__ALLTOALL, 8, 8 << 20), 67.84, 0.12, "a MiB");
+    assert_near(four - us_of(&c, SC__ALLTOALL, 8, 2 << 20),
+                (512 - 256) * 1024 / 4 / (87.7e3 / 32),
+                0.01,
+                "a channel of four");
+    assert_true(us_of(&c, SC__ALLTOALL, 8, (4 << 20) + 8192) >= four);
+}
+
+/* Two p5 nodes: AWS's plugin tells NCCL 75 us a hop, so that it takes no ring there (282
+ * and 597 us at 16 and 64 MiB, EKS log; rings of LL128 would take 237 and 510). On four the
+ * plugin's own table decides, and on InfiniBand nothing is told. */
+static void no_ring_where_hops_are_long(void **state) {
+    struct sc__cluster two = cluster("aws-p5:16");
+    struct sc__cluster four = cluster("aws-p5:32");
+    struct sc__shape s = sc__cluster_shape(&two, NULL, 16);
+    struct sc__shape wide = sc__cluster_shape(&four, NULL, 32);
+    (void)state;
+    assert_near(us_of(&two, SC__ALLREDUCE, 16, 16 << 20), 282, 0.08, "a tree");
+    assert_near(us_of(&two, SC__ALLREDUCE, 16, 64 << 20), 597, 0.08, "NVLSTree");
+    for (uint64_t bytes = 1 << 20; bytes <= 1 << 28; bytes *= 2)
+        assert_true(sc__collective_cost(&two, SC__ALLREDUCE, &s, bytes).algo !=
+                    SC__ALGO_RING);
+    assert_int_equal(sc__collective_cost(&four, SC__ALLREDUCE, &wide, 1 << 28).algo,
+                     SC__ALGO_RING);
+    two.constants.told_latency = 0;
+    assert_int_equal(sc__collective_cost(&two, SC__ALLREDUCE, &s, 1 << 25).algo,
+                     SC__ALGO_RING);
 }
 
 /* Send/receive of eight B200 to the next one (Vultr): four of 32 channels up to 64 MiB,
@@ -315,6 +356,22 @@ static void ring_closed_form(void **state) {
                 "switch");
 }
 
+/* One message a rank: on plain links its bytes over one of them, between nodes over a NIC;
+ * NCCL has two channels of 9.5 GB/s to a peer on another node, whatever the NIC. */
+static void shift_closed_form(void **state) {
+    (void)state;
+    const double size = 1 << 26;
+    struct sc__cluster c = cluster("class=plain gpus=8 node=8 nvlink=300GB/s step=25ns");
+    assert_near(us_of(&c, SC__SHIFT, 8, 1 << 26), 0.025 + size / 300e3, 1e-6, "node");
+    c = cluster("class=plain dims=8 link=50GB/s hop=500ns");
+    assert_near(us_of(&c, SC__SHIFT, 8, 1 << 26), 0.5 + size / 50e3, 1e-6, "ring");
+    c = cluster("dgx-h100:16");
+    double less = us_of(&c, SC__SHIFT, 16, 1 << 26);
+    double more = us_of(&c, SC__SHIFT, 16, 1 << 28);
+    assert_near(more - less, 3 * size / 19e3, 1e-6, "channels");
+    assert_true(us_of(&c, SC__ALLGATHER, 16, 16 << 26) < 15 * less);
+}
+
 /* n-1 of n parts through the port of the root, or through its NIC; on a ring
  * of links through its two. */
 static void gather_closed_form(void **state) {
@@ -525,6 +582,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spec_vectors),
         cmocka_unit_test(custom_kernels),
+        cmocka_unit_test(parts_by_ll),
+        cmocka_unit_test(no_ring_where_hops_are_long),
         cmocka_unit_test(messages_by_channels),
         cmocka_unit_test(published_plateaus),
         cmocka_unit_test(alltoall_at_the_nic),
@@ -533,6 +592,7 @@ int main(void) {
         cmocka_unit_test(ring_inside_lines),
         cmocka_unit_test(ring_closed_form),
         cmocka_unit_test(gather_closed_form),
+        cmocka_unit_test(shift_closed_form),
         cmocka_unit_test(trees_as_drawn),
         cmocka_unit_test(trees_of_any_size),
         cmocka_unit_test(trees_through_thin_uplinks),

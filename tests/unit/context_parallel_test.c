@@ -100,13 +100,13 @@ static void heads_for_tokens(void **state) {
              times * 2 * (2.0 * HEADS + 2.0 * KV_HEADS) * SIZE * SEQ * 2 / cp);
 }
 
-/* Repeated for all heads; the gradients, of four bytes, go round cp times, where a gather
- * of the same bytes takes cp - 1 rounds. */
+/* Repeated for all heads; the gradients of a rank's part, of four bytes, go to the next
+ * rank cp times. */
 static void torch_sends_more(void **state) {
     (void)state;
     for (uint32_t cp = 2; cp <= 8; cp *= 2) {
         double kv = keys_and_values(HEADS);
-        double wanted = times * (2 * kv + 2 * kv * cp / (cp - 1.0));
+        double wanted = times * (2 * kv + cp * (2 * kv / cp));
         near(evaluate(SC_CP_COMM_ALL_GATHER, cp, 1, true, 0).bytes, wanted);
         near(evaluate(SC_CP_COMM_P2P, cp, 1, true, 0).bytes, wanted);
         near(evaluate(SC_CP_COMM_ALL_GATHER, cp, 1, true, SC_FUSION_EAGER).bytes, wanted);

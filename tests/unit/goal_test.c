@@ -263,6 +263,23 @@ static void gathers_become_their_messages(void **state) {
     }
 }
 
+/* Every rank sends all its bytes, once, to the next; alone that takes one message. */
+static void shifts_become_their_messages(void **state) {
+    (void)state;
+    const struct sc__workload *w = one_collective(5, SC__SHIFT, 1003, 0);
+    const struct sc__workload *messages = messages_of(w);
+    uint32_t sends = 0;
+    for (uint32_t i = 0; i < messages->op_count; i++) {
+        if (messages->ops[i].kind != SC__OP_SEND)
+            continue;
+        sends++;
+        assert_int_equal(messages->ops[i].bytes, 1003);
+    }
+    assert_int_equal(sends, 5);
+    assert_int_equal(loggops_time(w, "3700,200,0,0.02,0,inf"),
+                     loggops_time(messages, "3700,200,0,0.02,0,inf"));
+}
+
 /* LogGOPS: alike as one operation and as messages, where its processor or its
  * NIC is what the root waits for. */
 static void gathers_cost_what_their_messages_cost(void **state) {
@@ -380,6 +397,7 @@ int main(void) {
                                        TEST(seeds_come_back),
                                        TEST(collectives_become_their_messages),
                                        TEST(gathers_become_their_messages),
+                                       TEST(shifts_become_their_messages),
                                        TEST(gathers_cost_what_their_messages_cost),
                                        TEST(bad_text_is_refused),
                                        TEST(cut_files_are_refused),

@@ -69,6 +69,8 @@ static bool wants(const struct symbolic *x, uint32_t member, uint32_t part) {
     case SC__REDUCESCATTER:
     case SC__SCATTER:
         return owner(x, part) == member;
+    case SC__SHIFT: /* the part of the one before */
+        return (part + 1) % x->n == member;
     case SC__ALLTOALL:
         return part % x->n == member;
     default:

@@ -37,6 +37,7 @@ enum sc__chakra_attr {
     SC__ATTR_FLAGS,
     SC__ATTR_WAIT,
     SC__ATTR_BYTES, /* where comm_size is rounded */
+    SC__ATTR_SHIFT, /* an all-to-all whose bytes all go to the next rank */
     SC__ATTR_NUMBERS,
     SC__ATTR_PG_NAME = SC__ATTR_NUMBERS,
     SC__ATTR_LABEL,

@@ -343,7 +343,8 @@ static sc_status set_collective(struct chakra_read_reader *r,
                           "comm_size is its bytes; 0 must be written, too",
                           "a collective without comm_size");
     SC__TRY(find_group(r, n, &op->group));
-    op->coll = kinds[type];
+    op->coll =
+        has(n, SC__ATTR_SHIFT) && kinds[type] == SC__ALLTOALL ? SC__SHIFT : kinds[type];
     op->bytes = (uint64_t)size;
     bool shard = op->coll == SC__ALLGATHER || op->coll == SC__GATHER;
     if (shard &&

@@ -6,11 +6,12 @@
 #include <string.h>
 
 const char *const sc__chakra_attr_names[SC__ATTR_UNKNOWN] = {
-    "is_cpu_op",      "num_ops",        "tensor_size",     "comm_type",
-    "comm_size",      "comm_src",       "comm_dst",        "comm_tag",
-    "root_rank",      "stepcast_ps",    "stepcast_stream", "stepcast_phase",
-    "stepcast_work",  "stepcast_layer", "stepcast_flags",  "stepcast_wait",
-    "stepcast_bytes", "pg_name",        "stepcast_label",  "stepcast_start_deps"};
+    "is_cpu_op",          "num_ops",        "tensor_size",     "comm_type",
+    "comm_size",          "comm_src",       "comm_dst",        "comm_tag",
+    "root_rank",          "stepcast_ps",    "stepcast_stream", "stepcast_phase",
+    "stepcast_work",      "stepcast_layer", "stepcast_flags",  "stepcast_wait",
+    "stepcast_bytes",     "stepcast_shift", "pg_name",         "stepcast_label",
+    "stepcast_start_deps"};
 
 struct chakra_wire_wire {
     const unsigned char *p;

@@ -112,7 +112,8 @@ static void put_collective(struct chakra_write_writer *x, const struct sc__op *o
                                              [SC__REDUCESCATTER] = 7,
                                              [SC__BARRIER] = 9,
                                              [SC__GATHER] = 3,
-                                             [SC__SCATTER] = 4};
+                                             [SC__SCATTER] = 4,
+                                             [SC__SHIFT] = 6};
     bool shard = op->coll == SC__ALLGATHER || op->coll == SC__GATHER;
     uint32_t size = sc__group_size(x->w, op->group);
     attr_bool(x, "is_cpu_op", false);
@@ -120,6 +121,8 @@ static void put_collective(struct chakra_write_writer *x, const struct sc__op *o
     attr_int(x, "comm_size", (int64_t)(shard ? (op->bytes + size - 1) / size : op->bytes));
     if (shard && op->bytes % size)
         attr_int(x, "stepcast_bytes", (int64_t)op->bytes);
+    if (op->coll == SC__SHIFT)
+        attr_int(x, "stepcast_shift", 1);
     sc__put_u64(&x->list, op->group + 1u);
     attr_string(x, "pg_name", x->list.text);
     x->list.size = 0;

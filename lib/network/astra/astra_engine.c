@@ -96,6 +96,9 @@ static int64_t astra_engine_time_of(const struct astra_engine *e,
     case SC__SCATTER: /* the root's part of it */
     case SC__ALLTOALL:
         return sc__astra_collective(&e->machine, SC__ASTRA_ALLTOALL, size, t->bytes);
+    case SC__SHIFT: /* a step of a gather */
+        return sc__astra_collective(&e->machine, SC__ASTRA_ALLGATHER, size, t->bytes) /
+               (ranks - 1);
     case SC__BARRIER:
         return sc__astra_collective(&e->machine, SC__ASTRA_ALLREDUCE, size, 0);
     default:

@@ -137,8 +137,7 @@ static sc_status find_pattern(struct flow_net *n,
  * its ports say. */
 static sc_status
 step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__coll_cost *p) {
-    bool direct =
-        t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
+    bool direct = sc__coll_direct(t->coll);
     *p = (struct sc__coll_cost){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING};
     if (t->coll == SC__COLLS)
         SC__TRY(sc__steps_message(&n->builder,

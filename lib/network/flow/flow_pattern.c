@@ -348,6 +348,17 @@ add_root(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_colle
     return SC_OK;
 }
 
+/* A message from every member to the next. */
+static sc_status
+add_shift(struct sc__pattern_builder *b, struct sc__pattern *p, struct flow_collective *f) {
+    f->unit = 1;
+    for (uint32_t i = 0; i < f->schedule.group.ranks; i++) {
+        begin_flow(b, p, 1);
+        SC__TRY(add_transfer(b, p, f, (struct sc__coll_transfer_id){0, 0, i}, 1));
+    }
+    return SC_OK;
+}
+
 /* ---- the whole ---- */
 
 typedef sc_status
@@ -363,6 +374,7 @@ static add_family *const families[SC__FAMILIES] = {
     [SC__FAMILY_PAT] = add_together,
     [SC__FAMILY_PAIRS] = add_pairs,
     [SC__FAMILY_ROOT] = add_root,
+    [SC__FAMILY_SHIFT] = add_shift,
     [SC__FAMILY_BINOMIAL] = add_together,
     [SC__FAMILY_DISSEMINATION] = add_together,
     [SC__FAMILY_TORUS] = add_together,

@@ -80,8 +80,7 @@ static sc_status find_shape(struct packet_net *n,
 
 /* Step by step there is no model: the messages are all there is. */
 static struct sc__coll_cost model_of(struct packet_net *n, const struct sc_transfer *t) {
-    bool direct =
-        t->coll == SC__ALLTOALL || t->coll == SC__COLLS || sc__coll_to_root(t->coll);
+    bool direct = sc__coll_direct(t->coll);
     if (n->settings.steps.send <= 0)
         return sc__placed_model_time(&n->jobs, t);
     return (struct sc__coll_cost){.algo = direct ? SC__ALGO_DIRECT : SC__ALGO_RING,

@@ -152,7 +152,8 @@ static sc_status look_at_group(struct shape_maker *m, uint32_t group) {
     enum sc__coll_family family = m->shape->coll == SC__COLLS
                                       ? SC__FAMILY_ROOT
                                       : sc__coll_family(m->shape->algo, m->shape->coll);
-    bool at_once = family == SC__FAMILY_PAIRS || family == SC__FAMILY_ROOT;
+    bool at_once = family == SC__FAMILY_PAIRS || family == SC__FAMILY_ROOT ||
+                   family == SC__FAMILY_SHIFT;
     if (t->all_phases > m->shape->critical_phases)
         m->shape->critical_phases = at_once ? 1 : t->all_phases;
     return SC_OK;
