@@ -545,7 +545,7 @@ static void keep_changes(struct sc_context *ctx,
 }
 
 static void put_moves(struct sc__buffer *out, const struct sc__coll_fit *fit) {
-    sc__puts(out, "# constants that moved\n");
+    sc__printf(out, "# constants that moved%s\n", fit->count ? "" : ": none");
     for (uint32_t i = 0; i < fit->count; i++) {
         const struct sc__fit_param *p = &fit->params[i];
         if (strstr(p->name, "LL128"))
@@ -563,12 +563,12 @@ static void put_left_out(struct sc_request *req,
                          uint32_t chosen,
                          double before,
                          double after) {
-    sc__printf(
-        &req->out,
-        "# mean error of what was left out (%s in turn): %.1f %% before, %.1f %% after\n",
-        tables->one_kind ? "every third size" : "each table",
-        100 * before,
-        100 * after);
+    sc__printf(&req->out,
+               "# mean of |ln(predicted/measured)| left out (%s in turn): %.4f before, "
+               "%.4f after\n",
+               tables->one_kind ? "every third size" : "each table",
+               before,
+               after);
     if (!chosen)
         sc__note(
             req->ctx,

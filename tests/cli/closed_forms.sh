@@ -107,6 +107,13 @@ P
 }
 check reduced_after_backward "$(ends --use-torch-fsdp2)$(ends)" "True True False False "
 
+# words looked up by one-hot rows: two products of 4096 tokens, 65536 words and 4096, no faster than the peak's 989 TFLOP/s and no slower than
+# a third of it; by index they move some bytes
+words() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 65536 --seq 4096 --global-batch 1 --gpus 1 --gpu h100-sxm --ignore-memory --software $1 --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["embedding"])'; }
+check one_hot_words "$(python3 -c "
+product, index, least = $(words paxml), $(words maxtext), 2 * 2 * 4096 * 65536 * 4096 / 989e6
+print(least < product < 3 * least, index < least / 4)")" "True True"
+
 # kernels of attention that were measured on one GPU keep their ratio on another
 attention() { "$STEPCAST" run --num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 2048 --global-batch 1 --gpus 1 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["attention"])'; }
 check attention_software "$(python3 -c "
