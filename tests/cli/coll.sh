@@ -79,13 +79,13 @@ check unfitted_does_not "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $
 
 # a log of a machine whose links are half as fast is not explained by constants: the description is asked for
 "$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=150GB/s" -b 8 -e 8G -f 2 >$tmp/half
-times() { sed -n "s/.*$1 take \([0-9.]*\) times as long as predicted.*/\1/p" | awk '{print ($1 > 1.6 && $1 < 2)}'; }
-check rate_inside "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/half | times 'inside a node')" 1
+longer_than_predicted() { sed -n "s/.*$1 take \([0-9.]*\) times as long as predicted.*/\1/p" | awk '{print ($1 > 1.6 && $1 < 2)}'; }
+check rate_inside "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/half | longer_than_predicted 'inside a node')" 1
 expect rate_as_described 0 "measured): 0.000" "$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=150GB/s" --against $tmp/half
 check rate_not_asked_for "$("$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=150GB/s" --against $tmp/half | grep -c 'as long as predicted')" 0
 "$STEPCAST" coll all_gather -c "dgx-h100:16 nic=100Gbps" -b 8 -e 8G -f 2 | sed 's/^# all_gather/# all_gather_perf/' >$tmp/thin
 # (a quarter of the NICs, of which a fit may explain the half)
-check rate_between "$("$STEPCAST" coll all_gather -c dgx-h100:16 --fit $tmp/thin | times 'between nodes')" 1
+check rate_between "$("$STEPCAST" coll all_gather -c dgx-h100:16 --fit $tmp/thin | longer_than_predicted 'between nodes')" 1
 
 # a calibrated file for another number of GPUs
 expect file_with_size 0 "32 GPUs on 4 nodes" "$STEPCAST" coll all_reduce -c $tmp/fitted.json:32
