@@ -308,6 +308,7 @@ struct sc__packet_sim {
     bool fine;           /* transmissions do not lose what is less than a ns */
     bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
     int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
+    uint64_t peak_queue; /* bytes that waited for one of its ports, at most */
 };
 
 extern const struct sc__packet_control_ops sc__packet_no_control;
@@ -394,7 +395,7 @@ void sc__packet_set_rate(const struct sc__packet_sim *s,
 
 /* packet_switch.c */
 void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *port);
-void sc__packet_queue_frame(const struct sc__packet_sim *s,
+void sc__packet_queue_frame(struct sc__packet_sim *s,
                             struct sc__packet_port *port,
                             struct sc__packet_frame *f,
                             unsigned priority);
