@@ -99,6 +99,10 @@ TOLD_LATENCY = {"efa": 75, "efa-p4d": 75}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
 
 
+# Gb/s a GPU has of the NICs of its maker's machines
+USUAL_NIC = {"v100": 50, "a100": 200, "mi250x": 100, "b300": 800, "gb300": 800}
+
+
 # --- rows --------------------------------------------------------------------
 
 def generation_of(data, gpu):
@@ -147,7 +151,7 @@ def read_row(data, cells):
     ranks, node = int(cells["gpus"]), int(cells["gpus_per_node"] or 8)
     nodes = run.get("nodes") or -(-ranks // node)
     here = -(-ranks // nodes)
-    nic = float(cells["nic_gbps_per_gpu"] or (200 if name == "a100" else 400)) / 8
+    nic = float(cells["nic_gbps_per_gpu"] or USUAL_NIC.get(name, 400)) / 8
     return {
         "source": run.get("source", cells["source"]), "generation": generation,
         "class": run.get("class", "ib"), "n": ranks, "N": nodes, "p": here,

@@ -154,8 +154,7 @@ static struct choice by_fastest_protocol(const struct sc__coll_model *m,
         if (by_tuner)
             tuner_rank = fmin(tuner_rank, sc__nccl_tuner_time(m, rule->algo, proto));
         if (time < fastest.time)
-            fastest =
-                (struct choice){time, time + handicap(m, rule->algo), rule->algo, proto};
+            fastest = (struct choice){time, time, rule->algo, proto};
     }
     if (by_tuner)
         fastest.rank = tuner_rank;
@@ -170,6 +169,8 @@ static struct choice choose(const struct sc__coll_model *m, const struct sc__tun
         if (!offered(m, rule, t))
             continue;
         struct choice candidate = by_fastest_protocol(m, t, rule);
+        if (m->k->told_latency > 0 && !goes_by_tuner(m, t))
+            candidate.rank += handicap(m, rule->algo);
         if (candidate.rank < best.rank)
             best = candidate;
     }
