@@ -53,6 +53,10 @@ RCCL_START = {"base0": 13, "base1": 14, "step0": 0.2, "step1": 0.3, "step2": 1, 
               "share1": 0.4, "overlap1": 1, "pair_base": 9, "pair_simple": 4, "pair_share": 0.6, "pair_ll": 10,
               "mesh_link": 48, "nvlink": 0.75}
 RCCL_BY_GENERATION = ("nvlink", "drift")
+# The threads of RCCL fill the links, at the clock of their GPU: those of the MI350X (2.2 GHz) fill 11/12 of what those of
+# the MI355X (2.4 GHz) do.
+SLOWER = {"cdna4-air": "cdna4"}
+CLOCK = {"mi350x": 2200 / 2400}
 RCCL_UNDECIDED = {"step0", "step1", "overlap1", "own", "copy", "pair_copy", "pair_ll"}
 # What the others say counts more where few rows of its own do: ampere's are one sweep and logs of all-reduces.
 PORT = {"ampere": 300.0, "hopper": 450.0, "blackwell": 900.0}
@@ -90,7 +94,13 @@ RCCL_BETWEEN = {
 }
 # aws-ofi-nccl: a receiver asks for what it gets, so that a trip round the ring is not hidden; by AWS's own table of sizes
 RING_EXPOSED = ("efa", "efa-p4d")
+# us a hop takes by what aws-ofi-nccl tells NCCL (p4d, p5)
+TOLD_LATENCY = {"efa": 75, "efa-p4d": 75}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
+
+
+# Gb/s a GPU has of the NICs of its maker's machines
+USUAL_NIC = {"v100": 50, "a100": 200, "mi250x": 100, "b300": 800, "gb300": 800}
 
 
 # --- rows --------------------------------------------------------------------
@@ -137,17 +147,18 @@ def read_row(data, cells):
         return None
     told = (cells["source"] + " " + cells.get("notes", "")).lower()
     run = conditions(data, cells["source"], told)
+    generation = SLOWER.get(generation, generation)
     ranks, node = int(cells["gpus"]), int(cells["gpus_per_node"] or 8)
     nodes = run.get("nodes") or -(-ranks // node)
     here = -(-ranks // nodes)
-    nic = float(cells["nic_gbps_per_gpu"] or (200 if name == "a100" else 400)) / 8
+    nic = float(cells["nic_gbps_per_gpu"] or USUAL_NIC.get(name, 400)) / 8
     return {
         "source": run.get("source", cells["source"]), "generation": generation,
         "class": run.get("class", "ib"), "n": ranks, "N": nodes, "p": here,
         "op": OPERATIONS[cells["op"]], "S": float(cells["size_bytes"]), "t": float(cells["time_us"]),
         "g": run["gpus_per_process"] or min(ranks, 8), "eager": bool(run.get("eager")),
         "no_ll128": bool(run.get("no_ll128")), "ll_channel": run.get("p2p_ll_channel") or LL_CHANNEL.get(generation, 0),
-        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]),
+        "port": float(cells["intra_gbs_uni"] or data["generations"][generation]["gpus"][name]) * CLOCK.get(name, 1),
         "wire": nic * min(here, node), "forced": forced_algorithm(cells["algo"]),
     }
 
@@ -440,7 +451,19 @@ def between_us(k, r, inside, spread):
     for name, kept in (("ring", range(3)), ("tree", range(3, 6)), ("nvlstree", (6,))):
         others = [i for i in range(7) if i not in kept]
         ways[np.ix_(others, r.forced == name)] = NEVER
-    return np.maximum(ways.min(0), np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
+    taken = (ways + ring_handicap(r)).argmin(0)
+    us = np.take_along_axis(ways, taken[None], 0)[0]
+    return np.maximum(us, np.array([LAUNCH.get(g, 5.0) for g in r.generations]) * r.g)
+
+
+def ring_handicap(r):
+    """us by which NCCL's table puts rings behind on two nodes: two more hops of what the plugin tells it. Only where NVLSTree
+    takes over from trees."""
+    told = np.array([TOLD_LATENCY.get(c, 0) for c in r.classes])
+    handicap = np.zeros((7, r.S.size))
+    switch = np.array([g in NVLS_CHANNELS for g in r.generations]) & (r.p > 2)
+    handicap[:3] = np.where((r.N == 2) & (r.op == 0) & switch, 2 * told, 0)
+    return handicap
 
 
 def nvls_tree_us(k, r, inside, spread, wire, hop, hops, neighbours):
@@ -612,14 +635,16 @@ def named_between(k):
 
 
 # Generations without rows of their own have those of another, but for its NVLS and its custom kernels.
-DERIVED = {"unknown": "hopper", "cdna2": "cdna3"}
+DERIVED = {"unknown": "hopper", "cdna2": "cdna3", "cdna4-air": "cdna4"}
+BY_CLOCK = ("nvlink", "p2p_share")
 
 
 def put_derived(generations):
     for name, other in DERIVED.items():
         for key, value in generations[other]["constants"].items():
             if not key.startswith(("nvls", "custom")):
-                generations[name]["constants"][key] = value
+                slower = CLOCK["mi350x"] if name in SLOWER and key in BY_CLOCK else 1
+                generations[name]["constants"][key] = three(value * slower) if slower < 1 else value
 
 
 def wrapped(object, indent, width=118):

@@ -8,14 +8,15 @@
 KIND is gemm (products in bf16 and linear layers in narrow types), moe (experts in one call), sequence (convolution and
 gated delta rule), serving (attention of serving stacks) or deepep (exchange of experts). TABLES is the folder with the
 tables of ai-dynamo/aiconfigurator (systems/data). Shapes are parted by a hash of their sizes, so that all frameworks of a
-shape fall in the same half. gemm, moe and sequence start from the datasheet and round numbers and need nothing of what the
-file has but that; gemm and moe also write the errors on the half left out into the file. serving and deepep start from what
-the file has.
+shape fall in the same half. All but deepep start from the datasheet and round numbers and need nothing of what the file has
+but that and, of serving attention, which classes there are; gemm and moe also write the errors on the half left out into the
+file. deepep starts from what the file has.
 Needs Python's standard library and build/stepcast (STEPCAST names another).
 """
 import csv
 import hashlib
 import json
+import math
 import os
 import re
 import statistics
@@ -99,9 +100,61 @@ def generic_sequence(gpu):
     return gpu_file
 
 
-GENERIC = {"gemm": generic_gemm, "moe": generic_moe, "sequence": generic_sequence}
+# How many blocks of an SM a library parts the keys of single tokens for, and the least keys of a part; whether the queries of a
+# prompt that share keys share tiles. The start whose fit is best on the fitted half is taken, for each class of rows.
+SERVING_STARTS = [(8, 128, 0), (1, 128, 1), (2, 64, 1), (1e-3, 1e9, 0)]
+
+
+def alone_start(architecture, software, phase, type_):
+    """Constants of blocks that take one query each, and when a library takes them (docs/model/kernels.md); None: never.
+    TensorRT-LLM's masked attention: beyond 32 queries of a head of keys; before Blackwell also for a single one and, with a
+    cache in bf16, where blocks are fewer than a quarter of the SMs. FlashAttention-2 (vLLM's before Hopper): single queries
+    and windows, whose keys it never parts."""
+    if phase != "generation":
+        return None
+    if software == "trtllm":
+        old = architecture != "blackwell"
+        return [4, 6, 1, 1.5, 2, 256, 0, 32, int(old), 0, 4 if old and type_ == "bf16" else 1e9]
+    if software == "vllm" and type_ == "bf16" and architecture in ("ampere", "ada"):
+        return [4, 6, 1, 1.5, 1e-3, 1e9, 0.1, 1e9, 1, 1, 1e9]
+    return None
+
+
+def generation_start(gpu_file, software, phase, type_, start):
+    sheet, architecture = gpu_file["datasheet"], gpu_file["architecture"]
+    target, tokens, _ = start
+    alone = alone_start(architecture, software, phase, type_)
+    copies = alone and software == "vllm"  # FlashAttention-2 brings queries that share keys together
+    planned = software == "vllm" and architecture == "hopper"  # FlashAttention-3's scheduler
+    call = [6, 0.85e6 * sheet["dram_tbs"], 0.75e6 * sheet["l2_mb"], 0.5, 2, 0.5, 0.5, 1, 0.05, 0.05, 0.02 if planned else 0,
+            1 if copies else 0, 0.05 if copies else 0, 0.5]
+    constants = {"call": call, "shared": [1, 3, 0.3, 1.5, target, tokens]}
+    return {**constants, "alone": alone} if alone else constants
+
+
+def context_start(gpu_file, type_, start):
+    """A step of 128 queries and keys at half of an SM's peak, of heads of 128; a tile's end is a step."""
+    sheet = gpu_file["datasheet"]
+    peak = 1e6 * sheet["peak_tflops"]["fp8" if type_ == "fp8" and "fp8" in sheet["peak_tflops"] else "bf16"] / sheet["sms"]
+    step = 4 * 128 * 128 * 128 / (0.5 * peak)
+    sizes = [step * size / 128 for size in (64, 128, 192, 256, 512)]
+    return [8, start[2], step, 0.85e6 * sheet["dram_tbs"], 2, 0.5, 0.75e6 * sheet["l2_mb"], 0.5, 0.1, 0.3, 1.5, 0.5, *sizes]
+
+
+def generic_serving(gpu, start=SERVING_STARTS[0]):
+    """A file to begin with, for the classes of rows that the file has constants for."""
+    gpu_file = json.load(open(f"data/gpus/{gpu}.json"))
+    for software, phases in gpu_file["constants"]["serving"].items():
+        for phase, types in phases.items():
+            for type_ in types:
+                types[type_] = (context_start(gpu_file, type_, start) if "context" in phase
+                                else generation_start(gpu_file, software, phase, type_, start))
+    return gpu_file
+
+
+GENERIC = {"gemm": generic_gemm, "moe": generic_moe, "sequence": generic_sequence, "serving": generic_serving}
 # One fit moves a constant by e² at most where rows are few, which is not far enough from round numbers.
-ROUNDS = {"sequence": 8}
+ROUNDS = {"sequence": 8, "serving": 4}
 
 # ---- which rows, and the sizes that part them ----
 
@@ -236,6 +289,43 @@ def errors_of(kind, folder, gpu, gpu_file, work, half):
     return classes
 
 
+def serving_class(row, op):
+    """Software, phase and type of a row, as the file names them."""
+    phase = op.replace("attention_", "")
+    product, cache = row.get("attn_dtype", "bfloat16"), row["kv_cache_dtype"]
+    return row["framework"], phase, "fp8" if product == "fp8" else "fp8_cache" if cache == "fp8" else "bf16"
+
+
+def serving_losses(folder, gpu, gpu_file, work):
+    """{class: mean of what fit-gpu makes least} on the fitted half."""
+    sums = {}
+    table = os.path.join(work, "score.csv")
+    for rows in filter(None, rows_of("serving", folder, gpu, 0)):
+        write_table(table, rows)
+        out = json.loads(subprocess.check_output([STEPCAST, "kernels", table, "--gpu", gpu_file, "--json", "-"]))
+        for row, priced in zip(rows, out["rows"]):
+            loss = math.log1p((math.log1p(priced["error_pct"] / 100) / 0.15) ** 2)
+            sums.setdefault(serving_class(row, priced["op"]), []).append(loss)
+    return {key: statistics.fmean(losses) for key, losses in sums.items()}
+
+
+def best_serving_start(folder, gpu, work):
+    """Each class of rows with the start whose fit to the fitted half is best."""
+    best, merged = {}, generic_serving(gpu)
+    path = os.path.join(work, "start.json")
+    for start in SERVING_STARTS:
+        with open(path, "w") as f:
+            json.dump(generic_serving(gpu, start), f)
+        fit("serving", folder, gpu, 0, path, path, work)
+        fitted = json.load(open(path))["constants"]["serving"]
+        for key, loss in serving_losses(folder, gpu, path, work).items():
+            software, phase, type_ = key
+            if loss < best.get(key, math.inf) and type_ in merged["constants"]["serving"].get(software, {}).get(phase, {}):
+                best[key] = loss
+                merged["constants"]["serving"][software][phase][type_] = fitted[software][phase][type_]
+    return merged
+
+
 def within(errors, most):
     return 100 * sum(abs(e) <= most for e in errors) / len(errors)
 
@@ -357,7 +447,7 @@ def main():
             if kind in GENERIC:
                 file = os.path.join(work, "generic.json")
                 with open(file, "w") as f:
-                    json.dump(GENERIC[kind](gpu), f)
+                    json.dump(best_serving_start(folder, gpu, work) if kind == "serving" else GENERIC[kind](gpu), f)
             base = file
             for _ in range(ROUNDS.get(kind, 1)):
                 base = fit(kind, folder, gpu, 0, base, half, work)

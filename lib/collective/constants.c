@@ -18,6 +18,7 @@ const struct sc__constant sc__constant_table[] = {
     MANY(ring_overlap, 3),
     ONE(ring_sync),
     ONE(ring_exposed),
+    ONE(told_latency),
     MANY(tree_hop, 3),
     MANY(net_ring, 3),
     MANY(net_tree, 3),

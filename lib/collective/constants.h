@@ -22,6 +22,7 @@ struct sc__constants {
     double ring_overlap[3]; /* how well those steps hide behind the bytes: 1 not at all */
     double ring_sync;       /* the threads of a Simple ring that leaves the node, a step */
     double ring_exposed;    /* share of a trip round such a ring that no bytes hide */
+    double told_latency;    /* us a hop takes by what the network's plugin tells NCCL */
     double tree_hop[3];     /* a hop of a tree inside a node */
     double net_ring[3];     /* a step of a ring between nodes */
     double net_tree[3];     /* a hop of a tree between nodes */

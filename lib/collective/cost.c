@@ -125,6 +125,17 @@ static bool goes_by_tuner(const struct sc__coll_model *m, const struct sc__tunin
     return t->by_tuner && m->nodes > 1;
 }
 
+/* us by which NCCL's cost table puts a ring behind what it takes: on two nodes an
+ * all-reduce by a ring has two hops more than one by a tree, each of the latency that the
+ * plugin of the network tells. On more nodes the plugin chooses itself (AWS's). Measured
+ * where NVLSTree takes over from trees; without it NCCL comes back to rings at sizes nobody
+ * has told. */
+static double handicap(const struct sc__coll_model *m, enum sc__algo algo) {
+    bool ring = algo == SC__ALGO_RING && m->coll == SC__ALLREDUCE && m->nodes == 2;
+    bool switches = ring && sc__coll_node_switch_reduces(m->cluster, (uint32_t)m->per_node);
+    return switches ? 2 * m->k->told_latency : 0;
+}
+
 /* An algorithm by the protocol that is fastest there: a protocol's constants come from
  * sizes at which it is the fastest, so that the table ranks algorithms alone. */
 static struct choice by_fastest_protocol(const struct sc__coll_model *m,
@@ -158,6 +169,8 @@ static struct choice choose(const struct sc__coll_model *m, const struct sc__tun
         if (!offered(m, rule, t))
             continue;
         struct choice candidate = by_fastest_protocol(m, t, rule);
+        if (m->k->told_latency > 0 && !goes_by_tuner(m, t))
+            candidate.rank += handicap(m, rule->algo);
         if (candidate.rank < best.rank)
             best = candidate;
     }

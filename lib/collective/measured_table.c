@@ -198,8 +198,24 @@ static void force_algo(struct sc_context *ctx, struct sc__str algo, struct sc__c
         c->tuning.algo = (uint8_t)found;
 }
 
+/* Gb/s a GPU has of the NICs of its maker's machines (DGX; Frontier). */
+static double usual_nic(const char *gpu) {
+    static const struct {
+        const char *gpu;
+        double gbps;
+    } usual[] = {{"v100", 50},
+                 {"a100", 200},
+                 {"mi250x", 100},
+                 {"b300", 800},
+                 {"gb300", 800}};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!strncmp(gpu, usual[i].gpu, strlen(usual[i].gpu)))
+            return usual[i].gbps;
+    return 400;
+}
+
 /* The description of the row's cluster in the one-line form. Where the table
- * leaves the NIC open it is the one DGX nodes of that GPU have. */
+ * leaves the NIC open it is the usual one. */
 static char *describe(const struct coll_measured_table_reader *r,
                       const struct sc__str *cell,
                       const struct run_conditions *run,
@@ -212,7 +228,7 @@ static char *describe(const struct coll_measured_table_reader *r,
     if (!sc__parse_u32(cell[r->at[NODE]], &node) || !node)
         node = 8;
     if (!sc__parse_double(cell[r->at[NIC]], &nic))
-        nic = strncmp(gpu, "a100", 4) ? 400 : 200;
+        nic = usual_nic(gpu);
     if (!nodes)
         nodes = (gpus + node - 1) / node;
     char *nvlink = "";

@@ -234,11 +234,48 @@ static void coll_fit_put_notes(struct sc_request *req) {
         sc__printf(&req->out, "# note: %s\n", req->ctx->notes[i].text);
 }
 
+/* Bytes from which on a collective takes what its links take, and how far constants of a
+ * machine as described can be off there. */
+#define LARGE_BYTES (16u << 20)
+#define RATE_OFF 1.5
+
+/* Where large messages take another multiple than machines of a kind differ by, the
+ * description is of another machine, and no constant will say so. */
+static void
+note_rate(struct sc_request *req, const struct sc__samples *samples, bool between) {
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const struct sc__sample *s = &samples->items[i];
+        if (s->bytes < LARGE_BYTES || between != (s->shape.nodes > 1))
+            continue;
+        sum += log(s->us / s->model_us);
+        count++;
+    }
+    double times = count ? exp(sum / count) : 1;
+    if (times < RATE_OFF && times > 1 / RATE_OFF)
+        return;
+    sc__note(req->ctx,
+             between ? "log-rate-between" : "log-rate-inside",
+             "sizes from 16 MiB on %s take %.2f times as long as predicted: does the "
+             "cluster have %s?",
+             between ? "between nodes" : "inside a node",
+             times,
+             between ? "these NICs (nics=, nic=, class=)"
+                     : "this GPU and rate (gpu=, nvlink=, inside=)");
+}
+
+static void note_rates(struct sc_request *req, const struct sc__samples *samples) {
+    note_rate(req, samples, false);
+    note_rate(req, samples, true);
+}
+
 sc_status sc__coll_against(struct sc_request *req, const char *path) {
     struct log_tables tables = {0};
     SC__TRY(take_log(req, path, &tables));
     SC__TRY(check_any(req, path, &tables));
     sc__samples_predict(&tables.samples);
+    note_rates(req, &tables.samples);
     SC__TRY(sc__coll_put_samples(req, &tables.samples, NULL));
     sc__coll_note_unused(req);
     if (sc__stdout_taken(req))
@@ -545,7 +582,7 @@ static void keep_changes(struct sc_context *ctx,
 }
 
 static void put_moves(struct sc__buffer *out, const struct sc__coll_fit *fit) {
-    sc__puts(out, "# constants that moved\n");
+    sc__printf(out, "# constants that moved%s\n", fit->count ? "" : ": none");
     for (uint32_t i = 0; i < fit->count; i++) {
         const struct sc__fit_param *p = &fit->params[i];
         if (strstr(p->name, "LL128"))
@@ -563,12 +600,12 @@ static void put_left_out(struct sc_request *req,
                          uint32_t chosen,
                          double before,
                          double after) {
-    sc__printf(
-        &req->out,
-        "# mean error of what was left out (%s in turn): %.1f %% before, %.1f %% after\n",
-        tables->one_kind ? "every third size" : "each table",
-        100 * before,
-        100 * after);
+    sc__printf(&req->out,
+               "# mean of |ln(predicted/measured)| left out (%s in turn): %.4f before, "
+               "%.4f after\n",
+               tables->one_kind ? "every third size" : "each table",
+               before,
+               after);
     if (!chosen)
         sc__note(
             req->ctx,
@@ -616,6 +653,7 @@ sc_status sc__coll_fit(struct sc_request *req) {
     add_causes(req->ctx, &fit, chosen, &tables.samples, tables.one_kind);
     sc__fit_run(&fit, &tables.samples, UINT32_MAX);
     double after = sc__samples_residual(&tables.samples);
+    note_rates(req, &tables.samples);
     coll_fit_put_rows(&req->out, &tables.samples);
     put_moves(&req->out, &fit);
     put_left_out(req, &tables, chosen, left[0], left[1]);

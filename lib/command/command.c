@@ -374,6 +374,8 @@ static sc_status execute_request(void *self) {
     req->ctx->jobs = jobs;
     uint64_t memory = 0;
     SC__TRY(sc__setting_bytes(&settings, "max-memory", &memory));
+    if (sc__setting(&settings, "max-memory") && !memory)
+        return sc__usage(req, "like 4GB", "--max-memory takes a size above 0");
     sc__arena_budget(memory < SIZE_MAX ? (size_t)memory : SIZE_MAX);
     SC__TRY(check_outputs(req));
     SC__TRY(check_inputs(req));

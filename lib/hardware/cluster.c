@@ -33,7 +33,9 @@ static const char *other_name(const char *name) {
         {"a3-mega", "gcp-a3-mega"}, {"a3-ultra", "gcp-a3-ultra"},
         {"a4", "gcp-a4"},           {"a4x", "gcp-a4x"},
         {"ndv4", "azure-ndv4"},     {"ndv5", "azure-ndv5"},
-        {"ndv6", "azure-ndv6"}};
+        {"ndv6", "azure-ndv6"},     {"b300", "dgx-b300"},
+        {"hgx-b300", "dgx-b300"},   {"gb300", "gb300-nvl72"},
+        {"p6-b300", "aws-p6-b300"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (sc__str_is_any_case(sc__str(name), names[i][0]))
             return names[i][1];
@@ -737,6 +739,12 @@ static const char *grade_inside(const struct sc__cluster *c) {
     return grade;
 }
 
+static const char *grade_between(const struct sc__cluster *c) {
+    const char *grade = sc__constants_grade("classes", c->fabric.class, c->generation);
+    bool pcie = c->inside == SC__INSIDE_PCIE && c->node_gpus > 1;
+    return pcie && !strcmp(grade, "measured") ? "scaled" : grade;
+}
+
 sc_status sc__cluster_finish(struct sc_context *ctx,
                              struct sc__cluster *c,
                              const struct sc__place *at,
@@ -753,7 +761,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     resolve_defaults(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
     c->grade_inside = grade_inside(c);
-    c->grade_between = sc__constants_grade("classes", c->fabric.class, c->generation);
+    c->grade_between = grade_between(c);
     for (uint32_t i = 0; i < c->override_count; i++) {
         const struct sc__constant *k = c->overrides[i].constant;
         memcpy(sc__constant_at(&c->constants, k),

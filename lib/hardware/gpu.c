@@ -183,11 +183,15 @@ static void carry_context(double *c, double dram, double sm_rate, double l2) {
         c[SC__CONTEXT_STEP + i] /= sm_rate;
 }
 
-static void carry_generation(double *c, double dram, double sm_rate, double l2) {
+static void
+carry_generation(double *c, double dram, double clock, double sm_rate, double l2) {
+    static const unsigned kernels[] = {SC__GENERATION_SHARED, SC__GENERATION_ALONE};
     c[SC__GENERATION_BW] *= dram;
     c[SC__GENERATION_CACHE] *= l2;
-    c[SC__GENERATION_STEP] /= sm_rate;
-    c[SC__GENERATION_SLOW] /= sm_rate;
+    for (unsigned i = 0; i < 2; i++) {
+        c[kernels[i] + SC__BLOCK_START] /= clock;
+        c[kernels[i] + SC__BLOCK_STEP] /= sm_rate;
+    }
 }
 
 static void carry_serving(
@@ -200,8 +204,16 @@ static void carry_serving(
         for (unsigned t = 0; t < SC__SERVING_TYPES; t++) {
             carry_context(g->serving[i][SC__SERVING_CONTEXT][t], dram, rate, l2);
             carry_context(g->serving[i][SC__SERVING_MLA_CONTEXT][t], dram, rate, l2);
-            carry_generation(g->serving[i][SC__SERVING_GENERATION][t], dram, rate, l2);
-            carry_generation(g->serving[i][SC__SERVING_MLA_GENERATION][t], dram, rate, l2);
+            carry_generation(g->serving[i][SC__SERVING_GENERATION][t],
+                             dram,
+                             clock,
+                             rate,
+                             l2);
+            carry_generation(g->serving[i][SC__SERVING_MLA_GENERATION][t],
+                             dram,
+                             clock,
+                             rate,
+                             l2);
         }
     }
 }

@@ -371,39 +371,64 @@ enum sc__serving_type {
     SC__SERVING_TYPES
 };
 
-enum { SC__SERVING_SIZES = 5, SC__SERVING_CONSTANTS = 16 };
+enum { SC__SERVING_SIZES = 5, SC__SERVING_CONSTANTS = 32 };
 
 /* Of prompts (context). */
 enum sc__context_constant {
     SC__CONTEXT_FIXED,    /* us; 0: not known */
     SC__CONTEXT_PACK,     /* 1: queries that share keys share tiles */
-    SC__CONTEXT_TILE,     /* us of a tile's end, by width, on one SM */
+    SC__CONTEXT_TILE,     /* us of a tile's end, on one SM */
     SC__CONTEXT_BW,       /* B/us */
     SC__CONTEXT_Q,        /* sharpness of the maximum */
     SC__CONTEXT_WALK,     /* steps of the longest tile, over its own */
     SC__CONTEXT_CACHE,    /* bytes of which the cache holds half */
     SC__CONTEXT_SAVED,    /* part of the traffic that the cache saves */
     SC__CONTEXT_SEQUENCE, /* us of each sequence and head of keys, on one SM */
-    SC__CONTEXT_WINDOW,   /* factor on a step under a window */
+    SC__CONTEXT_MASK,     /* what a step costs more where a mask or a window cuts it */
+    SC__CONTEXT_KEYS,     /* traffic of a head of keys and values over that of a query's */
+    SC__CONTEXT_WIDTH,    /* power of the width in a tile's end */
     SC__CONTEXT_STEP,     /* us of a step, heads of 64, 128, 192, 256, 512, on one SM */
     SC__CONTEXT_CONSTANTS = SC__CONTEXT_STEP + SC__SERVING_SIZES
 };
 
-/* Of one token a sequence (generation). */
+/* Of one token a sequence (generation): those of the call, then those of the kernel whose
+ * blocks take all queries of a head of keys, then those of the one whose blocks take a
+ * single query, and when it is that one. */
 enum sc__generation_constant {
-    SC__GENERATION_FIXED,    /* us; 0: not known */
-    SC__GENERATION_LIMIT,    /* queries of a head of keys that tensor cores take */
-    SC__GENERATION_BW,       /* B/us */
-    SC__GENERATION_STEP,     /* us of 64 keys, by width, on one SM */
-    SC__GENERATION_RESIDENT, /* heads of keys that an SM walks with beside the first */
-    SC__GENERATION_UNIT,     /* us of a head of keys of a sequence, on one SM */
-    SC__GENERATION_HEAD,     /* us of a head of queries of a sequence, on one SM */
-    SC__GENERATION_SLOW,     /* us of 64 keys and a query beyond the limit */
-    SC__GENERATION_Q,        /* sharpness of the maximum */
-    SC__GENERATION_CACHE,    /* bytes of which the cache holds half */
-    SC__GENERATION_SAVED,    /* part of the traffic that the cache saves */
-    SC__GENERATION_SPLIT,    /* us for each doubling of the keys */
+    SC__GENERATION_FIXED,        /* us; 0: not known */
+    SC__GENERATION_BW,           /* B/us */
+    SC__GENERATION_CACHE,        /* bytes of which the cache holds half */
+    SC__GENERATION_SAVED,        /* part of the traffic that the cache saves */
+    SC__GENERATION_Q,            /* sharpness of the maximum */
+    SC__GENERATION_WAVE,         /* part of a last wave that is not waited for */
+    SC__GENERATION_IDLE,         /* a part beyond the window, over one inside */
+    SC__GENERATION_COMBINE,      /* us to put parts together */
+    SC__GENERATION_COMBINE_HEAD, /* us of a part of a query, on one SM */
+    SC__GENERATION_HEAD,         /* us of a query, on one SM */
+    SC__GENERATION_SEQUENCE,     /* us of a sequence whose work is planned on the GPU */
+    SC__GENERATION_COPY,         /* us of a copy that brings shared queries together */
+    SC__GENERATION_COPY_HEAD,    /* us of each query of that, on one SM */
+    SC__GENERATION_START_WIDTH,  /* power of the width in a block's start */
+    SC__GENERATION_SHARED,
+    SC__GENERATION_ALONE = SC__GENERATION_SHARED + 6,
+    SC__GENERATION_REREAD = SC__GENERATION_ALONE + 6, /* part of the keys that each
+                                                         query beyond the first fetches */
+    SC__GENERATION_LIMIT,    /* more queries of a head of keys than this are alone */
+    SC__GENERATION_SINGLE,   /* 1: so is the only one */
+    SC__GENERATION_WINDOWED, /* 1: so are those under a window */
+    SC__GENERATION_LEAST,    /* so are all where this times the blocks is below the SMs */
     SC__GENERATION_CONSTANTS
+};
+
+/* Of a kernel, from SC__GENERATION_SHARED and SC__GENERATION_ALONE on. */
+enum sc__generation_block {
+    SC__BLOCK_RESIDENT, /* blocks of an SM at a time; 0: there is no such kernel */
+    SC__BLOCK_START,    /* us of a block without its keys */
+    SC__BLOCK_STEP,     /* us of 64 keys, by width */
+    SC__BLOCK_WALK,     /* the same of a block by itself, over that */
+    SC__BLOCK_TARGET,   /* blocks of an SM that keys are parted for */
+    SC__BLOCK_TOKENS,   /* least keys of a part */
+    SC__BLOCK_CONSTANTS
 };
 
 /* Older attention kernels: factors on forward and backward. */

@@ -448,10 +448,44 @@ static sc_status read_sequence(struct gpu_read_reader *r, json_t *o) {
                                               NULL});
 }
 
-unsigned sc__serving_constant_count(unsigned phase) {
-    return phase == SC__SERVING_CONTEXT || phase == SC__SERVING_MLA_CONTEXT
-               ? SC__CONTEXT_CONSTANTS
-               : SC__GENERATION_CONSTANTS;
+const struct sc__generation_part sc__generation_parts[SC__GENERATION_PARTS] = {
+    {"call", 0, SC__GENERATION_SHARED},
+    {"shared", SC__GENERATION_SHARED, SC__BLOCK_CONSTANTS},
+    {"alone", SC__GENERATION_ALONE, SC__GENERATION_CONSTANTS - SC__GENERATION_ALONE}};
+
+/* {"call": […], "shared": […], "alone": […]}; a kernel that is not there has no blocks. */
+static sc_status
+read_generation(struct gpu_read_reader *r, const char *where, json_t *o, double *c) {
+    static const char *const names[] = {"call", "shared", "alone", NULL};
+    const char *key;
+    json_t *v;
+    if (!json_is_object(o))
+        return bad(r, NULL, "%s is not an object%s", where, "");
+    memset(c, 0, SC__GENERATION_CONSTANTS * sizeof *c);
+    json_object_foreach(o, key, v) {
+        unsigned i = 0;
+        while (names[i] && strcmp(names[i], key))
+            i++;
+        if (!names[i])
+            return bad(r, NULL, "%s has no key '%s'", where, key);
+        const struct sc__generation_part *part = &sc__generation_parts[i];
+        SC__TRY(read_list(r, key, v, part->count, &c[part->first]));
+    }
+    for (unsigned i = SC__GENERATION_SHARED; i <= SC__GENERATION_ALONE;
+         i += SC__BLOCK_CONSTANTS) {
+        bool absent = i == SC__GENERATION_ALONE && !(c[i + SC__BLOCK_RESIDENT] > 0);
+        if (!absent && !(c[i + SC__BLOCK_RESIDENT] > 0 && c[i + SC__BLOCK_TOKENS] > 0))
+            return bad(r,
+                       "blocks of an SM and the keys of a part are above 0",
+                       "%s: %s",
+                       "serving",
+                       sc__generation_parts[i == SC__GENERATION_ALONE ? 2 : 1].name);
+    }
+    return SC_OK;
+}
+
+static bool is_context(unsigned phase) {
+    return phase == SC__SERVING_CONTEXT || phase == SC__SERVING_MLA_CONTEXT;
 }
 
 /* Of a phase, and where its constants go. */
@@ -463,9 +497,12 @@ struct serving_phase_reader {
 static sc_status read_serving_type(
     struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
     const struct serving_phase_reader *p = self;
-    bool context = sc__serving_constant_count(p->phase) == SC__CONTEXT_CONSTANTS;
+    bool context = is_context(p->phase);
     double *c = p->types[i];
-    SC__TRY(read_list(r, key, v, sc__serving_constant_count(p->phase), c));
+    if (context)
+        SC__TRY(read_list(r, key, v, SC__CONTEXT_CONSTANTS, c));
+    else
+        SC__TRY(read_generation(r, key, v, c));
     double bw = c[context ? SC__CONTEXT_BW : SC__GENERATION_BW];
     double q = c[context ? SC__CONTEXT_Q : SC__GENERATION_Q];
     double cache = c[context ? SC__CONTEXT_CACHE : SC__GENERATION_CACHE];
@@ -479,7 +516,7 @@ static sc_status read_serving_type(
     return SC_OK;
 }
 
-/* {"bf16": [constants of the phase], "fp8_cache": …, "fp8": …} */
+/* {"bf16": constants of the phase, "fp8_cache": …, "fp8": …} */
 static sc_status read_serving_phase(
     struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
     (void)key;

@@ -29,8 +29,14 @@ extern const char *const sc__gpu_batched_names[];
 extern const char *const sc__gpu_serving_names[], *const sc__gpu_sequence_names[],
                                                       *const sc__gpu_phase_names[],
                                                           *const sc__gpu_serving_types[];
-/* How many constants a phase of serving attention has. */
-unsigned sc__serving_constant_count(unsigned phase);
+/* Constants of one token a sequence, as a file has them. */
+enum { SC__GENERATION_PARTS = 3 };
+struct sc__generation_part {
+    const char *name;
+    unsigned first;
+    unsigned count;
+};
+extern const struct sc__generation_part sc__generation_parts[SC__GENERATION_PARTS];
 extern const char *const sc__gpu_software_names[], *const sc__gpu_host_names[];
 
 /* Carries the constants of base over to g, whose datasheet is set. */

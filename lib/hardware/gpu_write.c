@@ -140,6 +140,28 @@ static void put_sequence(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_end_object(j);
 }
 
+static void put_generation(struct sc__json *j, const char *type, const double *c) {
+    sc__json_object(j, type);
+    for (unsigned i = 0; i < SC__GENERATION_PARTS; i++) {
+        const struct sc__generation_part *part = &sc__generation_parts[i];
+        bool absent = part->first == SC__GENERATION_ALONE &&
+                      !(c[SC__GENERATION_ALONE + SC__BLOCK_RESIDENT] > 0);
+        if (!absent)
+            put_list(j, part->name, &c[part->first], part->count);
+    }
+    sc__json_end_object(j);
+}
+
+static void
+put_serving_type(struct sc__json *j, unsigned phase, unsigned type, const double *c) {
+    if (!(c[0] > 0))
+        return;
+    if (phase == SC__SERVING_CONTEXT || phase == SC__SERVING_MLA_CONTEXT)
+        put_list(j, sc__gpu_serving_types[type], c, SC__CONTEXT_CONSTANTS);
+    else
+        put_generation(j, sc__gpu_serving_types[type], c);
+}
+
 static void put_serving(struct sc__json *j, const struct sc__gpu *g) {
     sc__json_object(j, "serving");
     for (unsigned i = 0; i < SC__SERVING_SOFTWARES; i++) {
@@ -147,11 +169,7 @@ static void put_serving(struct sc__json *j, const struct sc__gpu *g) {
         for (unsigned k = 0; k < SC__SERVING_PHASES; k++) {
             sc__json_object(j, sc__gpu_phase_names[k]);
             for (unsigned t = 0; t < SC__SERVING_TYPES; t++)
-                if (g->serving[i][k][t][0] > 0)
-                    put_list(j,
-                             sc__gpu_serving_types[t],
-                             g->serving[i][k][t],
-                             sc__serving_constant_count(k));
+                put_serving_type(j, k, t, g->serving[i][k][t]);
             sc__json_end_object(j);
         }
         sc__json_end_object(j);

@@ -72,12 +72,17 @@ static bool measured_us(const struct sc__kernel_model *p,
     return true;
 }
 
+bool sc__kernel_model_times_unused(const struct sc__kernel_model *p) {
+    return p->measured.count && !p->measured_used;
+}
+
 double sc__kernel_us(struct sc__kernel_model *p,
                      const struct sc__kernel_key *key,
                      bool *measured) {
     bool fresh;
     double us;
     *measured = p->measured.count && measured_us(p, key, &us);
+    p->measured_used |= *measured;
     if (*measured)
         return us;
     uint64_t *slot = sc__map_at(&p->known, sc__kernel_hash(key), &fresh);

@@ -42,6 +42,8 @@ const struct sc__gpu *sc__kernel_model_gpu(const struct sc__kernel_model *p);
 sc_status sc__kernel_model_read_times(struct sc_context *ctx,
                                       struct sc__kernel_model *p,
                                       const char *path);
+/* The table has times, and none of them was of a kernel that was asked for. */
+bool sc__kernel_model_times_unused(const struct sc__kernel_model *p);
 /* Times of whole pieces by name, as AIOB's text has them ("atten_qkv",
  * "mlp_linear_1", "logit_time" …). False when the table has none. */
 bool sc__kernel_model_piece(const struct sc__kernel_model *p, const char *name, double *us);

@@ -56,6 +56,7 @@ struct sc__kernel_model {
     const struct sc__gpu *gpu;
     struct sc__map known;    /* hash of a key → us, by formula */
     struct sc__map measured; /* hash of a key → us, from a table */
+    bool measured_used;      /* some kernel was there */
     struct sc__names pieces; /* AIOB's names */
     double *piece_us;
     uint32_t piece_count;

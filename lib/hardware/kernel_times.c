@@ -125,7 +125,8 @@ static sc_status kernel_times_read_table(struct sc_context *ctx,
     }
     sc__note(ctx,
              "kernel-times",
-             "%u kernel times are taken from %s instead of the kernel model",
+             "%u kernel times of %s stand in place of the kernel model's for kernels of "
+             "exactly their sizes",
              p->measured.count,
              in->name);
     return SC_OK;

@@ -152,6 +152,11 @@ static void note_assumptions(const struct sc__lowering *l) {
         [SC__FUSION_HF] = "the operators of transformers' modules",
     };
     double slower = l->throttling.factor[SC__KERNEL_GEMM];
+    if (sc__kernel_model_times_unused(l->kernel_model))
+        sc__note(l->ctx,
+                 "kernel-times-unused",
+                 "no kernel of the step has the sizes of a row of %s: all are modelled",
+                 p->kernel_times);
     sc__note(
         l->ctx,
         "kernel-model",

@@ -128,19 +128,58 @@ void sc__step_add_norm(struct sc__lowering *l,
         sc__step_add_kernel(l, list, kernels.items[i].kernel, phase, SC__WORK_NORM);
 }
 
+/* Looking words up, or adding to their gradients, by a product with their one-hot rows,
+ * which are written before. */
+static void add_one_hot_product(struct sc__lowering *l,
+                                struct sc__kernels *list,
+                                struct sc__kernel product,
+                                enum sc__phase phase) {
+    const struct sc__plan *p = &l->plan;
+    double bytes = sc__plan_tokens(p) * p->vocab / p->mesh.tp * sc__plan_width(p);
+    sc__step_add_kernel(l,
+                        list,
+                        sc__elementwise(l->kernel_model, "one_hot", bytes),
+                        phase,
+                        SC__WORK_EMBEDDING);
+    sc__step_add_kernel(l, list, product, phase, SC__WORK_EMBEDDING);
+}
+
+static void add_lookup(struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__kernel_model *q = l->kernel_model;
+    uint64_t rows = (uint64_t)sc__plan_tokens(p);
+    uint64_t v = p->vocab / p->mesh.tp;
+    uint64_t h = l->model->hidden;
+    enum sc__dtype t = (enum sc__dtype)p->dtype;
+    if (l->constants.software.one_hot_embedding > 0) {
+        struct sc__kernel gradient = sc__gemm_wgrad(q, "words wgrad", t, v, h, rows, false);
+        add_one_hot_product(l,
+                            &l->embedding[0],
+                            sc__gemm(q, "words", t, rows, h, v),
+                            SC__FORWARD);
+        add_one_hot_product(l, &l->embedding[1], gradient, SC__BACKWARD);
+        return;
+    }
+    sc__step_add_kernel(l,
+                        &l->embedding[0],
+                        sc__embedding_forward(q, t, rows, h),
+                        SC__FORWARD,
+                        SC__WORK_EMBEDDING);
+    sc__step_add_kernel(l,
+                        &l->embedding[1],
+                        sc__embedding_backward(q, t, rows, v, h),
+                        SC__BACKWARD,
+                        SC__WORK_EMBEDDING);
+}
+
 static void embedding_kernels(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
-    uint64_t rows = (uint64_t)sc__plan_tokens(p);
     uint64_t cut = (uint64_t)sc__plan_tokens_sp(p);
     uint64_t h = l->model->hidden;
     enum sc__dtype t = (enum sc__dtype)p->dtype;
     struct sc__kernels *f = &l->embedding[0];
     struct sc__kernels *b = &l->embedding[1];
-    sc__step_add_kernel(l,
-                        f,
-                        sc__embedding_forward(l->kernel_model, t, rows, h),
-                        SC__FORWARD,
-                        SC__WORK_EMBEDDING);
+    add_lookup(l);
     if (l->model->embedding_norm) {
         sc__step_add_norm(l, f, cut, SC__FORWARD);
         sc__step_add_norm(l, b, cut, SC__BACKWARD);
@@ -163,12 +202,6 @@ static void embedding_kernels(struct sc__lowering *l) {
                             SC__BACKWARD,
                             SC__WORK_EMBEDDING);
     }
-    sc__step_add_kernel(
-        l,
-        b,
-        sc__embedding_backward(l->kernel_model, t, rows, p->vocab / p->mesh.tp, h),
-        SC__BACKWARD,
-        SC__WORK_EMBEDDING);
 }
 
 /* Megatron's loss is compiled with the rest since its layers are; PyTorch's stays a row of

@@ -131,6 +131,44 @@ static void muon_mlp(const struct sc__lowering *l,
     orthogonalize(l, x, times, h, ffn);
 }
 
+/* Of a frozen matrix of in by out the two beside it. */
+static void muon_adapter(const struct sc__lowering *l,
+                         struct newton_schulz *x,
+                         double times,
+                         double in,
+                         double out) {
+    if (times <= 0)
+        return;
+    orthogonalize(l, x, times, in, l->plan.lora);
+    orthogonalize(l, x, times, out, l->plan.lora);
+}
+
+static void muon_adapters(const struct sc__lowering *l,
+                          struct newton_schulz *x,
+                          double own,
+                          double experts,
+                          uint32_t layer) {
+    const struct sc__model *m = l->model;
+    unsigned on = l->plan.lora_targets;
+    struct sc__attention_heads heads = sc__model_attention_heads(m, layer);
+    double h = m->hidden;
+    double kv = (double)heads.kv_heads * heads.qk_dim;
+    bool moe = sc__model_has_experts(m, layer);
+    double wide = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0) +
+                  (on & SC__LORA_DOWN ? 1 : 0);
+    if (sc__model_mixer(m, layer) == SC__MIXER_ATTENTION) {
+        bool values = on & SC__LORA_V && heads.kv_projections > 1;
+        muon_adapter(l, x, on & SC__LORA_Q ? own : 0, h, (double)m->heads * heads.qk_dim);
+        muon_adapter(l, x, on & SC__LORA_K ? own : 0, h, kv);
+        muon_adapter(l, x, values ? own : 0, h, kv);
+        muon_adapter(l, x, on & SC__LORA_OUT ? own : 0, (double)m->heads * heads.v_dim, h);
+    }
+    if (moe)
+        muon_adapter(l, x, wide * experts, sc__model_routed_width(m), m->expert_ffn);
+    else if (sc__model_has_feed_forward(m, layer))
+        muon_adapter(l, x, wide * own, h, m->ffn);
+}
+
 /* Ranks that share the state share the matrices; tensor parallelism has gathered them. */
 static void
 muon_layer(const struct sc__lowering *l, struct newton_schulz *x, uint32_t layer) {
@@ -140,6 +178,10 @@ muon_layer(const struct sc__lowering *l, struct newton_schulz *x, uint32_t layer
     double experts = (double)m->experts / p->mesh.ep;
     if (p->zero)
         experts /= sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP);
+    if (p->lora) {
+        muon_adapters(l, x, own, experts, layer);
+        return;
+    }
     muon_mixer(l, x, own, layer);
     if (sc__model_has_experts(m, layer)) {
         muon_mlp(l, x, experts, sc__model_routed_width(m), m->expert_ffn);

@@ -111,6 +111,12 @@ static sc_status read_shapes(const struct sc__settings *s, struct sc__model *m) 
     return sc__setting_u32(s, "padded-vocab-size", 1, &m->vocab);
 }
 
+/* A query sees no key after it whatever is said here; -1 is all of them. */
+static bool keys_after(struct sc__str text) {
+    uint32_t keys;
+    return sc__str_is(text, "-1") || sc__parse_u32(text, &keys);
+}
+
 /* --window-size 127,0: so many keys before a query, and itself;
  * --window-attn-skip-freq N: each N-th layer sees all. */
 static sc_status read_window(const struct sc__settings *s, struct sc__model *m) {
@@ -123,8 +129,13 @@ static sc_status read_window(const struct sc__settings *s, struct sc__model *m) 
             rest.p++;
             rest.n--;
         }
+        while (rest.n && strchr(")] ", rest.p[rest.n - 1]))
+            rest.n--;
         sc__split(&rest, ',', &part);
-        if (!sc__parse_u32(sc__trim(part), &before) || before == UINT32_MAX)
+        bool pair = sc__parse_u32(sc__trim(part), &before);
+        if (sc__split(&rest, ',', &part))
+            pair = pair && keys_after(sc__trim(part)) && !sc__split(&rest, ',', &part);
+        if (!pair || before == UINT32_MAX)
             return sc__fail(s->ctx,
                             SC_USAGE,
                             NULL,

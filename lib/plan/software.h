@@ -46,6 +46,8 @@ struct sc__software_constants {
      * for its weight gradient; 0: what was gathered in forward (or in recomputation) is
      * kept */
     double gather_again;
+    /* 1: words are looked up by a product of their one-hot rows with the table */
+    double one_hot_embedding;
 };
 
 /* An option or a constant that a profile sets. Conditions are prefixes with commas

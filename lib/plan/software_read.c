@@ -34,7 +34,8 @@
     DO(attention_64)                                                                       \
     DO(unaligned_heads)                                                                    \
     DO(early_stop)                                                                         \
-    DO(gather_again)
+    DO(gather_again)                                                                       \
+    DO(one_hot_embedding)
 
 #define NAME(member) #member,
 #define OFFSET(member) offsetof(struct sc__software_constants, member),

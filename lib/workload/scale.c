@@ -94,9 +94,29 @@ scale_one(struct sc_context *ctx, struct sc__workload *w, const char *text) {
     return SC_OK;
 }
 
+/* Two factors for one name: which is meant, or whether both, is not said. */
+static sc_status check_scales(struct sc_context *ctx, const char *const *scales) {
+    for (; scales && *scales; scales++) {
+        const char *equals = strrchr(*scales, '=');
+        size_t name = equals ? (size_t)(equals - *scales) + 1 : 0;
+        for (const char *const *other = scales + 1; name && *other; other++)
+            if (!strncmp(*scales, *other, name) &&
+                strrchr(*other, '=') == *other + name - 1)
+                return sc__fail(ctx,
+                                SC_USAGE,
+                                NULL,
+                                "give one factor for each name",
+                                "--scale: %.*s is given twice",
+                                (int)name - 1,
+                                *scales);
+    }
+    return SC_OK;
+}
+
 sc_status sc__whatif_apply(struct sc_context *ctx,
                            const sc_options *options,
                            struct sc__workload *w) {
+    SC__TRY(check_scales(ctx, options->scale));
     SC__TRY(speed_up(ctx, options->gpu_speedup != 0 ? options->gpu_speedup : 1, w));
     for (const char *const *text = options->scale; text && *text; text++)
         SC__TRY(scale_one(ctx, w, *text));

@@ -77,6 +77,26 @@ expect fit 0 "constants that moved" "$STEPCAST" coll all_reduce -c dgx-a100:8 --
 check fitted_predicts "$("$STEPCAST" coll all_reduce -c $tmp/fitted.json --against $tmp/log | awk '/mean square/ {print ($NF < 0.02)}')" 1
 check unfitted_does_not "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/log | awk '/mean square/ {print ($NF < 0.02)}')" 0
 
+# a log of a machine whose links are half as fast is not explained by constants: the description is asked for
+"$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=150GB/s" -b 8 -e 8G -f 2 >$tmp/half
+longer_than_predicted() { sed -n "s/.*$1 take \([0-9.]*\) times as long as predicted.*/\1/p" | awk '{print ($1 > 1.6 && $1 < 2)}'; }
+check rate_inside "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against $tmp/half | longer_than_predicted 'inside a node')" 1
+expect rate_as_described 0 "measured): 0.000" "$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=150GB/s" --against $tmp/half
+check rate_not_asked_for "$("$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=150GB/s" --against $tmp/half | grep -c 'as long as predicted')" 0
+"$STEPCAST" coll all_gather -c "dgx-h100:16 nic=100Gbps" -b 8 -e 8G -f 2 | sed 's/^# all_gather/# all_gather_perf/' >$tmp/thin
+# (a quarter of the NICs, of which a fit may explain the half)
+check rate_between "$("$STEPCAST" coll all_gather -c dgx-h100:16 --fit $tmp/thin | longer_than_predicted 'between nodes')" 1
+
+# the network of a row is known by words of its source: the forecast is that of the class
+{
+    echo source,gpu,gpus,gpus_per_node,intra_gbs_uni,nic_gbps_per_gpu,op,algo,size_bytes,time_us,notes
+    for told in "two A3 High nodes" "A3 Mega with TCPXO" "A3 Ultra" "Perlmutter" "Oracle Cloud" "Thor2 NICs" "InfiniBand"; do
+        echo "$told,H100,16,8,450,200,all_gather,default,1048576,100,"
+    done
+} >$tmp/words.csv
+classes() { for class in "$@"; do "$STEPCAST" coll all_gather -c "gpu=h100 gpus=16 node=8 nics=8 nic=200Gbps nvlink=450GB/s fabric=rail class=$class" -b 1M -e 1M --csv - | awk -F, 'NR > 1 {printf "%.2f ", $5}'; done; }
+check classes_by_words "$("$STEPCAST" coll --validate $tmp/words.csv --csv - | awk -F, 'NR > 1 {printf "%.2f ", $7}')" "$(classes tcpx tcpxo gib slingshot roce roce ib)"
+
 # a calibrated file for another number of GPUs
 expect file_with_size 0 "32 GPUs on 4 nodes" "$STEPCAST" coll all_reduce -c $tmp/fitted.json:32
 expect no_file_with_size 2 "neither a preset nor a file" "$STEPCAST" coll all_reduce -c $tmp/none.json:32

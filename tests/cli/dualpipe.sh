@@ -29,6 +29,9 @@ save v --schedule dualpipev --pp 4
 of weights 'all(held(a, s, w) == held(b, s, w) + held(b, 7 - s, w) for s in range(8) for w in ("weights", "gradients", "optimizer"))'
 # its gradients meet those of the other copy once: 4 bytes each, without data parallelism
 of exchanged 'abs(a["comm"]["mirror"]["bytes"] / held(a, 0, "gradients") - 1) < 1e-6 and "mirror" not in b["comm"]'
+# … of which each of two data parallel ranks that share the optimizer has one half left after its reduction
+save sharded --schedule dualpipe --pp 4 --zero 1
+of exchanged_shards 'abs(2 * load("sharded")["comm"]["mirror"]["bytes"] / held(load("sharded"), 0, "gradients") - 1) < 1e-6'
 # two Vs of half the stages, that each compute as much: the step but for that exchange
 of as_two_vs 'abs((a["step_time_us"] - a["breakdown_us"]["exposed_comm"]["mirror"]) / v["step_time_us"] - 1) < 0.01'
 of shorter_than_1f1b 'a["step_time_us"] < b["step_time_us"]'

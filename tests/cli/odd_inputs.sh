@@ -90,6 +90,7 @@ expect quantization 0 "quantization_config is how the weights are stored" "$STEP
 # memory: no more than was said
 big="--model gpt3-175b --gpus 64 --tp 8 --pp 8 --seq 2048 --global-batch 100000 --ignore-memory"
 expect max_memory 4 "it takes more than --max-memory, 50.0 MB" "$STEPCAST" run $big --max-memory 50MB
+expect no_memory 2 "--max-memory takes a size above 0" "$STEPCAST" run $big --max-memory 0
 expect max_memory_of_a_pipe 3 "more than 1 MiB (unpacked) from a pipe or device" sh -c '{ cat tests/data/seed_004.txt; head -c 3000000 /dev/zero | tr "\\0" "\\n"; } | "$STEPCAST" run - --max-memory 2MiB'
 "$STEPCAST" run tests/data/seed_003.txt --max-memory 1GB --json - >"$tmp/bounded.json"
 "$STEPCAST" run tests/data/seed_003.txt --json - >"$tmp/free.json"

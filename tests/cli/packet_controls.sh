@@ -160,5 +160,27 @@ packets = int(re.search(r"(\d+) packets were simulated", note).group(1))
 assert packets < 2e6 < 64 * 63 / 64 * 2**30 / 9000, note
 PY
 then echo "ok coll-large-says"; else echo "not ok coll-large-says"; fi
+# what is said of what was not simulated holds: a large ring alone in a step, and one whose senders react, which grows alike up to 384 MiB
+step="run --model qwen2.5-0.5b --gpus 16 --zero 1 --cluster dgx-h100"
+check bound-of-step 0 "$STEPCAST" $step --net packet --json "$dir/part.json"
+check bound-of-step-exact 0 "$STEPCAST" $step --net packet --exact --json "$dir/whole.json"
+tree="gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=1 oversubscription=2 class=ib"
+check bound-of-reactions 0 "$STEPCAST" coll reduce_scatter --gpus 16 --cluster "$tree" --net packet --cc dctcp -b 448M -e 448M --json "$dir/part2.json"
+check bound-of-reactions-exact 0 "$STEPCAST" coll reduce_scatter --gpus 16 --cluster "$tree" --net packet --cc dctcp -b 448M -e 448M --exact --json "$dir/whole2.json"
+if python3 - "$dir/part.json" "$dir/whole.json" "$dir/part2.json" "$dir/whole2.json" <<'PY'
+import json, re, sys
+def read(name):
+    d = json.load(open(name))
+    notes = d["input"]["notes"] if "input" in d else d["notes"]
+    note = next(n["text"] for n in notes if n["code"] == "packets")
+    packets, bound = int(re.search(r"(\d+) packets", note).group(1)), float(re.search(r"within ([0-9.e-]+) %", note).group(1))
+    return d["step_time_us"] if "input" in d else d["rows"][0]["time_us"], packets, bound
+(part, some, bound), (whole, every, none) = read(sys.argv[1]), read(sys.argv[2])
+assert some < every / 2 and none == 0 and 0 < bound < 1, (some, every, bound, none)
+assert part != whole and abs(part / whole - 1) * 100 <= bound, (part, whole, bound)
+(part, some, bound), (whole, every, none) = read(sys.argv[3]), read(sys.argv[4])
+assert abs(part / whole - 1) * 100 <= bound + 1e-9, (part, whole, bound)
+PY
+then echo "ok bounds-hold"; else echo "not ok bounds-hold"; fi
 check sweep-controls 0 "$STEPCAST" sweep --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet --axis cc=none,swift --db "$dir/db"
 says sweep-controls-says '2 ran'

@@ -183,3 +183,17 @@ for tax in "" "--comm-sm-tax 0.5" "--comm-sm-tax 0"; do
 done
 check jobs_are_taxed "$(awk "BEGIN { print ($(alone --comm-sm-tax 0.5) > $(alone)) }")" 1
 expect jobs_on_one_node 3 "jobs 1 and 2 are both on node 1" "$STEPCAST" run "$tmp/one.json" "$tmp/one.json" --place 0,1 --cluster dgx-h100:32
+
+# measured kernels of sizes that the step has none of
+step="--model llama3-8b --num-layers 2 --gpus 1 --global-batch 1 --seq 2048 --ignore-memory"
+printf 'op,dtype,m,n,k,us\ngemm,bf16,17,19,23,200\n' >"$tmp/times.csv"
+expect times_of_no_kernel 0 "no kernel of the step has the sizes of a row of" "$STEPCAST" run $step --kernel-times "$tmp/times.csv" --json -
+printf 'op,dtype,m,n,k,us\ngemm,bf16,2048,6144,4096,20000\n' >"$tmp/times.csv"
+check times_of_a_kernel "$(result $step --kernel-times "$tmp/times.csv" | grep -c 'stand in place') $(result $step --kernel-times "$tmp/times.csv" | grep -c 'no kernel of the step')" "1 0"
+# two factors for one name would be multiplied, each said to count alone; a third number of a window was passed over
+expect scaled_twice 2 "--scale: gemm is given twice" "$STEPCAST" run $step --scale gemm=2 --scale gemm=3
+expect scaled_each 0 "attention takes 3 times as long" "$STEPCAST" run $step --scale gemm=2 --scale attention=3 --json -
+for window in 1,2,3 1024,abc 1024,, "1024;"; do
+    expect "window of $window" 2 "--window-size takes keys before and after, not '$window'" "$STEPCAST" run $step --window-size "$window"
+done
+check windows "$(for window in 1023 1023,0 '(1023, 0)' '[1023,-1]'; do result $step --window-size "$window" | field step_time_us; done | uniq | wc -l)" 1

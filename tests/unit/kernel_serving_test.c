@@ -88,7 +88,6 @@ static void context_by_hand(void **state) {
     c[SC__CONTEXT_BW] = 1e30;
     c[SC__CONTEXT_CACHE] = 1;
     c[SC__CONTEXT_Q] = 1;
-    c[SC__CONTEXT_WINDOW] = 1;
     c[SC__CONTEXT_STEP + 1] = 2;
     struct sc__kernel_key key = serving_key(SC__SERVING_CONTEXT, 5, 8, 2, 256, 128);
     near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * 3 * 2 / 10.0);
@@ -99,6 +98,21 @@ static void context_by_hand(void **state) {
     near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (3 * 2 + 2 * 0.5) / 10.0);
     key.size[5] = 1; /* the diagonal alone */
     near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (2 * 2 + 2 * 0.5) / 10.0);
+    /* a mask that makes a step half longer cuts the diagonal, and a window of 129 tokens
+     * the block before it of the last tile, too */
+    c[SC__CONTEXT_MASK] = 0.5;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (3 * 2 + 2 * 0.5) / 10.0);
+    key.size[5] = 129;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (4.5 * 2 + 2 * 0.5) / 10.0);
+    key.size[5] = 0;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (4 * 2 + 2 * 0.5) / 10.0);
+    c[SC__CONTEXT_MASK] = 0;
+    /* queries and outputs, and three times as much of each head of keys */
+    c[SC__CONTEXT_BW] = 1e3;
+    c[SC__CONTEXT_KEYS] = 3;
+    near(sc__kernel_cost(&g, &key),
+         3 + 5 * 8 * (3 * 2 + 2 * 0.5) / 10.0 + 2.0 * 5 * 256 * (8 + 3 * 2) * 256 / 1e3);
+    c[SC__CONTEXT_BW] = 1e30;
     /* packed: one token of four queries that share keys is one tile, not four */
     key = serving_key(SC__SERVING_CONTEXT, 5, 8, 2, 1, 128);
     near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * 2.5 / 10.0);
@@ -106,26 +120,115 @@ static void context_by_hand(void **state) {
     near(sc__kernel_cost(&g, &key), 3 + 5 * 2 * 2.5 / 10.0);
 }
 
-/* Bytes of the cache over the bandwidth. */
-static void generation_by_hand(void **state) {
-    (void)state;
-    struct sc__gpu g = *gpu("h200");
-    double *c = g.serving[SC__SERVING_TRTLLM][SC__SERVING_GENERATION][SC__SERVING_BF16];
+/* Ten SMs; one block of an SM at a time, which starts in 2 us and takes 64 keys of heads
+ * of 128 in 1 us; keys are never parted, and the memory is free. */
+static double *plain_generation(struct sc__gpu *g) {
+    g->sms = 10;
+    double *c = g->serving[SC__SERVING_TRTLLM][SC__SERVING_GENERATION][SC__SERVING_BF16];
     memset(c, 0, SC__SERVING_CONSTANTS * sizeof *c);
     c[SC__GENERATION_FIXED] = 3;
-    c[SC__GENERATION_LIMIT] = 32;
-    c[SC__GENERATION_BW] = 1e3;
+    c[SC__GENERATION_BW] = 1e30;
     c[SC__GENERATION_CACHE] = 1;
     c[SC__GENERATION_Q] = 1;
+    c[SC__GENERATION_LIMIT] = 32;
+    c[SC__GENERATION_LEAST] = 1e9;
+    double *shared = &c[SC__GENERATION_SHARED];
+    shared[SC__BLOCK_RESIDENT] = 1;
+    shared[SC__BLOCK_START] = 2;
+    shared[SC__BLOCK_STEP] = 1;
+    shared[SC__BLOCK_TOKENS] = 1e9;
+    return c;
+}
+
+/* Bytes of the cache over the bandwidth. */
+static void generation_memory(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    double *c = plain_generation(&g);
+    c[SC__GENERATION_BW] = 1e3;
+    c[SC__GENERATION_SHARED + SC__BLOCK_START] = 0;
+    c[SC__GENERATION_SHARED + SC__BLOCK_STEP] = 0;
     struct sc__kernel_key key = serving_key(SC__SERVING_GENERATION, 4, 16, 2, 1024, 128);
     double bytes = 4.0 * 2 * 1024 * (128 + 128) * 2;
     near(sc__kernel_cost(&g, &key), 3 + bytes / 1e3);
     key.size[5] = 512; /* no more keys than the window has */
     near(sc__kernel_cost(&g, &key), 3 + bytes / 2e3);
-    /* 64 queries of one head of keys are beyond the limit */
-    key = serving_key(SC__SERVING_GENERATION, 4, 64, 1, 64, 128);
-    c[SC__GENERATION_SLOW] = 2;
-    near(sc__kernel_cost(&g, &key), 3 + 4.0 * 64 * 256 * 2 / 1e3 + 2.0 * 4 * 64 / g.sms);
+    key.size[5] = 0;
+    key.size[6] += SC__SERVING_FP8_CACHE; /* of a byte, with constants of its own */
+    memcpy(g.serving[SC__SERVING_TRTLLM][SC__SERVING_GENERATION][SC__SERVING_FP8_CACHE],
+           c,
+           SC__SERVING_CONSTANTS * sizeof *c);
+    near(sc__kernel_cost(&g, &key), 3 + bytes / 2e3);
+}
+
+/* Waves, parts and what they cost, with a maximum that is a sum (q = 1). */
+static void generation_parts(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    double *c = plain_generation(&g);
+    double *shared = &c[SC__GENERATION_SHARED];
+    /* 12 heads of keys on 10 SMs are two waves of 2 + 16 us; a walk starts in 2 us */
+    struct sc__kernel_key key = serving_key(SC__SERVING_GENERATION, 6, 16, 2, 1024, 128);
+    near(sc__kernel_cost(&g, &key), 3 + 2 * (2 + 16) + 2);
+    shared[SC__BLOCK_WALK] = 3;
+    near(sc__kernel_cost(&g, &key), 3 + 2 * (2 + 16) + 2 + 3 * 16);
+    shared[SC__BLOCK_WALK] = 0;
+    /* 4 blocks for each SM: three parts of 341 and a third keys, 36 blocks, four waves */
+    shared[SC__BLOCK_TARGET] = 4;
+    shared[SC__BLOCK_TOKENS] = 128;
+    c[SC__GENERATION_COMBINE] = 5;
+    c[SC__GENERATION_COMBINE_HEAD] = 0.5;
+    near(sc__kernel_cost(&g, &key), 3 + 4 * (2 + 6) + 2 + 5 + 0.5 * 96 * 3 / 10);
+    /* no part has fewer keys than 512: two of them, 24 blocks in three waves */
+    shared[SC__BLOCK_TOKENS] = 512;
+    near(sc__kernel_cost(&g, &key), 3 + 3 * (2 + 8) + 2 + 5 + 0.5 * 96 * 2 / 10);
+    /* a window of 128 reaches the last part alone and begins inside it; the other half of
+     * the blocks are half as long: 18 blocks, two waves of three steps */
+    key.size[5] = 128;
+    c[SC__GENERATION_IDLE] = 0.5;
+    near(sc__kernel_cost(&g, &key), 3 + 2 * (2 + 3) + 2 + 5 + 0.5 * 96 * 2 / 10);
+    /* heads of 256 are twice as wide, and start so */
+    key = serving_key(SC__SERVING_GENERATION, 2, 16, 1, 64, 256);
+    c[SC__GENERATION_START_WIDTH] = 1;
+    near(sc__kernel_cost(&g, &key), 3 + 4 + 2 + 4);
+}
+
+/* A query each: where there is one alone, beyond the limit, and where blocks are few. */
+static void generation_alone(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    double *c = plain_generation(&g);
+    double *alone = &c[SC__GENERATION_ALONE];
+    alone[SC__BLOCK_RESIDENT] = 2;
+    alone[SC__BLOCK_START] = 7;
+    alone[SC__BLOCK_TOKENS] = 1e9;
+    c[SC__GENERATION_COPY] = 11;
+    c[SC__GENERATION_COPY_HEAD] = 0.1;
+    /* shared: 12 heads of keys, whose 48 queries are copied together */
+    struct sc__kernel_key shared = serving_key(SC__SERVING_GENERATION, 6, 8, 2, 64, 128);
+    near(sc__kernel_cost(&g, &shared), 3 + 2 * (2 + 1) + 2 + 11 + 0.1 * 48 / 10);
+    /* 64 queries of one head of keys: 4 x 64 blocks, 20 at a time */
+    struct sc__kernel_key many = serving_key(SC__SERVING_GENERATION, 4, 64, 1, 64, 128);
+    near(sc__kernel_cost(&g, &many), 3 + 13 * 7 + 7);
+    /* each of the 63 others fetches a tenth of the keys again */
+    c[SC__GENERATION_REREAD] = 0.1;
+    c[SC__GENERATION_BW] = 1e3;
+    near(sc__kernel_cost(&g, &many), 3 + 13 * 7 + 7 + 4 * 64 * 512 * (1 + 6.3) / 1e3);
+    c[SC__GENERATION_BW] = 1e30;
+    /* single queries, of which 12 fit at a time */
+    struct sc__kernel_key single = serving_key(SC__SERVING_GENERATION, 6, 2, 2, 64, 128);
+    near(sc__kernel_cost(&g, &single), 3 + 2 * (2 + 1) + 2 + 11 + 0.1 * 12 / 10);
+    c[SC__GENERATION_SINGLE] = 1;
+    near(sc__kernel_cost(&g, &single), 3 + 7 + 7);
+    shared.size[5] = 4096; /* under a window, even where it ends nothing */
+    c[SC__GENERATION_WINDOWED] = 1;
+    near(sc__kernel_cost(&g, &shared), 3 + 3 * 7 + 7);
+    c[SC__GENERATION_WINDOWED] = 0;
+    /* 12 blocks are enough where a twelfth of the SMs is asked for, and one is not */
+    c[SC__GENERATION_LEAST] = 1;
+    near(sc__kernel_cost(&g, &shared), 3 + 2 * (2 + 1) + 2 + 11 + 0.1 * 48 / 10);
+    c[SC__GENERATION_LEAST] = 0.5;
+    near(sc__kernel_cost(&g, &shared), 3 + 3 * 7 + 7);
 }
 
 /* Heads of 108 run as flash2 does, and copy queries, keys, values and output. */
@@ -184,7 +287,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sequence_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(scan_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(context_by_hand, open_context, close_context),
-        cmocka_unit_test_setup_teardown(generation_by_hand, open_context, close_context),
+        cmocka_unit_test_setup_teardown(generation_memory, open_context, close_context),
+        cmocka_unit_test_setup_teardown(generation_parts, open_context, close_context),
+        cmocka_unit_test_setup_teardown(generation_alone, open_context, close_context),
         cmocka_unit_test_setup_teardown(odd_heads, open_context, close_context),
         cmocka_unit_test_setup_teardown(grows, open_context, close_context),
     };

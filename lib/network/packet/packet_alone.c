@@ -16,15 +16,24 @@
  * many; larger ones follow if time grows with size alike between them. */
 #define PACKETS_AT_FIRST 60000.0
 #define GROWTH_TOLERANCE 0.005
-#define GROWTH_TOLERANCE_OF_MANY 0.01
-#define MANY_PACKETS 5e6
-#define PACKETS_TRIED 4.0 /* times more, where it does not */
+#define PACKETS_TRIED 4.0   /* times more, where it does not */
+#define SIZES_WORTH_IT 12.0 /* times the first: twice what the three have */
+/* Where senders react to each other, time may grow alike for hundreds of thousands of
+ * packets, and then not: so many are looked at first. */
+#define PACKETS_OF_REACTIONS 960000.0
+/* Twice the share of what is added by which the worst of those was wrong that were
+ * simulated whole too: docs/model/packet.md. */
+#define WRONG_AT_MOST 0.02
+#define WRONG_OF_REACTIONS 0.1
 
 struct alone_result {
-    int64_t time; /* ns */
-    double bound; /* share of it by which it may be wrong */
-    bool steady;  /* the phases left out are like those simulated */
-    bool apart;   /* other sets had no effect on it through the buffers of switches */
+    int64_t time;   /* ns */
+    double bound;   /* share of it by which it may be wrong */
+    bool cut;       /* phases were left out */
+    bool steady;    /* they are like those simulated */
+    bool calm;      /* no sender had to change what it does */
+    double packets; /* that all phases have */
+    bool apart;     /* other sets had no effect on it through the buffers of switches */
 };
 
 void sc__packet_effort_add(struct sc__packet_effort *e,
@@ -56,6 +65,11 @@ static int64_t last_delivery(const struct sc__packet_traffic *t, const int64_t *
     return end;
 }
 
+/* Of something that was added. */
+static double wrong_at_most(const struct alone_result *r, double measured, double added) {
+    return fmax(measured, (r->calm ? WRONG_AT_MOST : WRONG_OF_REACTIONS) * added);
+}
+
 /* The phases left out take as long as the last ones: those are compared with each
  * other. */
 static void go_on(struct sc__arena *arena,
@@ -72,7 +86,7 @@ static void go_on(struct sc__arena *arena,
     double times = (double)(t->all_phases - t->phases) / compared;
     r->time = end[t->phases - 1] + (int64_t)llround(after * times);
     r->steady = fabs(after - before) <= PHASE_TOLERANCE * after + 1;
-    r->bound = fabs(after - before) * times / (double)r->time;
+    r->bound = wrong_at_most(r, fabs(after - before), after) * times / (double)r->time;
 }
 
 static sc_status simulate_component(struct sc__packet_alone *a,
@@ -87,16 +101,18 @@ static sc_status simulate_component(struct sc__packet_alone *a,
     struct sc__packet_traffic t = {0};
     struct sc__packet_run *over = NULL;
     b.arena = &l->arena;
-    *r = (struct alone_result){.steady = true, .apart = true};
+    *r = (struct alone_result){.steady = true, .calm = true, .apart = true};
     sc_status status = sc__packet_shape_traffic(&b, s, c, bytes, &t);
     if (status == SC_OK && t.count) {
-        bool cut = t.phases < t.all_phases;
+        r->cut = t.phases < t.all_phases;
         sc__packet_live_add(l, &t, use, SC__PACKET_KEEP_ENDS, 0, 0);
         status = sc__packet_live_run(l, INT64_MAX, &over);
         if (status == SC_OK)
             r->time = last_delivery(&t, over->delivered);
         r->apart = sc__packet_buffers_untouched(l, c->copies);
-        if (status == SC_OK && cut)
+        r->calm = sc__packet_live_calm(l, 0);
+        r->packets = (double)l->counters.data_packets * t.all_phases / t.phases;
+        if (status == SC_OK && r->cut)
             go_on(&l->arena, &t, over->delivered, r);
         sc__packet_effort_add(a->effort, &l->counters);
     }
@@ -114,7 +130,9 @@ static sc_status run_phases(struct sc__packet_alone *a,
     a->builder.first_phases = !a->settings->exact;
     sc_status status = simulate_component(a, s, c, bytes, use, r);
     a->builder.first_phases = false;
-    if (status == SC_OK && !r->steady)
+    bool goes_on =
+        r->steady && (r->calm || r->packets > SIZES_WORTH_IT * PACKETS_OF_REACTIONS);
+    if (status == SC_OK && r->cut && !goes_on)
         status = simulate_component(a, s, c, bytes, use, r);
     return status;
 }
@@ -199,65 +217,62 @@ static sc_status phases_task(struct sc__packet_alone *a, struct alone_task *t) {
     return run_phases(a, t->shape, t->component, t->bytes, t->use, &t->result);
 }
 
-/* The more there is to simulate, the more is allowed. */
-static double growth_tolerance(const struct sc__packet_alone *a,
-                               const struct sc__packet_shape *s,
-                               const struct sc__packet_component *c,
-                               uint64_t bytes) {
-    return packets_of(a, s, c, bytes) > MANY_PACKETS ? GROWTH_TOLERANCE_OF_MANY
-                                                     : GROWTH_TOLERANCE;
-}
+/* How a time goes on from three sizes. */
+enum alone_growth { GROWS_ALIKE, GROWS_UNLIKE, GROWS_BY_REACTIONS };
 
-/* Three sizes, and the rest as they grow; false where they do not grow alike. */
+/* Three sizes, the first of so many packets, and the rest as they grow. */
 static sc_status run_growing(struct sc__packet_alone *a,
-                             const struct sc__packet_shape *s,
-                             const struct sc__packet_component *c,
-                             uint64_t bytes,
+                             const struct alone_task *whole,
                              uint64_t unit,
-                             double use,
+                             double packets,
                              struct alone_result *r,
-                             bool *alike) {
+                             enum alone_growth *growth) {
     struct alone_task *at = SC__NEW_ARRAY(a->builder.arena, struct alone_task, 3);
-    for (unsigned i = 0; i < 3; i++) /* the longest first */
-        at[i] = (struct alone_task){.shape = s,
-                                    .component = c,
-                                    .bytes = (3 - i) * unit,
-                                    .use = use,
-                                    .work = phases_task};
-    SC__TRY(run_tasks(a, at, 3));
+    for (unsigned i = 0; i < 3; i++) { /* the longest first */
+        at[i] = *whole;
+        at[i].bytes = (3 - i) * unit;
+        at[i].work = phases_task;
+    }
+    *growth = GROWS_BY_REACTIONS;
+    SC__TRY(run_tasks(a, &at[2], 1));
+    if (!at[2].result.calm && packets < PACKETS_OF_REACTIONS)
+        return SC_OK;
+    SC__TRY(run_tasks(a, at, 2));
+    bool calm = at[0].result.calm && at[1].result.calm && at[2].result.calm;
+    if (!calm && packets < PACKETS_OF_REACTIONS)
+        return SC_OK;
     double first = (double)(at[1].result.time - at[2].result.time);
     double second = (double)(at[0].result.time - at[1].result.time);
-    double units = (double)(bytes - 3 * unit) / (double)unit;
-    double growth = (first + second) / 2;
+    double units = (double)(whole->bytes - 3 * unit) / (double)unit;
+    double mean = (first + second) / 2;
     double off = fabs(second - first) / 2;
     *r = at[0].result;
-    r->time += (int64_t)llround(growth * units);
-    r->bound += off * units / (double)r->time;
-    *alike =
-        first > 0 && second > 0 && off <= growth_tolerance(a, s, c, bytes) * growth + 1;
+    r->calm = calm;
+    r->time += (int64_t)llround(mean * units);
+    r->bound += wrong_at_most(r, 2 * off, mean) * units / (double)r->time;
+    bool alike = first > 0 && second > 0 && off <= GROWTH_TOLERANCE * mean + 1;
+    *growth = alike ? GROWS_ALIKE : GROWS_UNLIKE;
     return SC_OK;
 }
 
-static sc_status run_size(struct sc__packet_alone *a,
-                          const struct sc__packet_shape *s,
-                          const struct sc__packet_component *c,
-                          uint64_t bytes,
-                          double use,
-                          struct alone_result *r) {
-    bool alike;
-    double packets = packets_of(a, s, c, bytes);
+static sc_status
+run_size(struct sc__packet_alone *a, const struct alone_task *t, struct alone_result *r) {
+    enum alone_growth growth = GROWS_UNLIKE;
+    double packets = packets_of(a, t->shape, t->component, t->bytes);
     double first = PACKETS_AT_FIRST;
-    for (; !a->settings->exact && packets > 2 * 6 * first; first *= PACKETS_TRIED) {
+    while (!a->settings->exact && packets > SIZES_WORTH_IT * first) {
         /* whole packets for every part of the buffer */
         uint64_t grain = (uint64_t)a->settings->config.payload << 10;
-        uint64_t unit = (uint64_t)((double)bytes * first / packets) / grain * grain;
-        if (!unit)
-            continue;
-        SC__TRY(run_growing(a, s, c, bytes, unit, use, r, &alike));
-        if (alike)
+        uint64_t unit = (uint64_t)((double)t->bytes * first / packets) / grain * grain;
+        if (unit)
+            SC__TRY(run_growing(a, t, unit, first, r, &growth));
+        if (growth == GROWS_ALIKE)
             return SC_OK;
+        first *= PACKETS_TRIED;
+        if (growth == GROWS_BY_REACTIONS)
+            first = fmax(first, PACKETS_OF_REACTIONS);
     }
-    return run_phases(a, s, c, bytes, use, r);
+    return run_phases(a, t->shape, t->component, t->bytes, t->use, r);
 }
 
 static uint64_t
@@ -278,7 +293,13 @@ static void remember(struct sc__packet_alone *a, const struct alone_task *t) {
 }
 
 static sc_status size_task(struct sc__packet_alone *a, struct alone_task *t) {
-    return run_size(a, t->shape, t->component, t->bytes, t->use, &t->result);
+    return run_size(a, t, &t->result);
+}
+
+static void take_longer(const struct alone_result *r, int64_t *time, int64_t *doubt) {
+    int64_t wrong = (int64_t)ceil(r->bound * (double)r->time);
+    *time = r->time > *time ? r->time : *time;
+    *doubt = wrong > *doubt ? wrong : *doubt;
 }
 
 /* The longest of some components, those that are not known simulated. *apart: none of
@@ -289,10 +310,12 @@ static sc_status run_components(struct sc__packet_alone *a,
                                 uint32_t count,
                                 const struct alone_task *like,
                                 bool *apart,
-                                int64_t *time) {
+                                int64_t *time,
+                                int64_t *doubt) {
     struct alone_task *tasks = SC__NEW_ARRAY(a->builder.arena, struct alone_task, count);
     uint32_t fresh = 0;
     *time = 0;
+    *doubt = 0;
     *apart = true;
     for (uint32_t i = 0; i < count; i++) {
         const struct sc__packet_component *c = &components[i];
@@ -301,7 +324,7 @@ static sc_status run_components(struct sc__packet_alone *a,
                     : NULL;
         if (known) {
             const struct alone_result *r = (const struct alone_result *)(uintptr_t)*known;
-            *time = r->time > *time ? r->time : *time;
+            take_longer(r, time, doubt);
             *apart = *apart && r->apart;
             continue;
         }
@@ -312,7 +335,7 @@ static sc_status run_components(struct sc__packet_alone *a,
     SC__TRY(run_tasks(a, tasks, fresh));
     for (uint32_t i = 0; i < fresh; i++) {
         remember(a, &tasks[i]);
-        *time = tasks[i].result.time > *time ? tasks[i].result.time : *time;
+        take_longer(&tasks[i].result, time, doubt);
         *apart = *apart && tasks[i].result.apart;
     }
     return SC_OK;
@@ -322,11 +345,19 @@ sc_status sc__packet_time_alone(struct sc__packet_alone *a,
                                 const struct sc__packet_shape *s,
                                 uint64_t bytes,
                                 double use,
-                                int64_t *time) {
+                                int64_t *time,
+                                int64_t *doubt) {
     struct alone_task like = {.bytes = bytes, .use = use, .work = size_task};
     bool apart;
-    SC__TRY(run_components(a, s, s->components, s->component_count, &like, &apart, time));
+    SC__TRY(run_components(a,
+                           s,
+                           s->components,
+                           s->component_count,
+                           &like,
+                           &apart,
+                           time,
+                           doubt));
     if (apart)
         return SC_OK;
-    return run_components(a, s, &s->all, 1, &like, &apart, time);
+    return run_components(a, s, &s->all, 1, &like, &apart, time, doubt);
 }

@@ -17,8 +17,10 @@ struct sc__packet_engine_settings {
 /* What was simulated, and what was not because it is known to be the same. */
 struct sc__packet_effort {
     struct sc__packet_counters counters;
-    double packets_sent;  /* of all transfers, simulated or not */
     double largest_bound; /* share of its time by which a transfer may be wrong */
+    double doubt;         /* ns by which all of them may be wrong, one after the other */
+    double swing;         /* ns, likewise, by which what met others may be for it */
+    bool doubted;         /* some may be that are counted at the end */
 };
 
 struct sc__packet_alone {
@@ -28,12 +30,14 @@ struct sc__packet_alone {
     struct sc__packet_effort *effort;
 };
 
-/* use: see struct sc__packet_run. *time: ns. */
+/* use: see struct sc__packet_run. *time: ns, and *doubt of them by which it may be wrong.
+ */
 sc_status sc__packet_time_alone(struct sc__packet_alone *a,
                                 const struct sc__packet_shape *s,
                                 uint64_t bytes,
                                 double use,
-                                int64_t *time);
+                                int64_t *time,
+                                int64_t *doubt);
 void sc__packet_effort_add(struct sc__packet_effort *e,
                            const struct sc__packet_counters *c);
 

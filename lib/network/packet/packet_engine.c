@@ -116,7 +116,9 @@ make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
         k->software = model.time;
         k->use = 1;
     }
-    SC__TRY(sc__packet_time_alone(&n->alone, shape, k->bytes, k->use, &k->alone));
+    SC__TRY(
+        sc__packet_time_alone(&n->alone, shape, k->bytes, k->use, &k->alone, &k->doubt));
+    n->effort.doubted |= !shape->network && k->doubt > 0;
     sc__packet_memory_know(n->memory, k);
     return SC_OK;
 }
@@ -202,6 +204,7 @@ static sc_status packet_passed(void *self, const struct sc_transfer *t, uint64_t
         return SC_OK;
     SC__TRY(find_kind(n, t, &k));
     count_kind(n, k, (double)times);
+    n->effort.doubt += (double)times * (double)k->doubt;
     return SC_OK;
 }
 
@@ -233,7 +236,7 @@ packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     if (*found)
         id = sc__heap_pop(&n->over).a;
     else if (n->memory)
-        *found = sc__packet_memory_end(n->memory, to, &id);
+        SC__TRY(sc__packet_memory_end(n->memory, to, &id, found));
     if (!*found) {
         begin_packets(n, to);
         return SC_OK;
@@ -244,18 +247,20 @@ packet_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
     return SC_OK;
 }
 
-static void note_effort(const struct packet_net *n) {
+/* bound: share of the time of what is told. */
+static void note_effort(const struct packet_net *n, double bound, const char *of_what) {
     const struct sc__packet_counters *c = &n->effort.counters;
     sc__note(n->ctx,
              "packets",
              "%llu packets were simulated, in %llu events: %llu marked, %llu pauses, %llu "
-             "lost; the rest is like them, within %.2g %% of the time of a transfer",
+             "lost; the rest is like them, within %.2g %% of the time of %s",
              (unsigned long long)c->data_packets,
              (unsigned long long)c->events,
              (unsigned long long)c->marks,
              (unsigned long long)c->pauses,
              (unsigned long long)(c->buffer_losses + c->link_losses),
-             100 * n->effort.largest_bound);
+             100 * bound,
+             of_what);
     if (c->events > MANY_EVENTS && !n->settings.exact)
         sc__note(
             n->ctx,
@@ -263,6 +268,13 @@ static void note_effort(const struct packet_net *n) {
             "little of it repeats, so that nearly all packets were simulated: --net flow "
             "shares links without packets, at once; -j N puts transfers that share none on "
             "threads");
+}
+
+/* Transfers on the longest way through a step follow each other: it is wrong by no more
+ * than all of them are, and by no larger a share than any of them. */
+static double step_bound(const struct sc__packet_effort *e, int64_t step) {
+    double ns = step > 0 ? (double)step * 1e-3 : 1;
+    return fmin(e->doubt / ns, e->largest_bound) + e->swing / ns;
 }
 
 static sc_status packet_link_use(void *self,
@@ -286,7 +298,7 @@ static sc_status packet_link_use(void *self,
     }
     sc__placed_link_use(use, count, step, add, to);
     sc__packet_memory_free(n->memory);
-    note_effort(n);
+    note_effort(n, step_bound(&n->effort, step), "the step");
     return SC_OK;
 }
 
@@ -557,7 +569,7 @@ sc_status sc__packet_see_longest(struct sc__net *net,
 void sc__packet_note_effort(const struct sc__net *net) {
     const struct packet_net *n = net->self;
     if (!n->cluster->ideal)
-        note_effort(n);
+        note_effort(n, n->effort.largest_bound, "a transfer");
 }
 
 static sc_status packet_create(struct sc_engine_job *job, void **self) {

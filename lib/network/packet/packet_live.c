@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define PRIORITY 3u /* of all data, as in the reference */
+#define PRIORITY 3u   /* of all data, as in the reference */
+#define CALM_QUEUE 4u /* of them are a window */
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
 
 struct live_pair {
@@ -278,4 +279,17 @@ bool sc__packet_buffers_untouched(const struct sc__packet_live *l, uint32_t copi
         return true;
     return !l->counters.pauses && !l->counters.buffer_losses &&
            peak * (8 + (double)copies) < (double)l->ports.least_shared;
+}
+
+uint64_t sc__packet_live_signals(const struct sc__packet_live *l) {
+    const struct sc__packet_counters *c = &l->counters;
+    return c->marks + c->pauses + c->trims + c->buffer_losses + c->link_losses;
+}
+
+bool sc__packet_live_calm(const struct sc__packet_live *l, uint64_t signals) {
+    uint32_t control = l->sim->config->control;
+    bool by_marks = control == SC__PACKET_NO_CONTROL || control == SC__PACKET_DCQCN ||
+                    control == SC__PACKET_DCTCP;
+    return sc__packet_live_signals(l) == signals &&
+           (by_marks || l->sim->peak_queue * CALM_QUEUE <= l->sim->window);
 }

@@ -62,4 +62,10 @@ sc__packet_live_run(struct sc__packet_live *l, int64_t until, struct sc__packet_
  * at least what all of them had at most. */
 bool sc__packet_buffers_untouched(const struct sc__packet_live *l, uint32_t copies);
 
+/* Times that something told senders to change what they do. */
+uint64_t sc__packet_live_signals(const struct sc__packet_live *l);
+/* Nothing did after so many of them: what goes on so can be told beforehand. Controls that
+ * go by more than marks and losses had no queues to speak of since peak_queue was 0. */
+bool sc__packet_live_calm(const struct sc__packet_live *l, uint64_t signals);
+
 #endif

@@ -2,20 +2,27 @@
 
 #include "network/packet/packet_sets.h"
 
-#define NS ((int64_t)1000)      /* ps */
-#define GRAIN ((int64_t)100000) /* ps: 100 ns */
+#include <stdlib.h>
+#include <string.h>
+
+#define NS ((int64_t)1000) /* ps */
 /* ns: what is watched before the rest is taken to be alike, and what that must be worth;
  * and by what share it may differ from what it does alone. */
 #define SETTLING ((int64_t)200000)
 #define LONG_REST 2e6
 #define SETTLED 0.01
 #define SLICE ((int64_t)250000000) /* ps that a period is simulated at a time */
+/* ns by which one begins later to see what comes of it, and how much of what is simulated
+ * goes into that. */
+#define LATER ((int64_t)1000)
+#define MEASURING_SHARE 0.125
 
 struct memory_entry {
     struct sc__packet_kind *kind;
     int64_t at; /* ns from the beginning of the period */
     uint32_t user;
     bool ended;
+    int64_t end;                      /* ns, where it has */
     const struct sc__packet_run *run; /* in the simulation, if it has it */
 };
 
@@ -23,7 +30,8 @@ struct memory_entry {
 struct memory_future {
     struct memory_end {
         uint32_t entry;
-        int64_t at; /* ns */
+        int64_t at;    /* ns */
+        int64_t doubt; /* ns by which that may be wrong */
     } * ends;
     uint32_t count;
     uint32_t capacity;
@@ -71,6 +79,9 @@ struct sc__packet_memory {
     struct sc__map futures; /* by history */
     struct sc__map casts;   /* by kinds */
     struct sc__map meets;   /* by two kinds: 1 they share a cable, 2 they do not */
+    struct sc__map swings; /* by kinds: share of a period's time, as the bits of a double */
+    double largest_swing;
+    uint64_t measuring; /* packets simulated for them */
 };
 
 struct sc__packet_memory *sc__packet_memory_new(struct sc__packet_alone *a) {
@@ -80,6 +91,7 @@ struct sc__packet_memory *sc__packet_memory_new(struct sc__packet_alone *a) {
     sc__map_init(&m->futures, m->arena);
     sc__map_init(&m->casts, m->arena);
     sc__map_init(&m->meets, m->arena);
+    sc__map_init(&m->swings, m->arena);
     return m;
 }
 
@@ -148,9 +160,11 @@ static struct memory_future *future_of(struct sc__packet_memory *m, uint64_t his
 static void learn_end(struct sc__packet_memory *m,
                       struct memory_period *p,
                       uint32_t entry,
-                      int64_t at) {
+                      int64_t at,
+                      int64_t doubt) {
     struct memory_future *f = p->future;
-    *SC__PUSH(m->arena, f->ends, f->count, f->capacity) = (struct memory_end){entry, at};
+    *SC__PUSH(m->arena, f->ends, f->count, f->capacity) =
+        (struct memory_end){entry, at, doubt};
     f->known_until = at;
 }
 
@@ -200,11 +214,9 @@ static struct memory_period *idle_period(struct sc__packet_memory *m, int64_t no
     return p;
 }
 
-/* The ns in which a transfer begins is not over; and that histories are alike which differ
- * by nothing that matters, it begins with a grain of time. */
-static int64_t begin_at(const struct sc__packet_memory *m, int64_t since) {
-    int64_t grain = m->alone->settings->exact ? NS : GRAIN;
-    return (since + grain - 1) / grain * (grain / NS);
+/* The ns in which a transfer begins is not over. */
+static int64_t begin_at(int64_t since) {
+    return (since + NS - 1) / NS;
 }
 
 static int compare_entries(const void *a, const void *b, void *self) {
@@ -214,16 +226,21 @@ static int compare_entries(const void *a, const void *b, void *self) {
     return (x->at > y->at) - (x->at < y->at);
 }
 
+static void move_entry(struct memory_entry *e, int64_t later) {
+    e->at += later;
+    e->end += later;
+}
+
 /* What is told of two periods is one's own from now on. */
 static void merge_periods(struct sc__packet_memory *m,
                           struct memory_period *p,
                           struct memory_period *q) {
     int64_t begin = p->begin < q->begin ? p->begin : q->begin;
     for (uint32_t i = 0; i < p->count; i++)
-        p->entries[i].at += (p->begin - begin) / NS;
+        move_entry(&p->entries[i], (p->begin - begin) / NS);
     for (uint32_t i = 0; i < q->count; i++) {
         struct memory_entry e = q->entries[i];
-        e.at += (q->begin - begin) / NS;
+        move_entry(&e, (q->begin - begin) / NS);
         *SC__PUSH(m->arena, p->entries, p->count, p->capacity) = e;
     }
     sc__sort(p->entries, p->count, sizeof *p->entries, compare_entries, NULL);
@@ -263,14 +280,14 @@ void sc__packet_memory_begin(struct sc__packet_memory *m,
     add_kind(m, p, k);
     struct memory_entry *e = SC__PUSH(m->arena, p->entries, p->count, p->capacity);
     *e = (struct memory_entry){.kind = k, .user = user};
-    e->at = begin_at(m, now - p->begin);
+    e->at = begin_at(now - p->begin);
     p->history = longer_history(p->history, e, p->taken);
     p->taken = 0;
     p->running++;
     m->running++;
     p->future = future_of(m, p->history);
     if (p->count == 1 && !p->future->count)
-        learn_end(m, p, 0, k->alone);
+        learn_end(m, p, 0, k->alone, k->doubt);
     if (p->future->known_until < e->at)
         p->future->known_until = e->at;
     /* it was let run on, and what ended elsewhere first has brought this one */
@@ -336,13 +353,17 @@ static struct cast_kinds kinds_of(const struct sc__packet_memory *m,
     return (struct cast_kinds){m->messages, m->message_count};
 }
 
+static uint64_t hash_kinds(const struct cast_kinds *kinds) {
+    uint64_t hash = kinds->count;
+    for (uint32_t i = 0; i < kinds->count; i++)
+        hash = sc__packet_mix(hash, kinds->items[i]->id);
+    return hash;
+}
+
 static sc_status find_cast(struct sc__packet_memory *m, struct memory_period *p) {
     struct cast_kinds kinds = kinds_of(m, p);
-    uint64_t hash = kinds.count;
     bool fresh;
-    for (uint32_t i = 0; i < kinds.count; i++)
-        hash = sc__packet_mix(hash, kinds.items[i]->id);
-    uint64_t *slot = sc__map_at(&m->casts, hash, &fresh);
+    uint64_t *slot = sc__map_at(&m->casts, hash_kinds(&kinds), &fresh);
     if (fresh)
         *slot = (uintptr_t)SC__NEW(m->arena, struct memory_cast);
     p->cast = (struct memory_cast *)(uintptr_t)*slot;
@@ -377,7 +398,7 @@ simulate(struct sc__packet_memory *m, struct memory_period *p, int64_t until, bo
     /* what would have ended before the last one began ends with its beginning */
     int64_t least = p->entries[p->count - 1].at;
     int64_t at = p->live->sim->queue.now;
-    learn_end(m, p, over->user, at > least ? at : least);
+    learn_end(m, p, over->user, at > least ? at : least, 0);
     *found = true;
     return SC_OK;
 }
@@ -483,19 +504,26 @@ settle(struct sc__packet_memory *m, struct memory_period *p, int64_t until, bool
     if (!e || m->alone->settings->exact)
         return SC_OK;
     int64_t from = p->live->sim->queue.now;
+    uint64_t signals = sc__packet_live_signals(p->live);
     double before = part_done(e);
     double alone = (double)e->kind->alone;
     if ((1 - before) * alone < LONG_REST || until - from < SETTLING)
         return SC_OK;
+    p->live->sim->peak_queue = 0;
     SC__TRY(simulate(m, p, from + SETTLING, found));
-    if (*found)
+    if (*found || !sc__packet_live_calm(p->live, signals))
         return SC_OK;
     double done = part_done(e);
     double off = fabs((done - before) * alone / (double)SETTLING - 1);
     if (off > SETTLED)
         return SC_OK;
     int64_t rest = (int64_t)llround((1 - done) * alone);
-    learn_end(m, p, (uint32_t)(e - p->entries), from + SETTLING + rest);
+    double doubt = off * (double)rest + (1 - done) * (double)e->kind->doubt;
+    learn_end(m,
+              p,
+              (uint32_t)(e - p->entries),
+              from + SETTLING + rest,
+              (int64_t)ceil(doubt));
     m->alone->effort->largest_bound = fmax(m->alone->effort->largest_bound, off);
     *found = true;
     return SC_OK;
@@ -591,24 +619,129 @@ sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when
     return SC_OK;
 }
 
-static bool
-take_end(struct sc__packet_memory *m, struct memory_period *p, int64_t to, uint32_t *user) {
-    if (!p->running || p->taken == p->future->count)
-        return false;
-    const struct memory_end *end = &p->future->ends[p->taken];
-    if (p->begin + end->at * NS > to)
-        return false;
-    p->entries[end->entry].ended = true;
-    *user = p->entries[end->entry].user;
-    p->taken++;
-    p->running--;
-    m->running--;
-    return true;
+/* ---- what a little makes ---- */
+
+/* Until one of it has ended and so many packets were simulated; *swing: ns by which any
+ * took longer or less than the first time. */
+static sc_status run_again(struct memory_period *p,
+                           const struct memory_entry *first_time,
+                           double most_packets,
+                           int64_t *swing) {
+    struct sc__packet_run *over = NULL;
+    for (uint32_t added = 0; added < p->count || p->running;) {
+        int64_t until = added < p->count ? p->entries[added].at : INT64_MAX;
+        SC__TRY(sc__packet_live_run(p->live, until, &over));
+        if (!over) {
+            add_entry(p, added++);
+            continue;
+        }
+        const struct memory_entry *e = &first_time[over->user];
+        int64_t took = p->live->sim->queue.now - p->entries[over->user].at;
+        int64_t off = llabs(took - (e->end - e->at)) - LATER;
+        *swing = off > *swing ? off : *swing;
+        p->running--;
+        if ((double)p->live->counters.data_packets > most_packets)
+            return SC_OK;
+    }
+    return SC_OK;
 }
 
-bool sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user) {
-    for (uint32_t i = 0; i < m->period_count; i++)
-        if (take_end(m, m->periods[i], to, user))
-            return true;
-    return false;
+/* Packets meet in another order when some of them come a little later, and what comes of
+ * it can be more than that little. So all of a period but what began it begins again, a
+ * little later: the share of its time by which any of it takes longer or less. */
+static sc_status measure_swing(struct sc__packet_memory *m,
+                               const struct memory_period *p,
+                               double most_packets,
+                               double *share) {
+    const struct sc__packet_alone *a = m->alone;
+    struct memory_period again = *p;
+    int64_t swing = 0;
+    again.entries = SC__NEW_ARRAY(m->arena, struct memory_entry, p->count);
+    again.running = p->count;
+    for (uint32_t i = 0; i < p->count; i++) {
+        again.entries[i] = p->entries[i];
+        again.entries[i].at += i ? LATER : 0;
+    }
+    SC__TRY(find_cast(m, &again));
+    again.live =
+        sc__packet_live_new(a->builder.fabric, &a->settings->steps, &a->settings->random);
+    sc_status status = run_again(&again, p->entries, most_packets, &swing);
+    m->measuring += again.live->counters.data_packets;
+    *share = (double)swing / (double)(again.live->sim->queue.now + 1);
+    drop_simulation(m, &again);
+    return status;
+}
+
+static double packets_so_far(const struct sc__packet_memory *m,
+                             const struct memory_period *p) {
+    uint64_t here = p->live ? p->live->counters.data_packets : 0;
+    return (double)(m->alone->effort->counters.data_packets + here);
+}
+
+/* Of periods of these kinds; that of others, where enough was simulated for it. */
+static sc_status
+swing_of(struct sc__packet_memory *m, const struct memory_period *p, double *share) {
+    struct cast_kinds kinds = {p->kinds, p->kind_count};
+    uint64_t hash = hash_kinds(&kinds);
+    uint64_t *known = sc__map_find(&m->swings, hash);
+    double most = MEASURING_SHARE * packets_so_far(m, p) - (double)m->measuring;
+    if (known) {
+        memcpy(share, known, sizeof *share);
+        return SC_OK;
+    }
+    *share = m->largest_swing;
+    if (m->measuring && most < 0)
+        return SC_OK;
+    SC__TRY(measure_swing(m, p, most, share));
+    m->largest_swing = fmax(m->largest_swing, *share);
+    memcpy(sc__map_at(&m->swings, hash, NULL), share, sizeof *share);
+    return SC_OK;
+}
+
+static int64_t period_length(const struct memory_period *p) {
+    int64_t last = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        last = p->entries[i].end > last ? p->entries[i].end : last;
+    return last;
+}
+
+/* Where every transfer is as it is, so are those that meet. */
+static sc_status doubt_period(struct sc__packet_memory *m, const struct memory_period *p) {
+    struct sc__packet_effort *effort = m->alone->effort;
+    double share;
+    if (p->count < 2 || !(effort->doubt > 0 || effort->doubted))
+        return SC_OK;
+    SC__TRY(swing_of(m, p, &share));
+    effort->swing += share * (double)period_length(p);
+    return SC_OK;
+}
+
+static sc_status take_end(struct sc__packet_memory *m,
+                          struct memory_period *p,
+                          int64_t to,
+                          uint32_t *user,
+                          bool *found) {
+    *found = p->running && p->taken < p->future->count &&
+             p->begin + p->future->ends[p->taken].at * NS <= to;
+    if (!*found)
+        return SC_OK;
+    const struct memory_end *end = &p->future->ends[p->taken++];
+    struct memory_entry *e = &p->entries[end->entry];
+    e->ended = true;
+    e->end = end->at;
+    m->alone->effort->doubt += (double)end->doubt;
+    *user = e->user;
+    p->running--;
+    m->running--;
+    return p->running ? SC_OK : doubt_period(m, p);
+}
+
+sc_status sc__packet_memory_end(struct sc__packet_memory *m,
+                                int64_t to,
+                                uint32_t *user,
+                                bool *found) {
+    *found = false;
+    for (uint32_t i = 0; i < m->period_count && !*found; i++)
+        SC__TRY(take_end(m, m->periods[i], to, user, found));
+    return SC_OK;
 }

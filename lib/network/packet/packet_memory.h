@@ -17,6 +17,7 @@ struct sc__packet_kind {
     uint64_t bytes;   /* on the wire */
     double use;       /* see struct sc__packet_run */
     int64_t alone;    /* ns of its packets */
+    int64_t doubt;    /* ns by which that may be wrong */
     int64_t software; /* ps that pass before them */
     uint32_t id;
     /* as the step has it, and how often */
@@ -37,8 +38,9 @@ void sc__packet_memory_begin(struct sc__packet_memory *m,
 /* When the next one ends, if that is by `limit`, up to which none begins unless one ends;
  * else INT64_MAX. */
 sc_status sc__packet_memory_next(struct sc__packet_memory *m, int64_t limit, int64_t *when);
-/* One that has ended by `to`; false when there is none. */
-bool sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user);
+/* One that has ended by `to`; *found is false when there is none. */
+sc_status
+sc__packet_memory_end(struct sc__packet_memory *m, int64_t to, uint32_t *user, bool *found);
 /* Gives its simulation back. */
 void sc__packet_memory_free(struct sc__packet_memory *m);
 

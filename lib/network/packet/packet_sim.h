@@ -144,6 +144,7 @@ struct sc__packet_path {
 /* Software that hands a NIC less than it can send: the pairs of a transfer share it. */
 struct sc__packet_limiter {
     double free_at;     /* ns */
+    int64_t free_ns;    /* whole ones of them */
     double ns_per_byte; /* of payload */
 };
 
@@ -308,6 +309,7 @@ struct sc__packet_sim {
     bool fine;           /* transmissions do not lose what is less than a ns */
     bool wakes_all;      /* a NIC never oversleeps a pair that may send (packet_host.c) */
     int64_t peak_shared; /* bytes that a switch had of its shared part, at most */
+    uint64_t peak_queue; /* bytes that waited for one of its ports, at most */
 };
 
 extern const struct sc__packet_control_ops sc__packet_no_control;
@@ -394,7 +396,7 @@ void sc__packet_set_rate(const struct sc__packet_sim *s,
 
 /* packet_switch.c */
 void sc__packet_switch_send(struct sc__packet_sim *s, struct sc__packet_port *port);
-void sc__packet_queue_frame(const struct sc__packet_sim *s,
+void sc__packet_queue_frame(struct sc__packet_sim *s,
                             struct sc__packet_port *port,
                             struct sc__packet_frame *f,
                             unsigned priority);

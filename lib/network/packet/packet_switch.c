@@ -27,13 +27,15 @@ static void watch_queue(const struct sc__packet_sim *s,
         sc__packet_watch_queue(s->watch, port->number, s->queue.now, port->queued_bytes);
 }
 
-void sc__packet_queue_frame(const struct sc__packet_sim *s,
+void sc__packet_queue_frame(struct sc__packet_sim *s,
                             struct sc__packet_port *port,
                             struct sc__packet_frame *f,
                             unsigned priority) {
     sc__packet_put(&port->queues[priority], f);
     port->waiting |= (uint8_t)(1u << priority);
     port->queued_bytes += f->size;
+    if (port->queued_bytes > s->peak_queue)
+        s->peak_queue = port->queued_bytes;
     watch_queue(s, port);
 }
 
