@@ -194,6 +194,7 @@ bad_section serving_generation "bf16 is not an object" '"serving": {"vllm": {"ge
 bad_section serving_generation_key "bf16 has no key 'calls'" '"serving": {"vllm": {"generation": {"bf16": {"calls": []}}}}'
 bad_section serving_generation_short "shared is not a list of 6" '"serving": {"vllm": {"generation": {"bf16": {"shared": [1]}}}}'
 bad_section serving_generation_empty "serving: call" '"serving": {"vllm": {"generation": {"bf16": {}}}}'
+bad_section serving_generation_wave "serving: call" '"serving": {"vllm": {"generation": {"bf16": {"call": [1, 1, 1, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 64], "shared": [1, 1, 1, 1, 1, 1]}}}}'
 bad_section serving_generation_shared "serving: shared" '"serving": {"vllm": {"generation": {"bf16": {"call": [1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64]}}}}'
 bad_section serving_generation_tokens "serving: alone" '"serving": {"vllm": {"generation": {"bf16": {"call": [1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64], "shared": [1, 1, 1, 1, 1, 1], "alone": [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]}}}}'
 bad_section serving_generation_call "serving: bf16" '"serving": {"vllm": {"generation": {"bf16": {"call": [0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64], "shared": [1, 1, 1, 1, 1, 1]}}}}'
