@@ -29,7 +29,8 @@ const struct sc__option sc__job_options[] = {
      "ENGINE",
      "analytic",
      "Machine",
-     "network engine: analytic, flow (shares links), loggops or astra",
+     "network engine: analytic, flow (shares links), packet (every packet), loggops or "
+     "astra",
      0,
      .choices = engines,
      SC__OPTIONS_FIELD(net)},

@@ -393,7 +393,7 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     }
     if (buckets)
         sc__step_flush_bucket(&e, &sum, 0);
-    if (later && last && p->zero >= 2)
+    if (later && last && p->zero >= 2 && !sc__schedule_splits(p->schedule))
         reduce_all_units(&e, c);
     return sc__step_block_end(&e);
 }
@@ -419,6 +419,8 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
     }
     if (buckets)
         sc__step_flush_bucket(&e, &sum, 0);
+    if (last && l->plan.zero >= 2 && reduces_after_backward(&l->plan))
+        reduce_all_units(&e, c);
     return sc__step_block_end(&e);
 }
 

@@ -101,11 +101,11 @@ events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "
 for stage in sorted({e["pid"] for e in events}):
     mine = [e for e in events if e["pid"] == stage]
     reduced = min(e["ts"] for e in mine if e["name"] == "gradients")
-    computed = max(e["ts"] + e["dur"] for e in mine if e["cat"] == "backward")
+    computed = max(e["ts"] + e["dur"] for e in mine if e["cat"] in ("backward", "wgrad"))
     print(reduced >= computed - 1e-3, end=" ")
 P
 }
-check reduced_after_backward "$(ends --use-torch-fsdp2)$(ends)" "True True False False "
+check reduced_after_backward "$(ends --use-torch-fsdp2)$(ends)$(ends --use-torch-fsdp2 --schedule zb-h1)" "True True False False True True "
 
 # words looked up by one-hot rows: two products of 4096 tokens, 65536 words and 4096, no faster than the peak's 989 TFLOP/s and no slower than
 # a third of it; by index they move some bytes

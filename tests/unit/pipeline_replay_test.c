@@ -212,6 +212,39 @@ static void test_exchange_tax(void **state) {
     }
 }
 
+/* The first forward gathers weights, the last backward and the last weight gradients have
+ * reductions behind them: of m passes one is another block. */
+static void test_first_and_last(void **state) {
+    enum { FIRST = 7 * F, LAST = 11 * B, W = 1500000, LAST_W = 5 * W };
+    const enum sc__schedule schedules[] = {SC__SCHEDULE_1F1B,
+                                           SC__SCHEDULE_GPIPE,
+                                           SC__SCHEDULE_ZBH1};
+    const struct sc__chunk_costs chunk = {.forward = {F, INT64_MAX},
+                                          .forward_first = {FIRST, INT64_MAX},
+                                          .backward = {B, INT64_MAX},
+                                          .backward_last = {LAST, INT64_MAX},
+                                          .wgrad = {W, INT64_MAX},
+                                          .wgrad_last = {LAST_W, INT64_MAX}};
+    const int64_t none[] = {0};
+    sc_context *ctx = sc_open();
+    (void)state;
+    for (uint32_t m = 1; m <= 8; m++)
+        for (unsigned i = 0; i < sizeof schedules / sizeof *schedules; i++) {
+            const struct sc__pipeline_costs costs = {.schedule = schedules[i],
+                                                     .pp = 1,
+                                                     .vpp = 1,
+                                                     .micro_batches = m,
+                                                     .chunks = &chunk,
+                                                     .message = none,
+                                                     .after = none};
+            int64_t want = FIRST + LAST + (m - 1) * (int64_t)(F + B);
+            if (sc__schedule_splits(schedules[i]))
+                want += LAST_W + (m - 1) * (int64_t)W;
+            assert_int_equal(sc__pipeline_replay(&ctx->arena, &costs, NULL), want);
+        }
+    sc_close(ctx);
+}
+
 static void test_unknown(void **state) {
     (void)state;
     assert_int_equal(replay(SC__SCHEDULE_ZB2P, 4, 1, 8, 0, 0), 0);
@@ -228,6 +261,7 @@ int main(void) {
                                        cmocka_unit_test(test_dualpipev),
                                        cmocka_unit_test(test_exchange),
                                        cmocka_unit_test(test_exchange_tax),
+                                       cmocka_unit_test(test_first_and_last),
                                        cmocka_unit_test(test_unknown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

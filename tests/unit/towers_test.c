@@ -1,6 +1,7 @@
 /* Towers for pictures and sound: parameters against published counts, tokens, FLOPs and
  * times against closed forms. */
 #include "lower/model.h"
+#include "lower/step_scripts.h"
 #include "model/read.h"
 #include "plan/towers.h"
 
@@ -228,6 +229,56 @@ static void test_activations(void **state) {
                 24 * 2 * rows * h + 2 * rows * 588 + connector);
 }
 
+static unsigned named(const struct sc__kernels *list, const char *name) {
+    unsigned count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        count += list->items[i].name && !strcmp(list->items[i].name, name);
+    return count;
+}
+
+static unsigned elementwise(const struct sc__kernels *list) {
+    unsigned count = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        count += list->items[i].work == SC__WORK_ELEMENTWISE;
+    return count;
+}
+
+/* LLaVA's connector is two products with GELU between them and nothing behind the second.
+ * Pixels have no gradient, and nothing below the connector of a frozen tower has one. */
+static void test_kernels(void **state) {
+    static const struct sc__cluster alone = {.ideal = true, .node_gpus = 1};
+    const struct sc__gpu *gpu;
+    struct sc__model m;
+    (void)state;
+    read_published("llava-1.5-7b", &m);
+    assert_int_equal(sc__gpu_find(ctx, "h100-sxm", &gpu), SC_OK);
+    for (int frozen = 0; frozen < 2; frozen++) {
+        sc_plan given = SC_PLAN_INIT;
+        given.global_batch = 8;
+        given.seq = 2048;
+        given.images = 2;
+        given.freeze_towers = frozen ? SC_ON : SC_OFF;
+        struct sc__lowering l = {.ctx = ctx,
+                                 .arena = &ctx->arena,
+                                 .model = &m,
+                                 .cluster = &alone,
+                                 .gpu = gpu,
+                                 .plan = resolve(&m, &given),
+                                 .kernel_model = sc__kernel_model_new(&ctx->arena, gpu)};
+        sc__towers_kernels(&l);
+        assert_int_equal(l.tower_count, 1);
+        const struct sc__lowering *t = &l.towers[0];
+        assert_int_equal(named(&t->head[0], "connector"), 2);
+        assert_int_equal(elementwise(&t->head[0]), 1);
+        assert_int_equal(named(&t->head[1], "connector wgrad"), 2);
+        assert_int_equal(named(&t->head[1], "connector dgrad"), frozen ? 1 : 2);
+        assert_int_equal(elementwise(&t->head[1]), 1);
+        assert_int_equal(named(&t->embedding[0], "patches"), 1);
+        assert_int_equal(named(&t->embedding[1], "patches wgrad"), 1);
+        assert_int_equal(named(&t->embedding[1], "patches dgrad"), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_published_parameters),
@@ -238,6 +289,7 @@ int main(void) {
         cmocka_unit_test(test_flops_of_windows),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests_name("towers", tests, open_context, close_context);
 }
