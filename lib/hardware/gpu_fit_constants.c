@@ -81,20 +81,24 @@ uint32_t sc__fit_group_of(const struct sc__gpu *g, const struct sc__kernel_key *
     return 300 + k->what;
 }
 
-/* What the library's kernels differ by, which takes hundreds of rows to tell. */
-static void offer_tiles(struct sc__fit_rows *g, struct sc__gemm_constants *c) {
+/* What else a library's kernels have in common. */
+static void offer_gemm_habits(struct sc__fit_rows *g, struct sc__gemm_constants *c) {
     offer(g, &c->ts, false);
     offer_ratio(g, &c->q);
     offer_ratio(g, &c->split);
     offer_ratio(g, &c->wave);
-    offer_ratio(g, &c->split_odd);
-    offer_ratio(g, &c->odd);
     offer_ratio(g, &c->hot);
-    offer_ratio(g, &c->hot_us);
     offer_ratio(g, &c->limit);
-    offer_ratio(g, &c->limit_us);
     offer_ratio(g, &c->cache_out);
     offer_ratio(g, &c->write_long);
+}
+
+/* What they differ by, which takes hundreds of rows to tell. */
+static void offer_tiles(struct sc__fit_rows *g, struct sc__gemm_constants *c) {
+    offer_ratio(g, &c->split_odd);
+    offer_ratio(g, &c->odd);
+    offer_ratio(g, &c->hot_us);
+    offer_ratio(g, &c->limit_us);
     offer_ratio(g, &c->ramp);
     for (unsigned i = 0; i < c->tile_count; i++) {
         offer_ratio(g, &c->tiles[i].step);
@@ -193,10 +197,11 @@ offer_gemm(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_ke
         offer(g, &c->cache_bw, true);
         offer_ratio(g, &c->cache_b);
         offer_ratio(g, &c->cache);
-        if (g->tiles) {
+        if (g->tiles)
             cap_chip_rate(g, u);
+        offer_gemm_habits(g, c);
+        if (g->tiles)
             offer_tiles(g, c);
-        }
     }
 }
 

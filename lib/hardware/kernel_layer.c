@@ -60,6 +60,34 @@ enum { /* as in --lora-targets */
        LORA_DOWN = 64
 };
 
+struct sc__kernel sc__layer_repeated(struct sc__kernel one, double times) {
+    one.us *= times;
+    one.flop *= times;
+    one.effort *= times;
+    one.bytes *= times;
+    one.launches *= times;
+    one.in_loop = times > 1;
+    return one;
+}
+
+/* Experts have weights of their own, which no product before has left in the cache, and
+ * gradients of weights few rows to hide the writing of their results behind. */
+static void in_a_layer(const struct sc__layer_maker *m,
+                       enum sc__gemm_layout layout,
+                       double results,
+                       struct sc__kernel *k) {
+    const struct sc__gpu *gpu = m->kernel_model->gpu;
+    const struct sc__grouped_constants *c = &gpu->grouped;
+    bool wgrad = layout == SC__LAYOUT_WGRAD;
+    double apart = wgrad ? c->one_by_one_wgrad : c->one_by_one;
+    double together = wgrad ? c->together_wgrad : c->together;
+    if (k->measured)
+        return;
+    k->us *= m->s->looped ? apart : together;
+    if (wgrad)
+        k->us += sc__dtype_bytes(m->s->dtype) * results / gpu->elementwise_bw;
+}
+
 /* A product of every expert: in one kernel, or one after another, laid out as those of any
  * other linear layer (the rows of tokens are never a leading dimension). */
 static struct sc__kernel grouped(struct sc__layer_maker *m,
@@ -72,21 +100,19 @@ static struct sc__kernel grouped(struct sc__layer_maker *m,
     struct sc__kernel_model *model = m->kernel_model;
     enum sc__dtype type = m->s->gemm;
     struct sc__kernel one;
-    if (!m->s->looped)
-        return sc__gemm_grouped(model, name, type, l->experts, a, b, k);
+    if (!m->s->looped) {
+        one = sc__gemm_grouped(model, name, type, l->experts, a, b, k);
+        in_a_layer(m, layout, (double)(a * b * l->experts), &one);
+        return one;
+    }
     if (layout == SC__LAYOUT_WGRAD)
         one = sc__gemm_wgrad(model, name, type, a, b, k, false);
     else if (layout == SC__LAYOUT_DGRAD)
         one = sc__gemm_dgrad(model, name, type, a, b, k);
     else
         one = sc__gemm(model, name, type, a, b, k);
-    double times = (double)l->experts;
-    one.us *= times;
-    one.flop *= times;
-    one.effort *= times;
-    one.bytes *= times;
-    one.launches *= times;
-    return one;
+    in_a_layer(m, layout, (double)(a * b), &one);
+    return sc__layer_repeated(one, (double)l->experts);
 }
 
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
@@ -109,17 +135,41 @@ static void dynamic_cast(struct sc__layer_maker *m,
     sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_dynamic", bytes));
 }
 
+static void
+push_elementwise(struct sc__layer_maker *m, const char *name, double bytes, double times) {
+    sc__layer_push(
+        m,
+        sc__layer_repeated(sc__elementwise(m->kernel_model, name, bytes), times));
+}
+
 /* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor
  * and of its transform, one casts by rows, and one casts by columns what a Hadamard
  * transform of 16 values made, for the weight gradient. Half a byte an element is written
  * and a scale for each 16; random numbers of stochastic rounding are not moved. */
-static void cast_fp4(struct sc__layer_maker *m, double elements) {
+static void cast_fp4(struct sc__layer_maker *m, double elements, double times) {
     double wide = sc__dtype_bytes(m->s->dtype);
     double narrow = 0.5 + 1.0 / 16;
     double each = wide + narrow;
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "amax", wide * elements));
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_fp4", each * elements));
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "hadamard_fp4", each * elements));
+    push_elementwise(m, "amax", wide * elements, times);
+    push_elementwise(m, "cast_fp4", each * elements, times);
+    push_elementwise(m, "hadamard_fp4", each * elements, times);
+}
+
+/* Tensor cores want the scales of blocks in an order of their own: a small kernel for each
+ * operand of a product, and of each expert where these run one after another. */
+static void reorder_scales(struct sc__layer_maker *m,
+                           const struct sc__linear *l,
+                           uint64_t rows,
+                           unsigned products) {
+    double group = m->s->gemm == SC__FP4 ? 16 : 32;
+    double times = m->s->looped ? (double)l->experts : 1;
+    double all = (double)(rows * l->experts) / times;
+    if (!l->experts || !m->s->scales_reordered || m->s->in_products)
+        return;
+    for (unsigned i = 0; i < products; i++) {
+        push_elementwise(m, "scales", 2 * all * (double)l->in / group, times);
+        push_elementwise(m, "scales", 2 * all * (double)l->out / group, times);
+    }
 }
 
 /* Transformer Engine casts each operand that is not a weight, with its
@@ -129,22 +179,28 @@ static void
 cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint64_t cols) {
     if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4)
         return;
-    uint64_t all = rows * (l->experts ? l->experts : 1);
+    if (l->operand_is_cast)
+        return;
+    bool one_by_one = l->experts && m->s->looped;
+    uint64_t each = rows * (l->experts && !one_by_one ? l->experts : 1);
+    double times = one_by_one ? (double)l->experts : 1;
+    double elements = (double)each * (double)cols;
     if (m->s->dynamic_casts && !l->experts) {
         dynamic_cast(m, l, rows);
         return;
     }
     if (m->s->gemm == SC__FP4) {
-        cast_fp4(m, (double)all * (double)cols);
+        cast_fp4(m, elements, times);
         return;
     }
-    if (m->s->scale_of_now)
-        sc__layer_push(
-            m,
-            sc__elementwise(m->kernel_model,
-                            "amax",
-                            sc__dtype_bytes(m->s->dtype) * (double)all * (double)cols));
-    sc__layer_memory(m, SC__MEM_CAST_FP8, all, cols);
+    if (m->s->scale_of_now) {
+        push_elementwise(m, "amax", sc__dtype_bytes(m->s->dtype) * elements, times);
+        if (l->experts) /* the scale of it, a kernel for each tensor */
+            push_elementwise(m, "scale", 8, times);
+    }
+    struct sc__kernel one =
+        sc__memory_op(m->kernel_model, SC__MEM_CAST_FP8, m->s->dtype, each, cols);
+    sc__layer_push(m, sc__layer_repeated(one, times));
 }
 
 /* Of a layer that stands for several (packed queries, keys and values), the adapters
@@ -193,6 +249,7 @@ static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint6
 static void
 linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     cast(m, l, rows, l->in);
+    reorder_scales(m, l, rows, 1);
     if (l->bias_in_gemm)
         sc__layer_push(
             m,
@@ -207,6 +264,7 @@ linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t r
 static void
 linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
+    reorder_scales(m, l, rows, m->s->lora ? 1 : 2);
     sc__layer_push(
         m,
         l->experts
@@ -679,6 +737,15 @@ static void attention_half(struct sc__layer_maker *m) {
 
 /* ---- feed-forward ---- */
 
+/* What an expert makes of a token counts by its probability, whose gradient is the product
+ * of the activation, computed again, and its gradient: a pass over both. */
+static void
+probabilities(struct sc__layer_maker *m, const struct sc__mlp *f, uint64_t rows) {
+    double read = (m->s->gated ? 3 : 2) * sc__dtype_bytes(m->s->dtype);
+    if (f->experts && m->backward)
+        push_elementwise(m, "probability_b", read * (double)rows * (double)f->ffn, 1);
+}
+
 void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     const struct sc__layer_shape *s = m->s;
     uint64_t all = f->rows * (f->experts ? f->experts : 1);
@@ -706,6 +773,11 @@ void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
         two[0].targets = LORA_GATE;
         two[1].targets = LORA_UP;
     }
+    bool in_products = f->experts && s->in_products;
+    if (in_products && m->backward)
+        two[0].operand_is_cast = true;
+    if (in_products && !m->backward)
+        fc2.operand_is_cast = true;
     if (m->backward) {
         m->part = f->out;
         sc__layer_linear(m, &fc2, f->rows);
@@ -713,7 +785,10 @@ void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     m->part = f->in;
     if (!m->backward)
         linears(m, two, apart ? 2 : 1, f->rows);
-    activation(m, all, f->ffn);
+    if (!in_products) {
+        activation(m, all, f->ffn);
+        probabilities(m, f, all);
+    }
     if (m->backward)
         linears(m, two, apart ? 2 : 1, f->rows);
     if (!m->backward) {

@@ -37,6 +37,10 @@ holds "and add to the weights" "$(value weights $llama --lora 16) == 2 * ($n + $
 holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * $n + 2 * $adapters)) < 1000"
 holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
+# one of two ranks gets 1.5 times its tokens, the other half of them: what they keep lies on a line
+uneven="--model mixtral-8x7b --num-layers 4 --cluster dgx-h100:2 --ep 2 --global-batch 2 --seq 4096 --ignore-memory"
+kept() { "$STEPCAST" run $uneven --moe-imbalance "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print([c["activations"] for c in json.load(sys.stdin)["class_memory_bytes"]])'; }
+holds "ranks with fewer tokens keep less" "(lambda even, full, empty: full > even and abs(2 * even - full - empty) <= 2)(*$(kept 1), *$(kept 1.5))"
 holds "Muon takes longer than Adam, SGD less" "$(time_of $llama --optimizer sgd) < $(time_of $llama) < $(time_of $llama --optimizer muon)"
 
 # ZeRO 3: a shard, and what is gathered at once: a layer and the larger end (the head and its norm), or two layers

@@ -106,3 +106,13 @@ expect axolotl 0 "GiB of each rank on its host" "$STEPCAST" run "$tmp/axolotl.ya
 printf 'model_name_or_path: meta-llama/Meta-Llama-3-8B\nstage: sft\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z2_offload_config.json\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$tmp/factory.yaml"
 expect llama_factory 0 "GiB of each rank on its host" "$STEPCAST" run "$tmp/factory.yaml" --gpus 8 --ignore-memory
 expect band_says_so 0 "none of them offloads to the host)" $run --zero 1 --offload-optimizer 1 --cluster dgx-h100:8
+
+# bytes over the link: shards of N weights in two bytes for forward and for backward, their gradients in four; weights that stay on
+# the host do not come back from the update
+hosted() { "$STEPCAST" run --model llama3-8b --num-layers 4 --cluster dgx-h100:8 --global-batch 8 --seq 1024 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["comm"]["host"]["bytes"])'; }
+weights=$((4 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096) + 2 * 128256 * 4096 + 4096))
+check weights_that_stay "$(hosted --zero 3 --offload-params) $(hosted --zero 3 --offload-params --offload-optimizer 1)" "$((4 * weights / 8)) $((8 * weights / 8))"
+# activations leave and come back: of a layer that is computed again its input, of any other all of them
+block="--recompute full --recompute-method block --recompute-layers 1"
+whole=$(hosted --offload-activations 1)
+check activations_of_a_block "$(hosted $block --offload-activations 1) $(hosted $block --offload-activations 2)" "$((2 * 2 * 1024 * 4096)) $((2 * 2 * 1024 * 4096 + ${whole:-0}))"

@@ -75,9 +75,9 @@ static void remove_complete(struct sc__packet_sim *s,
 
 /* When the rate of the pair, and what limits its transfer, let it send. */
 static int64_t may_send_at(const struct sc__packet_pair *p) {
-    if (!p->limiter || p->limiter->free_at < (double)p->available)
+    if (!p->limiter || p->limiter->free_ns < p->available)
         return p->available;
-    return (int64_t)p->limiter->free_at;
+    return p->limiter->free_ns;
 }
 
 static bool has_packet_to_send(const struct sc__packet_sim *s,
@@ -89,21 +89,26 @@ static bool has_packet_to_send(const struct sc__packet_sim *s,
            !window_full(p);
 }
 
-/* The pair to send next, beginning with the one after the last; NULL: none. Those
- * complete that are met on the way leave the list, and all behind the first of
- * them with it: complete ones before it stay until a later scan meets them. */
-static struct sc__packet_pair *choose_pair(struct sc__packet_sim *s,
-                                           struct sc__packet_node *host) {
+/* The pair to send next, beginning with the one after the last; NULL: none, and *soonest
+ * is when the first of those with packets may send. Those complete that are met on the way
+ * leave the list, and all behind the first of them with it: complete ones before it stay
+ * until a later scan meets them. */
+static struct sc__packet_pair *
+choose_pair(struct sc__packet_sim *s, struct sc__packet_node *host, int64_t *soonest) {
     struct sc__packet_pair *found = NULL;
     uint32_t count = host->pair_count;
     uint32_t complete = UINT32_MAX;
     uint32_t i = count ? host->last_pair % count : 0;
+    *soonest = INT64_MAX;
     for (uint32_t k = 0; k < count; k++) {
         i = i + 1 == count ? 0 : i + 1;
         struct sc__packet_pair *p = host->pairs[i];
         if (has_packet_to_send(s, host, p)) {
-            if (may_send_at(p) > s->queue.now)
+            int64_t at = may_send_at(p);
+            if (at > s->queue.now) {
+                *soonest = at < *soonest ? at : *soonest;
                 continue;
+            }
             found = p;
             break;
         }
@@ -120,15 +125,14 @@ static struct sc__packet_pair *choose_pair(struct sc__packet_sim *s,
 /* Nobody may send: wake up when the first one may again. In the reference pairs that
  * wait for something else count too, and where one of them could have sent already
  * there is no timer: then only an ACK or a resume goes on. */
-static void set_pacing(struct sc__packet_sim *s, struct sc__packet_node *host) {
-    int64_t first = INT64_MAX;
-    if (host->pacing || !host->pair_count)
+static void
+set_pacing(struct sc__packet_sim *s, struct sc__packet_node *host, int64_t soonest) {
+    int64_t first = soonest;
+    if (host->pacing)
         return;
-    for (uint32_t i = 0; i < host->pair_count; i++) {
-        const struct sc__packet_pair *p = host->pairs[i];
-        int64_t at = may_send_at(p);
-        if (at < first && (!s->wakes_all || has_packet_to_send(s, host, p)))
-            first = at;
+    for (uint32_t i = 0; i < host->pair_count && !s->wakes_all; i++) {
+        int64_t at = may_send_at(host->pairs[i]);
+        first = at < first ? at : first;
     }
     if (first <= s->queue.now || first == INT64_MAX)
         return;
@@ -152,6 +156,7 @@ static void take_from_limiter(struct sc__packet_limiter *l, int64_t now, uint32_
     if (l->free_at < (double)now - 1)
         l->free_at = (double)now;
     l->free_at += payload * l->ns_per_byte;
+    l->free_ns = (int64_t)l->free_at;
 }
 
 static const struct sc__packet_path *next_path(struct sc__packet_sim *s,
@@ -217,11 +222,12 @@ void sc__packet_host_send(struct sc__packet_sim *s, struct sc__packet_node *host
         sc__packet_transmit(s, port, ack, host->acks.first || host->pair_count);
         return;
     }
-    struct sc__packet_pair *p = choose_pair(s, host);
+    int64_t soonest;
+    struct sc__packet_pair *p = choose_pair(s, host, &soonest);
     if (p)
         send_data(s, host, p);
     else
-        set_pacing(s, host);
+        set_pacing(s, host, soonest);
 }
 
 /* What is to be done with a packet that arrives. */

@@ -678,7 +678,12 @@ static double packets_so_far(const struct sc__packet_memory *m,
     return (double)(m->alone->effort->counters.data_packets + here);
 }
 
-/* Of periods of these kinds; that of others, where enough was simulated for it. */
+static bool lost_any(const struct sc__packet_counters *c) {
+    return c->buffer_losses || c->link_losses;
+}
+
+/* Of periods of these kinds; that of others, where enough was simulated for it. Where
+ * packets are lost, one more may leave a transfer stuck: nothing is known then. */
 static sc_status
 swing_of(struct sc__packet_memory *m, const struct memory_period *p, double *share) {
     struct cast_kinds kinds = {p->kinds, p->kind_count};
@@ -690,7 +695,9 @@ swing_of(struct sc__packet_memory *m, const struct memory_period *p, double *sha
         return SC_OK;
     }
     *share = m->largest_swing;
-    if (m->measuring && most < 0)
+    if (lost_any(&m->alone->effort->counters) || (p->live && lost_any(&p->live->counters)))
+        *share = 1;
+    if (*share >= 1 || (m->measuring && most < 0))
         return SC_OK;
     SC__TRY(measure_swing(m, p, most, share));
     m->largest_swing = fmax(m->largest_swing, *share);

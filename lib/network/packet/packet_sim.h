@@ -144,6 +144,7 @@ struct sc__packet_path {
 /* Software that hands a NIC less than it can send: the pairs of a transfer share it. */
 struct sc__packet_limiter {
     double free_at;     /* ns */
+    int64_t free_ns;    /* whole ones of them */
     double ns_per_byte; /* of payload */
 };
 
