@@ -100,9 +100,10 @@ def generic_sequence(gpu):
     return gpu_file
 
 
-# How many blocks of an SM a library parts the keys of single tokens for, and the least keys of a part; whether the queries of a
-# prompt that share keys share tiles. The start whose fit is best on the fitted half is taken, for each class of rows.
-SERVING_STARTS = [(8, 128, 0), (1, 128, 1), (2, 64, 1), (1e-3, 1e9, 0)]
+# How many blocks of an SM a library parts the keys of single tokens for, the least keys of a part, and how many queries of a
+# head of keys a block takes (latent attention has up to 128 of them; elsewhere 64); whether the queries of a prompt that share
+# keys share tiles. The start whose fit is best on the fitted half is taken, for each class of rows.
+SERVING_STARTS = [(8, 128, 64, 0), (1, 128, 64, 1), (2, 64, 64, 1), (1e-3, 1e9, 64, 0), (1, 128, 16, 1), (1, 128, 128, 1)]
 
 
 def alone_start(architecture, software, phase, type_):
@@ -122,12 +123,12 @@ def alone_start(architecture, software, phase, type_):
 
 def generation_start(gpu_file, software, phase, type_, start):
     sheet, architecture = gpu_file["datasheet"], gpu_file["architecture"]
-    target, tokens, _ = start
+    target, tokens, queries, _ = start
     alone = alone_start(architecture, software, phase, type_)
     copies = alone and software == "vllm"  # FlashAttention-2 brings queries that share keys together
     planned = software == "vllm" and architecture == "hopper"  # FlashAttention-3's scheduler
     call = [6, 0.85e6 * sheet["dram_tbs"], 0.75e6 * sheet["l2_mb"], 0.5, 2, 0.5, 0.5, 1, 0.05, 0.05, 0.02 if planned else 0,
-            1 if copies else 0, 0.05 if copies else 0, 0.5]
+            1 if copies else 0, 0.05 if copies else 0, 0.5, queries]
     constants = {"call": call, "shared": [1, 3, 0.3, 1.5, target, tokens]}
     return {**constants, "alone": alone} if alone else constants
 
@@ -138,7 +139,7 @@ def context_start(gpu_file, type_, start):
     peak = 1e6 * sheet["peak_tflops"]["fp8" if type_ == "fp8" and "fp8" in sheet["peak_tflops"] else "bf16"] / sheet["sms"]
     step = 4 * 128 * 128 * 128 / (0.5 * peak)
     sizes = [step * size / 128 for size in (64, 128, 192, 256, 512)]
-    return [8, start[2], step, 0.85e6 * sheet["dram_tbs"], 2, 0.5, 0.75e6 * sheet["l2_mb"], 0.5, 0.1, 0.3, 1.5, 0.5, *sizes]
+    return [8, start[3], step, 0.85e6 * sheet["dram_tbs"], 2, 0.5, 0.75e6 * sheet["l2_mb"], 0.5, 0.1, 0.3, 1.5, 0.5, *sizes]
 
 
 def generic_serving(gpu, start=SERVING_STARTS[0]):
@@ -320,6 +321,8 @@ def best_serving_start(folder, gpu, work):
         fitted = json.load(open(path))["constants"]["serving"]
         for key, loss in serving_losses(folder, gpu, path, work).items():
             software, phase, type_ = key
+            if start[2] != 64 and phase != "mla_generation":
+                continue
             if loss < best.get(key, math.inf) and type_ in merged["constants"]["serving"].get(software, {}).get(phase, {}):
                 best[key] = loss
                 merged["constants"]["serving"][software][phase][type_] = fitted[software][phase][type_]

@@ -249,10 +249,17 @@ typedef enum sc_moe_dispatcher {
 } sc_moe_dispatcher;
 
 typedef enum sc_moe_kernels {
-    SC_MOE_KERNELS_AUTO, /* fused */
-    SC_MOE_KERNELS_FUSED,
-    SC_MOE_KERNELS_UNFUSED
+    SC_MOE_KERNELS_AUTO,    /* grouped */
+    SC_MOE_KERNELS_FUSED,   /* grouped, with activation and casts in the products */
+    SC_MOE_KERNELS_UNFUSED, /* expert by expert */
+    SC_MOE_KERNELS_GROUPED  /* one product for all experts, other kernels apart */
 } sc_moe_kernels;
+
+typedef enum sc_moe_routing {
+    SC_MOE_ROUTING_AUTO, /* random */
+    SC_MOE_ROUTING_RANDOM,
+    SC_MOE_ROUTING_IN_TURN /* a token takes the experts behind those of the one before it */
+} sc_moe_routing;
 
 typedef enum sc_update {
     SC_UPDATE_AUTO,  /* mixed; plain for plain PyTorch on one GPU */
@@ -353,6 +360,7 @@ typedef struct sc_plan {
     double moe_capacity_factor; /* 0: no tokens are dropped */
     sc_moe_dispatcher moe_dispatcher;
     sc_moe_kernels moe_kernels;
+    sc_moe_routing moe_routing; /* which ranks a token goes to */
 
     double host_launch_us; /* host time per kernel; < 0: of the software */
     unsigned cuda_graphs;  /* SC_GRAPH_… */

@@ -247,7 +247,8 @@ note_rate(struct sc_request *req, const struct sc__samples *samples, bool betwee
     uint32_t count = 0;
     for (uint32_t i = 0; i < samples->count; i++) {
         const struct sc__sample *s = &samples->items[i];
-        if (s->bytes < LARGE_BYTES || between != (s->shape.nodes > 1))
+        bool told = s->bytes >= LARGE_BYTES && s->model_us > 0;
+        if (!told || between != (s->shape.nodes > 1))
             continue;
         sum += log(s->us / s->model_us);
         count++;

@@ -117,6 +117,7 @@ static sc_status begin_model(struct sc_context *ctx,
     /* ranks a token goes to in a two-level all-to-all, where nobody says */
     if (model->experts && !(ev->options.copies > 0))
         ev->cluster.tuning.copies = sc__plan_copies(&ev->plan, model);
+    ev->cluster.tuning.copies_together = model->experts && ev->plan.experts_in_turn;
     return SC_OK;
 }
 

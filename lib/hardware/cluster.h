@@ -140,7 +140,8 @@ struct sc__tuning {
     bool two_level;    /* all-to-all as DeepEP does it */
     bool eager_timer;  /* timed by PyTorch with a barrier, not by nccl-tests */
     uint32_t gpus_per_process; /* 0 = 1 */
-    double copies; /* two_level: copies of a token; 0 = as many as there are ranks */
+    double copies;        /* two_level: copies of a token; 0 = as many as there are ranks */
+    bool copies_together; /* they go to neighbouring ranks, not to any */
 };
 
 /* A constant of the model that the description replaces. */

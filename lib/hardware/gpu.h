@@ -235,6 +235,12 @@ struct sc__grouped_constants {
     /* us per tile; us */
     double tile;
     double t0;
+    /* products of experts in a layer over the same alone: one after another, all in one
+     * kernel; and weight gradients, which have their results to write besides */
+    double one_by_one;
+    double together;
+    double one_by_one_wgrad;
+    double together_wgrad;
 };
 
 enum { SC__MOE_ROWS = 5, SC__MOE_COLUMNS = 3 };
@@ -403,6 +409,7 @@ enum sc__generation_constant {
     SC__GENERATION_COPY,         /* us of a copy that brings shared queries together */
     SC__GENERATION_COPY_HEAD,    /* us of each query of that, on one SM */
     SC__GENERATION_START_WIDTH,  /* power of the width in a block's start */
+    SC__GENERATION_QUERIES,      /* of a head of keys that a shared block takes at most */
     SC__GENERATION_SHARED,
     SC__GENERATION_ALONE = SC__GENERATION_SHARED + 6,
     SC__GENERATION_REREAD = SC__GENERATION_ALONE + 6, /* part of the keys that each

@@ -57,11 +57,16 @@ const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"rows", DTYPE(rows)},
                                                      {"energy", DTYPE(energy)},
                                                      {0}};
-const struct sc__gpu_field sc__gpu_grouped_fields[] = {{"step", AT(grouped.step)},
-                                                       {"memory", AT(grouped.memory)},
-                                                       {"tile", AT(grouped.tile)},
-                                                       {"t0", AT(grouped.t0)},
-                                                       {0}};
+const struct sc__gpu_field sc__gpu_grouped_fields[] = {
+    {"step", AT(grouped.step)},
+    {"memory", AT(grouped.memory)},
+    {"tile", AT(grouped.tile)},
+    {"t0", AT(grouped.t0)},
+    {"one_by_one", AT(grouped.one_by_one)},
+    {"together", AT(grouped.together)},
+    {"one_by_one_wgrad", AT(grouped.one_by_one_wgrad)},
+    {"together_wgrad", AT(grouped.together_wgrad)},
+    {0}};
 const struct sc__gpu_field sc__gpu_moe_fields[] = {{"fixed", AT(moe.fixed)},
                                                    {"expert", AT(moe.expert)},
                                                    {"permute", AT(moe.permute)},

@@ -471,6 +471,12 @@ read_generation(struct gpu_read_reader *r, const char *where, json_t *o, double 
         const struct sc__generation_part *part = &sc__generation_parts[i];
         SC__TRY(read_list(r, key, v, part->count, &c[part->first]));
     }
+    if (!(c[SC__GENERATION_QUERIES] >= 1 && c[SC__GENERATION_WAVE] <= 1))
+        return bad(r,
+                   "a block takes a query or more; wave is at most 1",
+                   "%s: %s",
+                   "serving",
+                   "call");
     for (unsigned i = SC__GENERATION_SHARED; i <= SC__GENERATION_ALONE;
          i += SC__BLOCK_CONSTANTS) {
         bool absent = i == SC__GENERATION_ALONE && !(c[i + SC__BLOCK_RESIDENT] > 0);

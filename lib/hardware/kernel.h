@@ -22,6 +22,7 @@ struct sc__kernel {
     double bytes;
     double effort;   /* FLOP weighted by the energy of their type, for the power model */
     double launches; /* kernels it is made of, for gaps and host time (eager counts) */
+    bool in_loop; /* one for each expert: the host's time goes by products, not by them */
 };
 
 struct sc__kernels { /* a list; SC__PUSH(arena, list.items, list.count, list.capacity) */

@@ -60,186 +60,6 @@ enum { /* as in --lora-targets */
        LORA_DOWN = 64
 };
 
-/* A product of every expert: in one kernel, or one after another, laid out as those of any
- * other linear layer (the rows of tokens are never a leading dimension). */
-static struct sc__kernel grouped(struct sc__layer_maker *m,
-                                 const struct sc__linear *l,
-                                 enum sc__gemm_layout layout,
-                                 const char *name,
-                                 uint64_t a,
-                                 uint64_t b,
-                                 uint64_t k) {
-    struct sc__kernel_model *model = m->kernel_model;
-    enum sc__dtype type = m->s->gemm;
-    struct sc__kernel one;
-    if (!m->s->looped)
-        return sc__gemm_grouped(model, name, type, l->experts, a, b, k);
-    if (layout == SC__LAYOUT_WGRAD)
-        one = sc__gemm_wgrad(model, name, type, a, b, k, false);
-    else if (layout == SC__LAYOUT_DGRAD)
-        one = sc__gemm_dgrad(model, name, type, a, b, k);
-    else
-        one = sc__gemm(model, name, type, a, b, k);
-    double times = (double)l->experts;
-    one.us *= times;
-    one.flop *= times;
-    one.effort *= times;
-    one.bytes *= times;
-    one.launches *= times;
-    return one;
-}
-
-/* PyTorch scales by the maximum of the moment: a pass over the operand finds
- * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
- * for backward's GEMMs; weights are cast every time, unless they were gathered as they
- * are cast and only transposed, inputs again in backward. */
-static void dynamic_cast(struct sc__layer_maker *m,
-                         const struct sc__linear *l,
-                         uint64_t rows) {
-    double in = (double)rows * (double)l->in;
-    double out = (double)rows * (double)l->out;
-    double w = (double)l->in * (double)l->out;
-    double transpose = 2;
-    double each = 2 * sc__dtype_bytes(m->s->dtype) + 1;
-    double bytes = each * in;
-    if (m->backward)
-        bytes = (each + transpose) * (in + out) + transpose * w;
-    if (!m->s->narrow_weights)
-        bytes += each * w;
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_dynamic", bytes));
-}
-
-/* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor
- * and of its transform, one casts by rows, and one casts by columns what a Hadamard
- * transform of 16 values made, for the weight gradient. Half a byte an element is written
- * and a scale for each 16; random numbers of stochastic rounding are not moved. */
-static void cast_fp4(struct sc__layer_maker *m, double elements) {
-    double wide = sc__dtype_bytes(m->s->dtype);
-    double narrow = 0.5 + 1.0 / 16;
-    double each = wide + narrow;
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "amax", wide * elements));
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_fp4", each * elements));
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "hadamard_fp4", each * elements));
-}
-
-/* Transformer Engine casts each operand that is not a weight, with its
- * transpose; weights are cast once a step. With the scale of the moment a pass over
- * the operand finds its largest value first; a delayed one is found by the cast. */
-static void
-cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint64_t cols) {
-    if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4)
-        return;
-    uint64_t all = rows * (l->experts ? l->experts : 1);
-    if (m->s->dynamic_casts && !l->experts) {
-        dynamic_cast(m, l, rows);
-        return;
-    }
-    if (m->s->gemm == SC__FP4) {
-        cast_fp4(m, (double)all * (double)cols);
-        return;
-    }
-    if (m->s->scale_of_now)
-        sc__layer_push(
-            m,
-            sc__elementwise(m->kernel_model,
-                            "amax",
-                            sc__dtype_bytes(m->s->dtype) * (double)all * (double)cols));
-    sc__layer_memory(m, SC__MEM_CAST_FP8, all, cols);
-}
-
-/* Of a layer that stands for several (packed queries, keys and values), the adapters
- * of those that have one are computed together. */
-static uint64_t adapter_rank(const struct sc__layer_maker *m, const struct sc__linear *l) {
-    uint64_t rank = 0;
-    for (unsigned bits = m->s->lora_targets & l->targets; bits; bits &= bits - 1)
-        rank += m->s->lora;
-    return rank;
-}
-
-/* x·A·B beside a frozen layer, scaled and added; backward has an input and a weight
- * gradient of each. */
-static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
-    uint64_t rank = adapter_rank(m, l);
-    uint64_t all = rows * (l->experts ? l->experts : 1);
-    enum sc__dtype t = m->s->dtype;
-    double copies = l->experts ? (double)l->experts : 1;
-    if (m->s->four_bits)
-        sc__layer_push(m,
-                       sc__elementwise(m->kernel_model,
-                                       "unpack",
-                                       (0.5 + sc__dtype_bytes(t)) *
-                                           (double)(l->in * l->out) * copies));
-    if (!rank)
-        return;
-    sc__layer_push(
-        m,
-        sc__gemm(m->kernel_model, "lora_a", t, all, rank, m->backward ? l->out : l->in));
-    sc__layer_push(
-        m,
-        sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
-    sc__layer_memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
-    if (!m->backward)
-        return;
-    struct sc__kernel a =
-        sc__gemm_wgrad(m->kernel_model, "lora_a_wgrad", t, rank, l->in, all, false);
-    struct sc__kernel b =
-        sc__gemm_wgrad(m->kernel_model, "lora_b_wgrad", t, l->out, rank, all, false);
-    a.phase = SC__WGRAD;
-    b.phase = SC__WGRAD;
-    sc__layer_push(m, a);
-    sc__layer_push(m, b);
-}
-
-static void
-linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
-    cast(m, l, rows, l->in);
-    if (l->bias_in_gemm)
-        sc__layer_push(
-            m,
-            sc__gemm_bias(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
-    else if (l->experts)
-        sc__layer_push(m, grouped(m, l, SC__LAYOUT_FORWARD, l->name, rows, l->out, l->in));
-    else
-        sc__layer_push(m,
-                       sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
-}
-
-static void
-linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
-    cast(m, l, rows, l->out);
-    sc__layer_push(
-        m,
-        l->experts
-            ? grouped(m, l, SC__LAYOUT_DGRAD, l->dgrad, rows, l->in, l->out)
-            : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
-    if (m->s->lora)
-        return; /* frozen: no gradients of weight and bias */
-    struct sc__kernel w =
-        l->experts ? grouped(m, l, SC__LAYOUT_WGRAD, l->wgrad, l->out, l->in, rows)
-                   : sc__gemm_wgrad(m->kernel_model,
-                                    l->wgrad,
-                                    m->s->gemm,
-                                    l->out,
-                                    l->in,
-                                    rows,
-                                    m->s->accumulate);
-    w.phase = SC__WGRAD;
-    sc__layer_push(m, w);
-    if (l->bias_in_gemm)
-        sc__layer_memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
-}
-
-void sc__layer_linear(struct sc__layer_maker *m,
-                      const struct sc__linear *l,
-                      uint64_t rows) {
-    if (m->backward)
-        linear_backward(m, l, rows);
-    else
-        linear_forward(m, l, rows);
-    if (m->s->lora)
-        adapter(m, l, rows);
-}
-
 /* Layers with one input; its gradient is the sum of theirs. */
 static void
 linears(struct sc__layer_maker *m, const struct sc__linear *l, unsigned n, uint64_t rows) {
@@ -679,6 +499,15 @@ static void attention_half(struct sc__layer_maker *m) {
 
 /* ---- feed-forward ---- */
 
+/* What an expert makes of a token counts by its probability, whose gradient is the product
+ * of the activation, computed again, and its gradient: a pass over both. */
+static void
+probabilities(struct sc__layer_maker *m, const struct sc__mlp *f, uint64_t rows) {
+    double read = (m->s->gated ? 3 : 2) * sc__dtype_bytes(m->s->dtype);
+    if (f->experts && m->backward)
+        sc__layer_elementwise(m, "probability_b", read * (double)rows * (double)f->ffn, 1);
+}
+
 void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     const struct sc__layer_shape *s = m->s;
     uint64_t all = f->rows * (f->experts ? f->experts : 1);
@@ -706,6 +535,11 @@ void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
         two[0].targets = LORA_GATE;
         two[1].targets = LORA_UP;
     }
+    bool in_products = f->experts && s->in_products;
+    if (in_products && m->backward)
+        two[0].operand_is_cast = true;
+    if (in_products && !m->backward)
+        fc2.operand_is_cast = true;
     if (m->backward) {
         m->part = f->out;
         sc__layer_linear(m, &fc2, f->rows);
@@ -713,7 +547,10 @@ void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     m->part = f->in;
     if (!m->backward)
         linears(m, two, apart ? 2 : 1, f->rows);
-    activation(m, all, f->ffn);
+    if (!in_products) {
+        activation(m, all, f->ffn);
+        probabilities(m, f, all);
+    }
     if (m->backward)
         linears(m, two, apart ? 2 : 1, f->rows);
     if (!m->backward) {

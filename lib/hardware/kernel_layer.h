@@ -96,11 +96,17 @@ struct sc__layer_shape {
     uint32_t expert_tp;
     uint64_t expert_ffn;
     uint64_t shared_ffn;
-    uint64_t moe_latent; /* routed tokens are so wide; 0: hidden */
-    bool looped;         /* one GEMM per expert after another, not a grouped GEMM */
-    bool expert_bias;    /* biases are added expert by expert, in fp32, outside the GEMMs */
-    bool branch_norms;   /* the shared part and the routed one have norms of their own */
-    double imbalance;    /* tokens of this GPU over the mean; 0 = 1 */
+    uint64_t moe_latent;    /* routed tokens are so wide; 0: hidden */
+    bool looped;            /* one GEMM per expert after another, not a grouped GEMM */
+    bool in_products;       /* activation and casts are part of the grouped GEMMs */
+    bool sorted_on_arrival; /* the exchange sends tokens as they are: they are copied and
+                             * sorted where their experts are, once */
+    bool
+        scales_reordered; /* scales of blocks are laid out for tensor cores before a GEMM */
+    bool expert_bias;   /* biases are added expert by expert, in fp32, outside the GEMMs */
+    bool clamped_apart; /* with biases: the activation's input is clamped before it */
+    bool branch_norms;  /* the shared part and the routed one have norms of their own */
+    double imbalance;   /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */
     bool no_mixer;
     bool no_feed_forward;

@@ -17,20 +17,36 @@ static void latent(struct sc__layer_maker *m, bool down) {
         sc__layer_linear(m, &l, m->rows);
 }
 
-static void router(struct sc__layer_maker *m) {
+/* The gate stays wide whatever type other products have. */
+static void gate(struct sc__layer_maker *m) {
     const struct sc__layer_shape *s = m->s;
-    struct sc__linear gate =
-        {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false, 0};
+    struct sc__layer_shape wide = *s;
+    struct sc__linear l =
+        {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false, 0, false};
+    wide.gemm = s->dtype;
+    m->s = &wide;
+    sc__layer_linear(m, &l, m->rows);
+    m->s = s;
+}
+
+/* All-to-alls want a copy of a token for each of its experts, by rank. */
+static void copies(struct sc__layer_maker *m, enum sc__memory_op forward) {
+    const struct sc__layer_shape *s = m->s;
+    if (!s->sorted_on_arrival)
+        sc__layer_either(m, forward, m->rows * s->topk, routed_width(s));
+}
+
+static void router(struct sc__layer_maker *m) {
     m->part = SC__PART_ROUTER;
     if (!m->backward)
-        sc__layer_linear(m, &gate, m->rows);
-    sc__layer_either(m, SC__MEM_ROUTER_F, m->rows, s->experts);
+        gate(m);
+    sc__layer_either(m, SC__MEM_ROUTER_F, m->rows, m->s->experts);
     if (!m->backward)
         latent(m, true);
-    sc__layer_either(m, SC__MEM_PERMUTE_F, m->rows * s->topk, routed_width(s));
+    copies(m, SC__MEM_PERMUTE_F);
     if (m->backward) {
         latent(m, true);
-        sc__layer_linear(m, &gate, m->rows);
+        gate(m);
     }
 }
 
@@ -38,17 +54,52 @@ static void unroute(struct sc__layer_maker *m) {
     m->part = SC__PART_UNROUTE;
     if (m->backward)
         latent(m, false);
-    sc__layer_either(m, SC__MEM_UNPERMUTE_F, m->rows * m->s->topk, routed_width(m->s));
+    copies(m, SC__MEM_UNPERMUTE_F);
     if (!m->backward)
         latent(m, false);
 }
 
-/* Megatron adds bias times probability to each expert's rows and joins them
- * again: 28 bytes an element of fp32 traffic forward (weighting 4, sum 10, join
- * 8, cast 6; where experts are fp32 8, 12, 8 and no cast), about as much backward. */
-static void expert_biases(struct sc__layer_maker *m, double elements) {
+/* What arrives is brought in the order of experts, and back behind them. It comes by source
+ * rank from an all-to-all; from an exchange that sends tokens as they are (DeepEP,
+ * HybridEP) it is copied as well, and summed up behind. */
+static void arrange(struct sc__layer_maker *m, const struct sc__mlp *f, bool behind) {
+    const struct sc__layer_shape *s = m->s;
+    uint64_t rows = f->rows * f->experts;
+    if (s->sorted_on_arrival)
+        sc__layer_either(m,
+                         behind ? SC__MEM_UNPERMUTE_F : SC__MEM_PERMUTE_F,
+                         rows,
+                         routed_width(s));
+    if (s->sorted_on_arrival)
+        return;
+    if (f->experts > 1 && s->ep > 1) /* none is copied twice */
+        sc__layer_memory(m, SC__MEM_PERMUTE_F, rows, routed_width(s));
+    /* narrow products want rows by the dozen: each expert's are copied to where there is
+     * room between them, and back (Transformer Engine's Fp8Padding) */
+    if (s->looped && (s->gemm == SC__FP8 || s->gemm == SC__FP4))
+        sc__layer_memory(m, SC__MEM_PERMUTE_F, rows, routed_width(s));
+}
+
+/* Biases of experts are added expert by expert, and the rows joined again: of the first
+ * product 8 bytes an element of its result (sum 4, join 4), of the second, which is
+ * weighted by probabilities in fp32, 28 (weighting 4, sum 10, join 8, cast 6; where experts
+ * are fp32 8, 12, 8 and no cast), and about as much backward but for the first, whose
+ * gradient is read once more. Megatron clamps the first result before its fused activation:
+ * both halves (8 an element of ffn) and joined again (8); backward by masks (12) and joined
+ * (8). */
+static void expert_biases(struct sc__layer_maker *m, const struct sc__mlp *f) {
+    double rows = (double)(f->rows * f->experts);
+    double second = 28 * rows * (double)f->hidden;
+    double halves = m->s->gated ? 2 : 1;
+    double first = (m->backward ? 2 : 8) * halves * rows * (double)f->ffn;
+    double clamps = (m->backward ? 20 : 16) * rows * (double)f->ffn;
     m->part = SC__PART_MLP_OUT;
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "expert_bias", 28 * elements));
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "expert_bias", second));
+    m->part = SC__PART_MLP_IN;
+    if (!m->s->in_products)
+        sc__layer_push(m, sc__elementwise(m->kernel_model, "expert_bias", first));
+    if (m->s->clamped_apart && !m->s->in_products)
+        sc__layer_push(m, sc__elementwise(m->kernel_model, "clamp", clamps));
 }
 
 static void experts(struct sc__layer_maker *m) {
@@ -64,19 +115,15 @@ static void experts(struct sc__layer_maker *m) {
                         sc__at_least_one(s->experts, ep),
                         SC__PART_MLP_IN,
                         SC__PART_MLP_OUT};
-    /* tokens arrive by source rank: they are sorted by expert, and back */
-    bool sorted = f.experts > 1 && ep > 1;
     m->part = m->backward ? SC__PART_MLP_OUT : SC__PART_MLP_IN;
-    if (sorted)
-        sc__layer_either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, routed_width(s));
+    arrange(m, &f, m->backward);
     if (!m->backward)
         sc__layer_mlp(m, &f);
     if (s->expert_bias)
-        expert_biases(m, (double)(f.rows * f.experts) * (double)routed_width(s));
+        expert_biases(m, &f);
     if (m->backward)
         sc__layer_mlp(m, &f);
-    if (sorted)
-        sc__layer_either(m, SC__MEM_PERMUTE_F, f.rows * f.experts, routed_width(s));
+    arrange(m, &f, !m->backward);
 }
 
 static void shared_experts(struct sc__layer_maker *m) {

@@ -1,5 +1,5 @@
 /* kernel_layer_maker: what makes the operator lists of a layer, for the files that share
- * it: kernel_layer.c (all but experts), kernel_layer_experts.c. */
+ * it: kernel_layer.c (all but experts), kernel_layer_linear.c, kernel_layer_experts.c. */
 #ifndef SC_HARDWARE_KERNEL_LAYER_MAKER_H
 #define SC_HARDWARE_KERNEL_LAYER_MAKER_H
 
@@ -23,9 +23,10 @@ struct sc__linear {
     const char *wgrad;
     uint64_t in;
     uint64_t out;
-    uint64_t experts;  /* 0: one plain GEMM */
-    bool bias_in_gemm; /* and its gradient a column sum */
-    unsigned targets;  /* bits of lora_targets it stands for */
+    uint64_t experts;     /* 0: one plain GEMM */
+    bool bias_in_gemm;    /* and its gradient a column sum */
+    unsigned targets;     /* bits of lora_targets it stands for */
+    bool operand_is_cast; /* by the kernel that makes it */
 };
 
 struct sc__mlp {
@@ -43,6 +44,13 @@ static inline uint64_t sc__at_least_one(uint64_t a, uint64_t b) {
 }
 
 void sc__layer_push(struct sc__layer_maker *m, struct sc__kernel k);
+/* A kernel known by its bytes, so often. */
+void sc__layer_elementwise(struct sc__layer_maker *m,
+                           const char *name,
+                           double bytes,
+                           double times);
+/* The same kernel so often, one behind the other. */
+struct sc__kernel sc__layer_repeated(struct sc__kernel one, double times);
 void sc__layer_memory(struct sc__layer_maker *m,
                       enum sc__memory_op op,
                       uint64_t rows,

@@ -14,8 +14,8 @@
  * Steps that the mask or the window cuts, one or two of a tile, count 1 + mask.
  *
  * One token each (generation) over L keys, of which K are inside the window. A kernel's
- * n blocks take a head of keys with up to 64 of its queries each ("shared") or a query
- * each ("alone"), and part the keys where blocks are few:
+ * n blocks take a head of keys with some of its queries each ("shared") or a query each
+ * ("alone"), and part the keys where blocks are few:
  *
  *     s      = max(1, min(floor(target S/n), floor(L/tokens)))              parts
  *     block  = start w^p + step w k,  k = steps of 64 keys of min(K, L/s), and one more
@@ -199,7 +199,7 @@ static double generation_us(const struct sc__gpu *gpu,
     struct generation g = generation_of(key);
     bool alone = queries_are_alone(gpu, &g, c);
     const double *block = &c[alone ? SC__GENERATION_ALONE : SC__GENERATION_SHARED];
-    double blocks = alone ? g.queries : g.units * ceil(g.group / 64);
+    double blocks = alone ? g.queries : g.units * ceil(g.group / c[SC__GENERATION_QUERIES]);
     struct parted_keys p = part_keys(gpu, &g, block, blocks);
     double steps = (alone ? p.keys / 64 : ceil(p.keys / 64)) + p.cut;
     double start = block[SC__BLOCK_START] * pow(g.width, c[SC__GENERATION_START_WIDTH]);

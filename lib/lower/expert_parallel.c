@@ -12,29 +12,15 @@ static double dispatch_bytes(const struct sc__lowering *l) {
            sc__model_routed_width(l->model) * sc__plan_width(p) * p->imbalance;
 }
 
-/* A share of it. Ranks whose experts get nothing take part as well. */
-static void exchange(struct sc__script_maker *k, double share, bool async) {
-    double bytes = share > 0 ? fmax(1, dispatch_bytes(k->l) * share) : 0;
+/* Ranks whose experts get nothing take part as well. */
+void sc__expert_all_to_all(struct sc__script_maker *k) {
     sc__script_collective(k,
                           SC__ALLTOALL,
                           SC__GROUP_EP,
                           SC__STREAM_EP,
-                          bytes,
-                          async,
+                          fmax(1, dispatch_bytes(k->l)),
+                          k->l->plan.overlap_moe,
                           "expert exchange");
-}
-
-/* DeepEP and HybridEP send in chunks and permute what has arrived meanwhile: a share
- * of the exchange runs beside that and the first products. */
-void sc__expert_all_to_all(struct sc__script_maker *k) {
-    const struct sc__plan *p = &k->l->plan;
-    double exposed = p->dedup ? k->l->constants.software.flex_exposed : 1;
-    if (p->overlap_moe || exposed >= 1) {
-        exchange(k, 1, p->overlap_moe);
-        return;
-    }
-    exchange(k, exposed, false);
-    exchange(k, 1 - exposed, true);
 }
 
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) {
@@ -50,13 +36,33 @@ void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) 
                           "expert tensor parallel");
 }
 
-/* More host time of a layer with experts before routing was fused: half of it
- * prepares the exchange, half feeds the experts one by one. */
-double sc__expert_host_us(const struct sc__script_maker *k) {
+/* Without a capacity the shapes behind the router are not known before it has run: the
+ * host reads the counts of tokens, and the queue of kernels is empty meanwhile. Fused
+ * kernels read them on the GPU. */
+bool sc__expert_host_waits(const struct sc__script_maker *k) {
     const struct sc__plan *p = &k->l->plan;
-    /* with a capacity every shape is known beforehand: nobody waits for counts */
-    bool waits = p->moe_unfused && !(p->capacity > 0);
-    return k->moe && waits ? k->l->constants.software.host_moe_us *
-                                 (p->graphs & SC__GRAPH_ROUTER ? 0.5 : 1)
-                           : 0;
+    return p->moe_kernels != SC_MOE_KERNELS_FUSED && !(p->capacity > 0) &&
+           !(p->graphs & SC__GRAPH_FULL);
+}
+
+/* Host time beside the launches of kernels: operators of router, permutation and exchange,
+ * half of them up to the router's end, which graphs can hold; and the products of experts
+ * that run one after another. */
+double sc__expert_host_us(const struct sc__script_maker *k, bool routing, bool experts) {
+    const struct sc__plan *p = &k->l->plan;
+    const struct sc__software_constants *c = &k->l->constants.software;
+    bool backward = k->phase == SC__BACKWARD;
+    double half = 0.5 * (backward ? c->host_route_back_us : c->host_route_us);
+    double local = fmax(1, (double)k->l->model->experts / p->mesh.ep);
+    double products = backward ? 4 : 2;
+    double us = 0;
+    if (!k->moe)
+        return 0;
+    if (routing && !(p->graphs & SC__GRAPH_ROUTER))
+        us += half;
+    if (experts)
+        us += half;
+    if (experts && p->moe_kernels == SC_MOE_KERNELS_UNFUSED)
+        us += c->host_product_us * products * local;
+    return us;
 }

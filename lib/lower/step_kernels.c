@@ -91,7 +91,12 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.moe_latent = m->moe_latent;
         s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias;
-        s.looped = p->moe_unfused;
+        s.clamped_apart = p->fusion == SC__FUSION_MEGATRON && !p->torch_copies;
+        s.looped = p->moe_kernels == SC_MOE_KERNELS_UNFUSED;
+        s.in_products = p->moe_kernels == SC_MOE_KERNELS_FUSED;
+        s.sorted_on_arrival = p->dedup && p->mesh.ep > 1;
+        s.scales_reordered =
+            p->fp8_recipe == SC_FP8_RECIPE_MXFP8 || p->fp8_recipe == SC_FP8_RECIPE_NVFP4;
         s.branch_norms = m->branch_norms;
     }
     return s;

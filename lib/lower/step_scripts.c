@@ -141,11 +141,8 @@ void sc__script_part(struct sc__script_maker *k,
             share *= k->piece;
         if (share <= 0)
             continue;
-        if (!captured(&k->l->plan, which, k->moe))
+        if (!x->kernel.in_loop && !captured(&k->l->plan, which, k->moe))
             k->launches += x->kernel.launches * share;
-        if (k->moe && of_experts(which) && x->kernel.kind == SC__KERNEL_MEMORY)
-            share *= k->l->plan.moe_unfused ? k->l->constants.software.moe_unfused
-                                            : k->l->constants.software.moe_fused;
         sc__script_compute(k,
                            x->kernel.work,
                            share * sc__step_kernel_us(k->l, &x->kernel),
@@ -160,7 +157,7 @@ static double host_need(const struct sc__script_maker *k) {
     double per = p->host_launch >= 0 ? p->host_launch : k->l->constants.software.host_us;
     if (p->graphs & SC__GRAPH_FULL || !(per > 0))
         return 0;
-    return per * k->launches + sc__expert_host_us(k);
+    return per * k->launches + k->operators;
 }
 
 /* How sharp the corner between the GPU's time and its host's is: a layer takes the norm
@@ -182,25 +179,42 @@ static double shown_wait(double wait, double busy, bool norm) {
 
 /* Time the GPU waits for the host: what host time exceeds the GPU's by. A host that is
  * far ahead of its GPU does not show, and a GPU that is slower never ends sooner. */
-static void host(struct sc__script_maker *k) {
-    double busy = k->script->us + k->comm;
+static double host_wait(const struct sc__script_maker *k) {
+    double busy = k->script->us + k->comm - k->settled;
     double need = host_need(k);
     if (need <= 0 || busy <= 0)
-        return;
-    if (k->l->constants.software.blocking > 0) {
-        close_segment(k);
-        sc__script_compute(k, SC__WORK_HOST, need, "host");
-        return;
-    }
+        return 0;
+    if (k->l->constants.software.blocking > 0)
+        return need;
     double corner = host_corner(&k->l->plan);
     double sum = k->l->plan.gpus > 1
                      ? pow(pow(need, corner) + pow(busy, corner), 1 / corner)
                      : fmax(need, busy);
-    double extra = shown_wait(sum - busy, busy, k->l->plan.gpus > 1);
-    if (extra <= 0)
+    return shown_wait(sum - busy, busy, k->l->plan.gpus > 1);
+}
+
+static void host_idle(struct sc__script_maker *k, double us) {
+    if (us <= 0)
         return;
     close_segment(k);
-    sc__script_compute(k, SC__WORK_HOST, extra, "host");
+    sc__script_compute(k, SC__WORK_HOST, us, "host");
+}
+
+/* Everything launched since the last time is compared. */
+static void host(struct sc__script_maker *k) {
+    host_idle(k, host_wait(k));
+    k->launches = 0;
+    k->operators = 0;
+    k->settled = k->script->us + k->comm;
+}
+
+/* The host cannot get ahead over this point: what comes behind it is compared alone. */
+static void host_reads_counts(struct sc__script_maker *k) {
+    if (!sc__expert_host_waits(k) || host_need(k) <= 0)
+        return;
+    host(k);
+    host_idle(k, k->l->constants.software.host_wait_us);
+    k->settled = k->script->us + k->comm;
 }
 
 /* Bytes of one activation of a micro-batch: what tensor parallelism sends. */
@@ -340,6 +354,9 @@ static void forward_experts(struct sc__script_maker *k, const struct sc__layer_k
     unsigned all = 1u << SC__FORWARD;
     await_exchange(k);
     sc__script_part(k, f, SC__PART_ROUTER, all);
+    k->operators += sc__expert_host_us(k, true, false);
+    host_reads_counts(k);
+    k->operators += sc__expert_host_us(k, false, true);
     sc__script_part(k, f, SC__PART_SHARED, all);
     sc__expert_all_to_all(k);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
@@ -518,6 +535,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
         backward_column(k, b, SC__PART_MLP_IN);
         return;
     }
+    k->operators += sc__expert_host_us(k, true, true);
     await_exchange(k);
     backward_part(k, b, SC__PART_UNROUTE);
     sc__expert_all_to_all(k);

@@ -7,9 +7,11 @@
 struct sc__script_maker {
     struct sc__lowering *l;
     struct sc__script *script;
-    uint32_t open;     /* first item of the segment kernels are merged in */
-    double launches;   /* kernels and collectives, for the host */
-    double comm;       /* tensor-parallel time that the stream waits for, us */
+    uint32_t open;    /* first item of the segment kernels are merged in */
+    double launches;  /* kernels and collectives, for the host */
+    double comm;      /* tensor-parallel time that the stream waits for, us */
+    double operators; /* host time beside launches, us */
+    double settled;   /* of GPU and transfers: what the host was compared with before, us */
     double beside_end; /* when the last of those beside kernels ends, us of the script */
     unsigned skip;     /* bit per phase of kernels to leave out */
     uint8_t phase;     /* that the operations get */
@@ -59,6 +61,7 @@ void sc__expert_all_to_all(struct sc__script_maker *k);
 /* coll: the gather before an expert that is cut over ranks, or the scatter after it. */
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll);
 /* More host time of a layer with experts, us. */
-double sc__expert_host_us(const struct sc__script_maker *k);
+bool sc__expert_host_waits(const struct sc__script_maker *k);
+double sc__expert_host_us(const struct sc__script_maker *k, bool routing, bool experts);
 
 #endif

@@ -96,8 +96,12 @@ static const struct sc__choice dispatchers[] = {
     {"flex", SC_MOE_DISPATCHER_FLEX},
     {"alltoall_seq", SC_MOE_DISPATCHER_ALL_TO_ALL},
     {0}};
-static const struct sc__choice moe_kernels[] = {
-    {"fused", SC_MOE_KERNELS_FUSED}, {"unfused", SC_MOE_KERNELS_UNFUSED}, {0}};
+static const struct sc__choice moe_kernels[] = {{"fused", SC_MOE_KERNELS_FUSED},
+                                                {"grouped", SC_MOE_KERNELS_GROUPED},
+                                                {"unfused", SC_MOE_KERNELS_UNFUSED},
+                                                {0}};
+static const struct sc__choice moe_routings[] = {
+    {"random", SC_MOE_ROUTING_RANDOM}, {"in-turn", SC_MOE_ROUTING_IN_TURN}, {0}};
 static const struct sc__choice unfused[] = {{"unfused", SC_MOE_KERNELS_UNFUSED}, {0}};
 static const struct sc__choice updates[] = {
     {"mixed", SC_UPDATE_MIXED}, {"plain", SC_UPDATE_PLAIN}, {"amp", SC_UPDATE_AMP}, {0}};

@@ -307,12 +307,20 @@ const struct sc__option sc__model_options[] = {
          moe_dispatcher),
     WORD("moe-kernels",
          "NAME",
-         "fused",
+         "grouped",
          TRAIN,
-         "routing, quantisation and GEMMs of experts: fused (2026), unfused (kernel by "
-         "kernel, as before)",
+         "experts: unfused (product by product), grouped (one product for all), fused (and "
+         "activation and casts in it)",
          moe_kernels,
          moe_kernels),
+    WORD("moe-routing",
+         "NAME",
+         "random",
+         TRAIN,
+         "random, or in-turn: each token takes the next experts, so that those of one lie "
+         "together (NeMo Automodel's fake gate)",
+         moe_routings,
+         moe_routing),
     WEAK_FLAG("moe-unfused", TRAIN, "as --moe-kernels unfused", unfused, moe_kernels),
     {"gpu-spread",
      0,

@@ -101,8 +101,19 @@ double sc__plan_message(const struct sc__plan *p, const struct sc__model *m) {
     return cut ? whole / p->mesh.tp : whole;
 }
 
+/* Experts n topk … n topk + topk - 1, modulo all: how many ranks they lie on, in the mean
+ * over the tokens n. */
+static double ranks_in_turn(uint64_t each, uint64_t topk) {
+    double sum = 0;
+    for (uint64_t n = 0; n < each; n++)
+        sum += (double)((n * topk % each + topk + each - 1) / each);
+    return sum / (double)each;
+}
+
 double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m) {
     double ep = p->mesh.ep;
+    if (p->dedup && ep > 1 && p->experts_in_turn && m->experts >= p->mesh.ep)
+        return fmin(ep, ranks_in_turn(m->experts / p->mesh.ep, m->topk));
     return p->dedup && ep > 1 ? ep * (1 - pow(1 - 1 / ep, m->topk)) : m->topk;
 }
 

@@ -136,12 +136,11 @@ struct sc__plan {
     bool shard_blocking; /* ZeRO 2, 3: a unit's weights are gathered when it begins */
     bool overlap_p2p;
     bool overlap_moe;
-    uint32_t grad_bytes; /* of one gradient on the wire */
-    uint64_t bucket;     /* bytes of a gradient bucket */
-    bool moe_unfused; /* routing and quantisation of experts as many kernels, waited for by
-                       * the host
-                       */
-    double imbalance; /* of the fullest rank: routing.load[0] */
+    uint32_t grad_bytes;        /* of one gradient on the wire */
+    uint64_t bucket;            /* bytes of a gradient bucket */
+    sc_moe_kernels moe_kernels; /* never "as usual" */
+    bool experts_in_turn;       /* those of a token lie together, on neighbouring ranks */
+    double imbalance;           /* of the fullest rank: routing.load[0] */
     struct sc__routing routing;
     double capacity;
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */

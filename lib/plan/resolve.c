@@ -463,7 +463,8 @@ static sc_status resolve_experts(struct sc_context *ctx,
     SC__TRY(sc__plan_resolve_routing(ctx, g, m, p));
     p->capacity = g->moe_capacity_factor;
     p->dedup = g->moe_dispatcher == SC_MOE_DISPATCHER_FLEX;
-    p->moe_unfused = g->moe_kernels == SC_MOE_KERNELS_UNFUSED;
+    p->moe_kernels = g->moe_kernels ? g->moe_kernels : SC_MOE_KERNELS_GROUPED;
+    p->experts_in_turn = g->moe_routing == SC_MOE_ROUTING_IN_TURN;
     if (g->moe_dispatcher == SC_MOE_DISPATCHER_ALL_GATHER)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -751,7 +752,8 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .moe_imbalance = p->imbalance,
         .moe_capacity_factor = p->capacity,
         .moe_dispatcher = p->dedup ? SC_MOE_DISPATCHER_FLEX : SC_MOE_DISPATCHER_ALL_TO_ALL,
-        .moe_kernels = p->moe_unfused ? SC_MOE_KERNELS_UNFUSED : SC_MOE_KERNELS_FUSED,
+        .moe_kernels = p->moe_kernels,
+        .moe_routing = p->experts_in_turn ? SC_MOE_ROUTING_IN_TURN : SC_MOE_ROUTING_RANDOM,
         .host_launch_us = p->host_launch,
         .cuda_graphs = p->graphs,
         .update = p->amp            ? SC_UPDATE_AMP

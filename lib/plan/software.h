@@ -20,13 +20,14 @@ struct sc__software_constants {
     /* 1: CUDA_LAUNCH_BLOCKING; the host prepares a kernel when the last one has ended */
     double blocking;
     double host_message_us; /* per message between stages that the host waits for */
-    /* more per layer with experts and direction: unfused routing waits for counts */
-    double host_moe_us;
-    /* factor on memory-bound kernels of routing and experts: fused, kernel by kernel */
-    double moe_fused;
-    double moe_unfused;
-    double flex_exposed; /* share of a flex exchange that hides behind nothing */
-    double tp_exposed;   /* share of a chunked collective that stays exposed */
+    /* the GPU stands still so long when the host has waited for the counts of tokens */
+    double host_wait_us;
+    /* host time of a layer with experts beside its kernels: operators of router,
+     * permutation and exchange, forward and backward */
+    double host_route_us;
+    double host_route_back_us;
+    double host_product_us; /* and of a product of one expert, where they are apart */
+    double tp_exposed;      /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
     double shard_messages; /* collectives per unit of sharded weights (ZeRO 2, 3) */

@@ -20,10 +20,10 @@
     DO(host_us)                                                                            \
     DO(blocking)                                                                           \
     DO(host_message_us)                                                                    \
-    DO(host_moe_us)                                                                        \
-    DO(moe_fused)                                                                          \
-    DO(moe_unfused)                                                                        \
-    DO(flex_exposed)                                                                       \
+    DO(host_wait_us)                                                                       \
+    DO(host_route_us)                                                                      \
+    DO(host_route_back_us)                                                                 \
+    DO(host_product_us)                                                                    \
     DO(tp_exposed)                                                                         \
     DO(comm_tax)                                                                           \
     DO(shard_messages)                                                                     \

@@ -193,9 +193,11 @@ bad_section serving_type "serving has no key 'int8'" '"serving": {"vllm": {"cont
 bad_section serving_generation "bf16 is not an object" '"serving": {"vllm": {"generation": {"bf16": [1]}}}'
 bad_section serving_generation_key "bf16 has no key 'calls'" '"serving": {"vllm": {"generation": {"bf16": {"calls": []}}}}'
 bad_section serving_generation_short "shared is not a list of 6" '"serving": {"vllm": {"generation": {"bf16": {"shared": [1]}}}}'
-bad_section serving_generation_empty "serving: shared" '"serving": {"vllm": {"generation": {"bf16": {}}}}'
-bad_section serving_generation_tokens "serving: alone" '"serving": {"vllm": {"generation": {"bf16": {"shared": [1, 1, 1, 1, 1, 1], "alone": [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]}}}}'
-bad_section serving_generation_call "serving: bf16" '"serving": {"vllm": {"generation": {"bf16": {"shared": [1, 1, 1, 1, 1, 1]}}}}'
+bad_section serving_generation_empty "serving: call" '"serving": {"vllm": {"generation": {"bf16": {}}}}'
+bad_section serving_generation_wave "serving: call" '"serving": {"vllm": {"generation": {"bf16": {"call": [1, 1, 1, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0, 64], "shared": [1, 1, 1, 1, 1, 1]}}}}'
+bad_section serving_generation_shared "serving: shared" '"serving": {"vllm": {"generation": {"bf16": {"call": [1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64]}}}}'
+bad_section serving_generation_tokens "serving: alone" '"serving": {"vllm": {"generation": {"bf16": {"call": [1, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64], "shared": [1, 1, 1, 1, 1, 1], "alone": [1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]}}}}'
+bad_section serving_generation_call "serving: bf16" '"serving": {"vllm": {"generation": {"bf16": {"call": [0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64], "shared": [1, 1, 1, 1, 1, 1]}}}}'
 bad_section deepep_list "deepep is not an object" '"deepep": []'
 
 # Kernels along a sequence and attention of serving stacks, in our columns and in those of the public tables: the same

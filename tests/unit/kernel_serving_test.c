@@ -130,6 +130,7 @@ static double *plain_generation(struct sc__gpu *g) {
     c[SC__GENERATION_BW] = 1e30;
     c[SC__GENERATION_CACHE] = 1;
     c[SC__GENERATION_Q] = 1;
+    c[SC__GENERATION_QUERIES] = 64;
     c[SC__GENERATION_LIMIT] = 32;
     c[SC__GENERATION_LEAST] = 1e9;
     double *shared = &c[SC__GENERATION_SHARED];
@@ -191,6 +192,17 @@ static void generation_parts(void **state) {
     key = serving_key(SC__SERVING_GENERATION, 2, 16, 1, 64, 256);
     c[SC__GENERATION_START_WIDTH] = 1;
     near(sc__kernel_cost(&g, &key), 3 + 4 + 2 + 4);
+}
+
+/* 24 queries of one head of keys in blocks of 16 are two blocks: twelve in all. */
+static void generation_queries(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    double *c = plain_generation(&g);
+    struct sc__kernel_key key = serving_key(SC__SERVING_GENERATION, 6, 24, 1, 64, 128);
+    near(sc__kernel_cost(&g, &key), 3 + (2 + 1) + 2);
+    c[SC__GENERATION_QUERIES] = 16;
+    near(sc__kernel_cost(&g, &key), 3 + 2 * (2 + 1) + 2);
 }
 
 /* A query each: where there is one alone, beyond the limit, and where blocks are few. */
@@ -289,6 +301,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(context_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_parts, open_context, close_context),
+        cmocka_unit_test_setup_teardown(generation_queries, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_alone, open_context, close_context),
         cmocka_unit_test_setup_teardown(odd_heads, open_context, close_context),
         cmocka_unit_test_setup_teardown(grows, open_context, close_context),

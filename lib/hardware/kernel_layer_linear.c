@@ -1,0 +1,244 @@
+/* kernel_layer_linear: the products of a linear layer, of one or of every expert, with the
+ * casts, scales and adapters around them. */
+#include "hardware/kernel_layer_maker.h"
+#include "hardware/kernel_model.h"
+
+struct sc__kernel sc__layer_repeated(struct sc__kernel one, double times) {
+    one.us *= times;
+    one.flop *= times;
+    one.effort *= times;
+    one.bytes *= times;
+    one.launches *= times;
+    one.in_loop = times > 1;
+    return one;
+}
+
+/* Experts have weights of their own, which no product before has left in the cache, and
+ * gradients of weights few rows to hide the writing of their results behind. */
+static void in_a_layer(const struct sc__layer_maker *m,
+                       enum sc__gemm_layout layout,
+                       double results,
+                       struct sc__kernel *k) {
+    const struct sc__gpu *gpu = m->kernel_model->gpu;
+    const struct sc__grouped_constants *c = &gpu->grouped;
+    bool wgrad = layout == SC__LAYOUT_WGRAD;
+    double apart = wgrad ? c->one_by_one_wgrad : c->one_by_one;
+    double together = wgrad ? c->together_wgrad : c->together;
+    if (k->measured)
+        return;
+    k->us *= m->s->looped ? apart : together;
+    if (wgrad)
+        k->us += sc__dtype_bytes(m->s->dtype) * results / gpu->elementwise_bw;
+}
+
+/* A product of every expert: in one kernel, or one after another, laid out as those of any
+ * other linear layer (the rows of tokens are never a leading dimension). */
+static struct sc__kernel grouped(struct sc__layer_maker *m,
+                                 const struct sc__linear *l,
+                                 enum sc__gemm_layout layout,
+                                 const char *name,
+                                 uint64_t a,
+                                 uint64_t b,
+                                 uint64_t k) {
+    struct sc__kernel_model *model = m->kernel_model;
+    enum sc__dtype type = m->s->gemm;
+    struct sc__kernel one;
+    if (!m->s->looped) {
+        one = sc__gemm_grouped(model, name, type, l->experts, a, b, k);
+        in_a_layer(m, layout, (double)(a * b * l->experts), &one);
+        return one;
+    }
+    if (layout == SC__LAYOUT_WGRAD)
+        one = sc__gemm_wgrad(model, name, type, a, b, k, false);
+    else if (layout == SC__LAYOUT_DGRAD)
+        one = sc__gemm_dgrad(model, name, type, a, b, k);
+    else
+        one = sc__gemm(model, name, type, a, b, k);
+    in_a_layer(m, layout, (double)(a * b), &one);
+    return sc__layer_repeated(one, (double)l->experts);
+}
+
+/* PyTorch scales by the maximum of the moment: a pass over the operand finds
+ * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
+ * for backward's GEMMs; weights are cast every time, unless they were gathered as they
+ * are cast and only transposed, inputs again in backward. */
+static void dynamic_cast(struct sc__layer_maker *m,
+                         const struct sc__linear *l,
+                         uint64_t rows) {
+    double in = (double)rows * (double)l->in;
+    double out = (double)rows * (double)l->out;
+    double w = (double)l->in * (double)l->out;
+    double transpose = 2;
+    double each = 2 * sc__dtype_bytes(m->s->dtype) + 1;
+    double bytes = each * in;
+    if (m->backward)
+        bytes = (each + transpose) * (in + out) + transpose * w;
+    if (!m->s->narrow_weights)
+        bytes += each * w;
+    sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_dynamic", bytes));
+}
+
+void sc__layer_elementwise(struct sc__layer_maker *m,
+                           const char *name,
+                           double bytes,
+                           double times) {
+    sc__layer_push(
+        m,
+        sc__layer_repeated(sc__elementwise(m->kernel_model, name, bytes), times));
+}
+
+/* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor
+ * and of its transform, one casts by rows, and one casts by columns what a Hadamard
+ * transform of 16 values made, for the weight gradient. Half a byte an element is written
+ * and a scale for each 16; random numbers of stochastic rounding are not moved. */
+static void cast_fp4(struct sc__layer_maker *m, double elements, double times) {
+    double wide = sc__dtype_bytes(m->s->dtype);
+    double narrow = 0.5 + 1.0 / 16;
+    double each = wide + narrow;
+    sc__layer_elementwise(m, "amax", wide * elements, times);
+    sc__layer_elementwise(m, "cast_fp4", each * elements, times);
+    sc__layer_elementwise(m, "hadamard_fp4", each * elements, times);
+}
+
+/* Tensor cores want the scales of blocks in an order of their own: a small kernel for each
+ * operand of a product, and of each expert where these run one after another. */
+static void reorder_scales(struct sc__layer_maker *m,
+                           const struct sc__linear *l,
+                           uint64_t rows,
+                           unsigned products) {
+    double group = m->s->gemm == SC__FP4 ? 16 : 32;
+    double times = m->s->looped ? (double)l->experts : 1;
+    double all = (double)(rows * l->experts) / times;
+    if (!l->experts || !m->s->scales_reordered || m->s->in_products)
+        return;
+    for (unsigned i = 0; i < products; i++) {
+        sc__layer_elementwise(m, "scales", 2 * all * (double)l->in / group, times);
+        sc__layer_elementwise(m, "scales", 2 * all * (double)l->out / group, times);
+    }
+}
+
+/* Transformer Engine casts each operand that is not a weight, with its
+ * transpose; weights are cast once a step. With the scale of the moment a pass over
+ * the operand finds its largest value first; a delayed one is found by the cast. */
+static void
+cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint64_t cols) {
+    if (m->s->gemm != SC__FP8 && m->s->gemm != SC__FP4)
+        return;
+    if (l->operand_is_cast)
+        return;
+    bool one_by_one = l->experts && m->s->looped;
+    uint64_t each = rows * (l->experts && !one_by_one ? l->experts : 1);
+    double times = one_by_one ? (double)l->experts : 1;
+    double elements = (double)each * (double)cols;
+    if (m->s->dynamic_casts && !l->experts) {
+        dynamic_cast(m, l, rows);
+        return;
+    }
+    if (m->s->gemm == SC__FP4) {
+        cast_fp4(m, elements, times);
+        return;
+    }
+    if (m->s->scale_of_now) {
+        sc__layer_elementwise(m, "amax", sc__dtype_bytes(m->s->dtype) * elements, times);
+        if (l->experts) /* the scale of it, a kernel for each tensor */
+            sc__layer_elementwise(m, "scale", 8, times);
+    }
+    struct sc__kernel one =
+        sc__memory_op(m->kernel_model, SC__MEM_CAST_FP8, m->s->dtype, each, cols);
+    sc__layer_push(m, sc__layer_repeated(one, times));
+}
+
+/* Of a layer that stands for several (packed queries, keys and values), the adapters
+ * of those that have one are computed together. */
+static uint64_t adapter_rank(const struct sc__layer_maker *m, const struct sc__linear *l) {
+    uint64_t rank = 0;
+    for (unsigned bits = m->s->lora_targets & l->targets; bits; bits &= bits - 1)
+        rank += m->s->lora;
+    return rank;
+}
+
+/* x·A·B beside a frozen layer, scaled and added; backward has an input and a weight
+ * gradient of each. */
+static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
+    uint64_t rank = adapter_rank(m, l);
+    uint64_t all = rows * (l->experts ? l->experts : 1);
+    enum sc__dtype t = m->s->dtype;
+    double copies = l->experts ? (double)l->experts : 1;
+    if (m->s->four_bits)
+        sc__layer_push(m,
+                       sc__elementwise(m->kernel_model,
+                                       "unpack",
+                                       (0.5 + sc__dtype_bytes(t)) *
+                                           (double)(l->in * l->out) * copies));
+    if (!rank)
+        return;
+    sc__layer_push(
+        m,
+        sc__gemm(m->kernel_model, "lora_a", t, all, rank, m->backward ? l->out : l->in));
+    sc__layer_push(
+        m,
+        sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
+    sc__layer_memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
+    if (!m->backward)
+        return;
+    struct sc__kernel a =
+        sc__gemm_wgrad(m->kernel_model, "lora_a_wgrad", t, rank, l->in, all, false);
+    struct sc__kernel b =
+        sc__gemm_wgrad(m->kernel_model, "lora_b_wgrad", t, l->out, rank, all, false);
+    a.phase = SC__WGRAD;
+    b.phase = SC__WGRAD;
+    sc__layer_push(m, a);
+    sc__layer_push(m, b);
+}
+
+static void
+linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
+    cast(m, l, rows, l->in);
+    reorder_scales(m, l, rows, 1);
+    if (l->bias_in_gemm)
+        sc__layer_push(
+            m,
+            sc__gemm_bias(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
+    else if (l->experts)
+        sc__layer_push(m, grouped(m, l, SC__LAYOUT_FORWARD, l->name, rows, l->out, l->in));
+    else
+        sc__layer_push(m,
+                       sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
+}
+
+static void
+linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
+    cast(m, l, rows, l->out);
+    reorder_scales(m, l, rows, m->s->lora ? 1 : 2);
+    sc__layer_push(
+        m,
+        l->experts
+            ? grouped(m, l, SC__LAYOUT_DGRAD, l->dgrad, rows, l->in, l->out)
+            : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
+    if (m->s->lora)
+        return; /* frozen: no gradients of weight and bias */
+    struct sc__kernel w =
+        l->experts ? grouped(m, l, SC__LAYOUT_WGRAD, l->wgrad, l->out, l->in, rows)
+                   : sc__gemm_wgrad(m->kernel_model,
+                                    l->wgrad,
+                                    m->s->gemm,
+                                    l->out,
+                                    l->in,
+                                    rows,
+                                    m->s->accumulate);
+    w.phase = SC__WGRAD;
+    sc__layer_push(m, w);
+    if (l->bias_in_gemm)
+        sc__layer_memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
+}
+
+void sc__layer_linear(struct sc__layer_maker *m,
+                      const struct sc__linear *l,
+                      uint64_t rows) {
+    if (m->backward)
+        linear_backward(m, l, rows);
+    else
+        linear_forward(m, l, rows);
+    if (m->s->lora)
+        adapter(m, l, rows);
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# A layer with experts against pieces of it measured on an H200 (PyTorch 2.11; docs/model/step.md), and what follows from
+# how tokens travel: kernels by dispatcher, copies by routing, waits for counts.
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+layer() { # model, ep, kernels: one micro-batch of 4096 tokens
+    "$STEPCAST" kernels --model "$1" --gpus "$2" --ep "$2" --etp 1 --micro-batch 1 --seq 4096 --global-batch "$2" --gpu h200 --cold --moe-kernels "$3" 2>/dev/null
+}
+# name, kernel, part, microseconds measured, how far off it may be
+near() {
+    awk -v kernel="$2" -v part="$3" -v want="$4" -v most="$5" '
+        / layer, / { experts = /^moe/ }
+        experts && $1 == kernel && index($0, part) && !got { for (i = 2; i <= NF; i++) if ($i == "us") got = $(i - 1) }
+        END { off = got / want - 1; if (got > 0 && off < most && off > -most) print "ok '"$1"'"; else print "not ok '"$1"': " got " us, measured " want }' "$tmp/layer"
+}
+while read -r model ep loop loop_wgrad grouped grouped_wgrad; do
+    layer "$model" "$ep" unfused >"$tmp/layer"
+    near "$model-one-by-one" fc1 "mlp in" "$loop" 0.10
+    near "$model-one-by-one-wgrad" fc1_wgrad "mlp in" "$loop_wgrad" 0.15
+    layer "$model" "$ep" grouped >"$tmp/layer"
+    near "$model-together" fc1 "mlp in" "$grouped" 0.12
+    near "$model-together-wgrad" fc1_wgrad "mlp in" "$grouped_wgrad" 0.22
+done <<T
+mixtral-8x7b 1 2784 3025 2563 3377
+deepseek-v3 32 2955 2819 2588 2940
+deepseek-v3 8 2866 3301 2603 3499
+qwen3-30b-a3b 8 357.5 402.1 337.0 329.3
+qwen3-235b-a22b 8 1262 1326 1139 1255
+gpt-oss-120b 4 968.4 1271 817.9 1044
+T
+# permutation as one kernel each way
+layer deepseek-v3 32 unfused >"$tmp/layer"
+near permute permute_f router 208.4 0.15
+near permute_back permute_b router 133.5 0.15
+near unpermute unpermute_f unroute 148.3 0.15
+near unpermute_back unpermute_b unroute 346.0 0.15
+
+step="$STEPCAST run --model qwen3-30b-a3b --gpus 8 --ep 8 --etp 1 --dp 8 --seq 4096 --micro-batch 1 --global-batch 64 --cluster dgx-h100:8 --ignore-memory"
+value() { # expression of r, options
+    expression=$1
+    shift
+    $step "$@" --json - 2>/dev/null | python3 -c "import json,sys; r=json.load(sys.stdin); print($expression)"
+}
+ep='r["comm"]["ep"]["bytes"]'
+# top 8 of 128 on 8 ranks: at random 8 (1 - (7/8)^8) of them, in turn 1 of 16 experts each: tokens 0, 8, 16, … begin a rank
+check in_turn "$(python3 -c "print(abs($(value "$ep" --moe-token-dispatcher-type flex) / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8 * (1 - (7 / 8) ** 8)) < 1e-3)")" True
+check all_copies "$(python3 -c "print(abs($(value "$ep") / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8) < 1e-3)")" True
+# 28 us a layer and micro-batch where the host reads counts; none with a capacity, in a graph or where hosts take no time
+host='r["breakdown_us"]["other"]'
+check no_host "$(value "$host" --host-launch 0 --moe-kernels unfused)" 0
+check graphs_of_all "$(value "$host" --cuda-graph full_iteration --moe-kernels unfused)" 0
+check operators "$(python3 -c "print($(value "$host" --moe-kernels unfused) > $(value "$host" --moe-kernels grouped) > $(value "$host" --moe-kernels grouped --cuda-graph moe_router) > 0)")" True
+expect routing_word 2 "moe-routing" $step --moe-routing sideways
+expect kernels_word 2 "moe-kernels" $step --moe-kernels none
