@@ -65,13 +65,11 @@ static void unroute(struct sc__layer_maker *m) {
 static void arrange(struct sc__layer_maker *m, const struct sc__mlp *f, bool behind) {
     const struct sc__layer_shape *s = m->s;
     uint64_t rows = f->rows * f->experts;
-    if (s->sorted_on_arrival)
-        sc__layer_either(m,
-                         behind ? SC__MEM_UNPERMUTE_F : SC__MEM_PERMUTE_F,
-                         rows,
-                         routed_width(s));
-    if (s->sorted_on_arrival)
+    enum sc__memory_op copies = behind ? SC__MEM_UNPERMUTE_F : SC__MEM_PERMUTE_F;
+    if (s->sorted_on_arrival) {
+        sc__layer_either(m, copies, rows, routed_width(s));
         return;
+    }
     if (f->experts > 1 && s->ep > 1) /* none is copied twice */
         sc__layer_memory(m, SC__MEM_PERMUTE_F, rows, routed_width(s));
     /* narrow products want rows by the dozen: each expert's are copied to where there is
