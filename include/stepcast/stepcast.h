@@ -402,6 +402,8 @@ typedef struct sc_plan {
     sc_toggle freeze_towers; /* they are not trained, what connects them is; usually off */
     uint32_t optimizer_instances; /* shard_group in Megatron's words: so many groups of
                                      equal size that shard; 0: shard_group says */
+    uint32_t pipeline_batch;      /* micro-batches that go through the pipeline before it is
+                                     emptied; 0: all of the step */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

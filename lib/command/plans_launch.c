@@ -242,6 +242,8 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
         return "groups of shards are not written";
     if (p->schedule != SC__SCHEDULE_1F1B && p->schedule != SC__SCHEDULE_INTERLEAVED)
         return "its schedules are 1F1B and interleaved";
+    if (p->pipeline_batch)
+        return "its pipeline is emptied once a step";
     if (m->layers % (p->mesh.pp * p->vpp) && !given)
         return "stages of unequal layers have no flag of their own";
     if (p->gemm == SC__FP4 || p->dtype == SC__FP32 || p->dtype == SC__TF32)

@@ -60,7 +60,8 @@ const char *sc__plans_put_torchtitan(const struct sc__plans *x,
     if (why)
         return why;
     const char *dash = strrchr(m->name, '-');
-    uint32_t local = p->mesh.pp > 1 ? p->micro_batch * p->micro_batches : p->micro_batch;
+    uint32_t run = p->mesh.pp > 1 ? sc__plan_run_batches(p) : 1;
+    uint32_t local = p->micro_batch * run;
     sc__printf(out,
                "# %s on %u GPUs: %.4f s a step as stepcast forecasts it. Data and learning "
                "rate are yours to add.\n",
@@ -113,6 +114,8 @@ static const char *unsaid_to_deepspeed(const struct sc__plans *x,
                                        const char *order) {
     if (strcmp(software_of(x), "deepspeed"))
         return "search with --software deepspeed, which is what runs it";
+    if (p->pipeline_batch)
+        return "its pipeline is emptied once a step";
     if (sc__plan_unwritten(p))
         return sc__plan_unwritten(p);
     if (p->mesh.cp > 1 || p->mesh.ep > 1 || p->vpp > 1)

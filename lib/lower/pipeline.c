@@ -292,13 +292,14 @@ static void lower_given(const struct pipeline_lowering *l) {
     const struct sc__pipeline *p = l->p;
     for (uint32_t s = 0; s < p->pp; s++) {
         uint32_t count;
-        struct sc__slot *slots = sc__schedule_order(l->w->arena,
-                                                    p->schedule,
-                                                    p->pp,
-                                                    p->vpp,
-                                                    s,
-                                                    p->micro_batches,
-                                                    &count);
+        struct sc__slot *slots = sc__schedule_runs(l->w->arena,
+                                                   p->schedule,
+                                                   p->pp,
+                                                   p->vpp,
+                                                   s,
+                                                   p->micro_batches,
+                                                   p->run,
+                                                   &count);
         lower_stage(l, s, slots, count);
     }
 }

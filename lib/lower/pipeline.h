@@ -63,6 +63,16 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
                                     uint32_t stage,
                                     uint32_t micro_batches,
                                     uint32_t *count);
+/* The same of a step of one or more runs of `run` micro-batches, each of which empties the
+ * pipeline; run divides micro_batches, 0: all in one. */
+struct sc__slot *sc__schedule_runs(struct sc__arena *a,
+                                   enum sc__schedule s,
+                                   uint32_t pp,
+                                   uint32_t vpp,
+                                   uint32_t stage,
+                                   uint32_t micro_batches,
+                                   uint32_t run,
+                                   uint32_t *count);
 
 enum sc__tail { SC__TAIL_EARLY, SC__TAIL_JOIN, SC__TAIL_LATE };
 
@@ -71,6 +81,7 @@ struct sc__pipeline {
     uint32_t pp;
     uint32_t vpp;
     uint32_t micro_batches;
+    uint32_t run;     /* micro-batches until it is empty again; 0: all */
     uint64_t message; /* bytes of one activation message between stages */
     bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (as
                          Megatron     interleaves) */

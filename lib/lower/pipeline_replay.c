@@ -244,13 +244,14 @@ static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
     for (uint32_t s = 0; s < p->pp; s++) {
         r->count[s] = 3 * p->vpp * p->micro_batches;
         r->slots[s] = p->slots ? p->slots[s]
-                               : sc__schedule_order(arena,
-                                                    p->schedule,
-                                                    p->pp,
-                                                    p->vpp,
-                                                    s,
-                                                    p->micro_batches,
-                                                    &r->count[s]);
+                               : sc__schedule_runs(arena,
+                                                   p->schedule,
+                                                   p->pp,
+                                                   p->vpp,
+                                                   s,
+                                                   p->micro_batches,
+                                                   p->run,
+                                                   &r->count[s]);
     }
 }
 

@@ -17,7 +17,8 @@
  *                twice: stages s and pp − 1 − s are two Vs of pp/2 stages, each the
  *                other's second half
  *
- * ZB-2p and ZB-V depend on times: schedule_zb.c. */
+ * ZB-2p and ZB-V depend on times: schedule_zb.c. A step of several runs through the
+ * pipeline repeats the order of one. */
 #include "lower/pipeline.h"
 
 const char *const sc__schedule_words[] = {"1f1b",
@@ -298,4 +299,28 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
     }
     *count = o.count;
     return o.slots;
+}
+
+struct sc__slot *sc__schedule_runs(struct sc__arena *a,
+                                   enum sc__schedule s,
+                                   uint32_t pp,
+                                   uint32_t vpp,
+                                   uint32_t stage,
+                                   uint32_t micro_batches,
+                                   uint32_t run,
+                                   uint32_t *count) {
+    uint32_t of_run = run ? run : micro_batches;
+    uint32_t runs = micro_batches / of_run;
+    uint32_t passes = sc__schedule_passes(s, of_run);
+    struct sc__slot *once = sc__schedule_order(a, s, pp, vpp, stage, of_run, count);
+    if (runs == 1)
+        return once;
+    uint32_t slots = *count;
+    struct sc__slot *all = SC__NEW_ARRAY(a, struct sc__slot, (size_t)slots * runs);
+    for (uint32_t i = 0; i < slots * runs; i++) {
+        all[i] = once[i % slots];
+        all[i].micro_batch += i / slots * passes;
+    }
+    *count = slots * runs;
+    return all;
 }

@@ -607,6 +607,7 @@ struct sc__pipeline sc__step_pipeline(struct sc__lowering *l) {
                                  .pp = p->mesh.pp,
                                  .vpp = p->vpp,
                                  .micro_batches = p->micro_batches,
+                                 .run = p->pipeline_batch,
                                  .message = (uint64_t)sc__plan_message(p, l->model),
                                  .overlap = p->overlap_p2p,
                                  .forward = forward,

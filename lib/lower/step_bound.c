@@ -417,6 +417,7 @@ static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay 
         .pp = p->mesh.pp,
         .vpp = p->vpp,
         .micro_batches = p->micro_batches,
+        .run = p->pipeline_batch,
         .overlap = p->overlap_p2p,
         .tax = b->l->workload->comm_tax,
         .exchange_taxes = !(b->l->workload->untaxed >> SC__STREAM_EP & 1),

@@ -314,12 +314,13 @@ list_load(struct sc__load *load, const struct sc__layer_kernels *list, double ti
     return us;
 }
 
-/* The bubble of equal stages over their work: (p − 1)/(m·v); with tF = tB = tW
+/* The bubble of equal stages over their work: (p − 1)/(m·v), m micro-batches in each run
+ * through the pipeline; with tF = tB = tW
  * zero-bubble schedules leave p − 1 (ZB-H1) or nothing of 3m, but 2p − 1 − m
  * where there are fewer micro-batches. */
 static double idle_share(const struct sc__plan *p) {
     double stages = p->mesh.pp - 1.0;
-    double m = p->micro_batches;
+    double m = sc__plan_run_batches(p);
     double few = 2 * stages + 1 - m;
     if (!sc__schedule_splits(p->schedule))
         return stages / (m * p->vpp);
@@ -382,11 +383,14 @@ static struct sc__throttling throttle(const struct sc__lowering *l, bool least) 
                          &l->head[d].items[i],
                          (double)p->micro_batches / p->mesh.pp);
     sc__towers_load(l, &load);
+    /* each run through the pipeline has a bubble of its own */
+    double runs = (double)p->micro_batches / sc__plan_run_batches(p);
+    double onset = l->gpu->power.onset_us * runs;
     double bubble = idle_share(p) * load.us;
     if (least)
-        bubble = fmin((p->mesh.pp - 1.0) / p->micro_batches * load.us, /* 1F1B: the most */
-                      l->gpu->power.onset_us);
-    if (bubble > l->gpu->power.onset_us)
+        bubble = fmin((p->mesh.pp - 1.0) / sc__plan_run_batches(p) * load.us,
+                      onset); /* 1F1B: the most */
+    if (bubble > onset)
         bubble = 0;
     /* Two all-reduces of the activations a layer in each forward, two in
      * backward. */

@@ -303,8 +303,11 @@ static sc_status take_torchtitan(struct config_taking *t) {
     uint32_t piece = config_number(c, "pipeline_parallel_microbatch_size", 1);
     if (!batch)
         batch = config_number(c, "training.batch_size", 1);
+    /* a larger global batch goes through the pipeline local batch by local batch */
+    const char *whole = sc__config_value(c, "training.global_batch_size");
+    const char *says = whole && strcmp(whole, "-1") ? "pipeline-batch" : "micro-batches";
     if (stages > 1 && piece && batch % piece == 0)
-        add_flag(t, "micro-batches", sc__format(arena, "%u", batch / piece));
+        add_flag(t, says, sc__format(arena, "%u", batch / piece));
     add_flag(t, "micro-batch", sc__format(arena, "%u", stages > 1 ? piece : batch));
     const char *shard = sc__config_value(c, "data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))

@@ -179,22 +179,51 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
     return SC_OK;
 }
 
+/* Several runs through the pipeline in a step. */
+static sc_status check_runs(struct sc_context *ctx, const struct sc__plan *p) {
+    if (!p->pipeline_batch)
+        return SC_OK;
+    if (sc__schedule_overlaps_steps(p->schedule))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --pipeline-batch out, or use --schedule zb-h1",
+                        "under schedule %s the pipeline is never empty, so not after %u "
+                        "micro-batches either",
+                        sc__schedule_name(p->schedule),
+                        p->pipeline_batch);
+    if (p->micro_batches % p->pipeline_batch)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            near_divisors(ctx, p->micro_batches, p->pipeline_batch, "--pipeline-batch"),
+            "--pipeline-batch %u does not divide the %u micro-batches of a step",
+            p->pipeline_batch,
+            p->micro_batches);
+    return SC_OK;
+}
+
 static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
     bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
     bool pairs =
         p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
-    if (pairs && p->micro_batches < 2 * p->mesh.pp)
+    uint32_t batches = sc__plan_run_batches(p);
+    SC__TRY(check_runs(ctx, p));
+    if (pairs && batches < 2 * p->mesh.pp)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "give a larger --global-batch, or --schedule zb-v",
+                        p->pipeline_batch
+                            ? "give a larger --pipeline-batch"
+                            : "give a larger --global-batch, or --schedule zb-v",
                         "schedule %s needs twice as many micro-batches as stages, %u, and "
                         "has %u",
                         sc__schedule_name(p->schedule),
                         2 * p->mesh.pp,
-                        p->micro_batches);
+                        batches);
     bool dual = p->schedule == SC__SCHEDULE_DUALPIPE;
-    if (dual && (p->mesh.pp % 2 || p->micro_batches % 2))
+    if (dual && (p->mesh.pp % 2 || batches % 2))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
@@ -202,7 +231,7 @@ static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p
                         "schedule dualpipe needs an even number of stages and of "
                         "micro-batches, and has %u and %u",
                         p->mesh.pp,
-                        p->micro_batches);
+                        batches);
     if (sc__schedule_two_ways(p->schedule)) {
         if (p->vpp == 2 && p->mesh.pp > 1)
             return SC_OK;
@@ -321,14 +350,14 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
             p->micro_batch,
             (unsigned long long)unit);
     if (p->schedule == SC__SCHEDULE_INTERLEAVED && p->vpp > 1 &&
-        p->micro_batches % p->mesh.pp)
+        sc__plan_run_batches(p) % p->mesh.pp)
         sc__note(ctx,
                  "interleaved-remainder",
                  "%u micro-batches are not a multiple of pp %u, which older Megatron "
                  "refuses: the "
                  "first group takes "
                  "the rest",
-                 p->micro_batches,
+                 sc__plan_run_batches(p),
                  p->mesh.pp);
     return SC_OK;
 }

@@ -19,7 +19,7 @@
  * counts against it. */
 static double in_flight(const struct sc__plan *p, uint32_t stage) {
     double pp = p->mesh.pp;
-    double m = p->micro_batches;
+    double m = sc__plan_run_batches(p);
     double most = pp - stage;
     if (p->schedule == SC__SCHEDULE_GPIPE)
         return m;
@@ -162,7 +162,7 @@ static double waiting_fragments(const struct sc__plan *p,
         sum = k->fragment - k->activations;
     if (p->schedule != SC__SCHEDULE_ZBH1)
         return sum;
-    return sum + fmin(p->micro_batches - flying, stage) * k->fragment;
+    return sum + fmin(sc__plan_run_batches(p) - flying, stage) * k->fragment;
 }
 
 /* Megatron makes an fp32 copy of the logits its softmax and that its gradient, then

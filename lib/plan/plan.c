@@ -272,6 +272,40 @@ uint32_t sc__plan_passes(const struct sc__plan *p) {
     return sc__schedule_passes(p->schedule, p->micro_batches);
 }
 
+uint32_t sc__plan_run_batches(const struct sc__plan *p) {
+    return p->pipeline_batch ? p->pipeline_batch : p->micro_batches;
+}
+
+/* A run of so many is one that the schedule has. */
+static bool run_can_be(const struct sc__plan *p, uint32_t batches) {
+    bool pairs =
+        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
+    if (sc__schedule_overlaps_steps(p->schedule) || p->micro_batches % batches)
+        return false;
+    return !pairs || (batches >= 2 * p->mesh.pp && batches % 2 == 0);
+}
+
+void sc__plan_resolve_runs(struct sc_context *ctx,
+                           uint32_t said,
+                           uint32_t usual,
+                           struct sc__plan *p) {
+    p->pipeline_batch = usual;
+    if (p->mesh.pp == 1 || usual == p->micro_batches)
+        p->pipeline_batch = 0;
+    if (said || !p->pipeline_batch || run_can_be(p, usual))
+        return;
+    p->pipeline_batch = 0;
+    if (usual < p->micro_batches)
+        sc__note(ctx,
+                 "pipeline-not-emptied",
+                 "%s empties the pipeline after %u micro-batches, which %u of them under "
+                 "schedule %s cannot do: they go through it in one run",
+                 p->software->name,
+                 usual,
+                 p->micro_batches,
+                 sc__schedule_name(p->schedule));
+}
+
 static bool both_ends(const struct sc__plan *p, uint32_t stage) {
     return p->schedule == SC__SCHEDULE_DUALPIPE && (stage == 0 || stage + 1 == p->mesh.pp);
 }

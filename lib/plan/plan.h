@@ -105,6 +105,8 @@ struct sc__plan {
     uint32_t micro_batch;
     uint32_t global_batch;
     uint32_t micro_batches;
+    uint32_t pipeline_batch; /* micro-batches between two times that the pipeline is empty;
+                                0: all */
     uint32_t seq;
     uint32_t vocab;          /* padded so that tp divides it */
     uint32_t vocab_multiple; /* what it was padded to, over tp */
@@ -293,6 +295,14 @@ sc__plan_stage_trained(const struct sc__plan *p, const struct sc__model *m, uint
 /* Parts of the model in the order of the data, and micro-batches of each chunk. */
 uint32_t sc__plan_parts(const struct sc__plan *p);
 uint32_t sc__plan_passes(const struct sc__plan *p);
+/* Micro-batches of a run through the pipeline, from empty to empty. */
+uint32_t sc__plan_run_batches(const struct sc__plan *p);
+/* said: what was asked for; usual: that, or what the software does, which gives way where
+ * it cannot be. */
+void sc__plan_resolve_runs(struct sc_context *ctx,
+                           uint32_t said,
+                           uint32_t usual,
+                           struct sc__plan *p);
 /* The stage holds the embedding, or the head: one does, or where the model is there twice
  * both ends hold both. */
 bool sc__plan_has_embedding(const struct sc__plan *p, uint32_t stage);

@@ -668,10 +668,12 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     *p = (struct sc__plan){0};
     SC__TRY(complete(ctx, given, &g));
     SC__TRY(check_fields(ctx, &g));
+    uint32_t said = g.pipeline_batch;
     SC__TRY(resolve_profile(ctx, m, around, &g, p));
     SC__TRY(resolve_sizes(ctx, &g, around->gpus, p));
     SC__TRY(resolve_batch(ctx, &g, m, p));
     SC__TRY(resolve_pipeline(ctx, &g, m, p));
+    sc__plan_resolve_runs(ctx, said, g.pipeline_batch, p);
     SC__TRY(resolve_recompute(ctx, &g, p));
     resolve_precision(&g, p);
     SC__TRY(resolve_wide_layers(ctx, &g, m, p));
@@ -723,6 +725,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .scatter_gather = toggle(p->scatter_gather),
         .micro_batch = p->micro_batch,
         .micro_batches = p->micro_batches,
+        .pipeline_batch = p->pipeline_batch,
         .global_batch = p->global_batch,
         .seq = p->seq,
         .recompute = (sc_recompute)(p->recompute + 1),

@@ -116,6 +116,7 @@ static void of_parallelism(const struct sc__settings *s,
         {"tp-comm-overlap", d->tp == 1, "tp is 1"},
         {"cp-comm-type", d->cp == 1, "cp is 1"},
         {"overlap-p2p", d->pp == 1, "pp is 1"},
+        {"pipeline-batch", d->pp == 1, "pp is 1"},
         {"no-scatter-gather-tensors-in-pipeline",
          cut,
          p->sequence_parallel ? "sequence parallel cuts them anyway"

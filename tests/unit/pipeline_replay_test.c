@@ -65,6 +65,39 @@ static void test_equal_stages(void **state) {
         }
 }
 
+/* Each run of n micro-batches empties the pipeline. */
+static void test_runs(void **state) {
+    (void)state;
+    sc_context *ctx = sc_open();
+    const struct sc__block_cost forward = {F, INT64_MAX};
+    const struct sc__block_cost backward = {B, INT64_MAX};
+    struct sc__chunk_costs chunks[MOST];
+    int64_t nothing[MOST] = {0};
+    for (uint32_t i = 0; i < MOST; i++)
+        chunks[i] = (struct sc__chunk_costs){.forward = forward,
+                                             .forward_first = forward,
+                                             .backward = backward,
+                                             .backward_last = backward};
+    struct sc__pipeline_costs costs = {.vpp = 1,
+                                       .chunks = chunks,
+                                       .message = nothing,
+                                       .after = nothing};
+    for (uint32_t runs = 1; runs <= 4; runs++)
+        for (uint32_t n = 1; n <= 9; n++)
+            for (costs.pp = 2; costs.pp <= 8; costs.pp *= 2) {
+                int64_t each = (n + costs.pp - 1) * (F + B);
+                costs.run = n;
+                costs.micro_batches = runs * n;
+                costs.schedule = SC__SCHEDULE_1F1B;
+                assert_int_equal(sc__pipeline_replay(&ctx->arena, &costs, NULL),
+                                 runs * each);
+                costs.schedule = SC__SCHEDULE_GPIPE;
+                assert_int_equal(sc__pipeline_replay(&ctx->arena, &costs, NULL),
+                                 runs * each);
+            }
+    sc_close(ctx);
+}
+
 /* One micro-batch goes through all chunks and back; every message is on its way. */
 static void test_one_stage(void **state) {
     (void)state;
@@ -252,6 +285,7 @@ static void test_unknown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_equal_stages),
+                                       cmocka_unit_test(test_runs),
                                        cmocka_unit_test(test_one_stage),
                                        cmocka_unit_test(test_messages),
                                        cmocka_unit_test(test_tax),

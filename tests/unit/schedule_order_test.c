@@ -16,6 +16,7 @@ struct pipe {
     uint32_t p;
     uint32_t v;
     uint32_t m;
+    uint32_t run; /* micro-batches until the pipeline is empty; 0: all */
     struct sc__slot *slot[STAGES];
     uint32_t count[STAGES];
     int64_t end[3][STAGES][CHUNKS][MICRO]; /* of F, B, W; -1: not yet */
@@ -29,15 +30,22 @@ static int kind_of(const struct sc__slot *s) {
     return s->kind == 'F' ? 0 : s->kind == 'B' ? 1 : 2;
 }
 
-static void make_orders(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m) {
+static void
+make_runs(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m, uint32_t run) {
     memset(&job, 0, sizeof job);
+    job.run = run;
     job.schedule = schedule;
     job.p = p;
     job.v = v;
     job.m = m;
     memset(job.end, 0xff, sizeof job.end);
     for (uint32_t s = 0; s < p; s++)
-        job.slot[s] = sc__schedule_order(&ctx->arena, schedule, p, v, s, m, &job.count[s]);
+        job.slot[s] =
+            sc__schedule_runs(&ctx->arena, schedule, p, v, s, m, run, &job.count[s]);
+}
+
+static void make_orders(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m) {
+    make_runs(schedule, p, v, m, 0);
 }
 
 static void wrong(const char *what, uint32_t stage) {
@@ -188,6 +196,7 @@ static int64_t simulate(bool overlap) {
                              .pp = job.p,
                              .vpp = job.v,
                              .micro_batches = job.m,
+                             .run = job.run,
                              .message = 1 << 20,
                              .overlap = overlap,
                              .forward = forward,
@@ -312,6 +321,102 @@ static void dualpipe_waits_as_published(void **state) {
         }
 }
 
+/* ---- several runs through the pipeline in a step ---- */
+
+enum { RUNS = 3 };
+
+/* What each run takes alone, with the costs of its own micro-batches. */
+static int64_t sum_of_runs(const struct pipe *whole) {
+    int64_t sum = 0;
+    for (uint32_t r = 0; r < RUNS; r++) {
+        make_orders(whole->schedule, whole->p, whole->v, whole->run);
+        for (int kind = 0; kind < 3; kind++)
+            for (uint32_t s = 0; s < STAGES; s++)
+                for (uint32_t c = 0; c < CHUNKS; c++)
+                    memcpy(job.cost[kind][s][c],
+                           &whole->cost[kind][s][c][r * whole->run],
+                           whole->run * sizeof(int64_t));
+        sum += recursion();
+    }
+    return sum;
+}
+
+static void check_runs(enum sc__schedule schedule, uint32_t v) {
+    static struct pipe whole;
+    for (uint32_t p = 1; p <= STAGES; p++)
+        for (uint32_t run = 1; run <= MICRO / RUNS; run++) {
+            ctx = sc_open();
+            make_runs(schedule, p, v, RUNS * run, run);
+            for (uint32_t s = 0; s < p; s++)
+                check_pieces(s);
+            random_costs(p * 100 + run);
+            whole = job;
+            int64_t got = simulate(false);
+            int64_t ahead = simulate(true);
+            int64_t want = sum_of_runs(&whole);
+            assert_int_equal(got, want);
+            assert_int_equal(ahead, want);
+            sc_close(ctx);
+        }
+}
+
+/* The first stage ends last and begins the next run: nothing of two runs overlaps. */
+static void runs_empty_the_pipeline(void **state) {
+    (void)state;
+    check_runs(SC__SCHEDULE_1F1B, 1);
+    check_runs(SC__SCHEDULE_GPIPE, 1);
+    check_runs(SC__SCHEDULE_INTERLEAVED, 2);
+    check_runs(SC__SCHEDULE_INTERLEAVED, CHUNKS);
+}
+
+/* Equal stages: a run of n takes (n + p − 1)(tF + tB). */
+static void runs_of_equal_stages(void **state) {
+    (void)state;
+    static const enum sc__schedule schedules[] = {SC__SCHEDULE_1F1B, SC__SCHEDULE_GPIPE};
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t p = 1; p <= STAGES; p++)
+            for (uint32_t run = 1; run <= MICRO / RUNS; run++) {
+                ctx = sc_open();
+                make_runs(schedules[k], p, 1, RUNS * run, run);
+                for (size_t i = 0; i < STAGES * CHUNKS * MICRO; i++) {
+                    (&job.cost[0][0][0][0])[i] = 2;
+                    (&job.cost[1][0][0][0])[i] = 5;
+                }
+                assert_int_equal(simulate(false), RUNS * (run + p - 1) * (2 + 5));
+                sc_close(ctx);
+            }
+}
+
+/* Where weight gradients are put off a run may begin beside those of the one before; the
+ * order is one that can be run, and each piece is there once. */
+static void runs_of_parted_gradients(void **state) {
+    (void)state;
+    static const struct {
+        enum sc__schedule schedule;
+        uint32_t p;
+        uint32_t v;
+        uint32_t run;
+    } cases[] = {{SC__SCHEDULE_ZBH1, 4, 1, 6},
+                 {SC__SCHEDULE_ZBH1, 6, 1, 2},
+                 {SC__SCHEDULE_DUALPIPEV, 3, 2, 7},
+                 {SC__SCHEDULE_DUALPIPE, 4, 2, 8}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ctx = sc_open();
+        make_runs(cases[i].schedule,
+                  cases[i].p,
+                  cases[i].v,
+                  RUNS * cases[i].run,
+                  cases[i].run);
+        for (uint32_t s = 0; s < job.p; s++)
+            check_pieces(s);
+        random_costs(i + 1);
+        int64_t want = recursion();
+        assert_int_equal(simulate(false), want);
+        assert_int_equal(simulate(true), want);
+        sc_close(ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_forward_one_backward),
                                        cmocka_unit_test(gpipe),
@@ -320,6 +425,9 @@ int main(void) {
                                        cmocka_unit_test(dualpipev),
                                        cmocka_unit_test(dualpipe),
                                        cmocka_unit_test(dualpipe_waits_as_published),
+                                       cmocka_unit_test(runs_empty_the_pipeline),
+                                       cmocka_unit_test(runs_of_equal_stages),
+                                       cmocka_unit_test(runs_of_parted_gradients),
                                        cmocka_unit_test(dualpipev_waits_as_published)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
