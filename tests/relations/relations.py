@@ -152,7 +152,7 @@ def check_work(c, rng):
     # sizes that GEMMs like: an odd one is slower by far
     a, b = (c.other(vocab_size=v) for v in (65536, 262144))
     if a and b:
-        c.book.hold("a larger vocabulary: slower", a["step_time_us"] <= b["step_time_us"] * Decimal("1.005"), b, a)
+        c.book.hold("a larger vocabulary: slower", a["step_time_us"] <= b["step_time_us"] * Decimal(SEARCH if c.zero_bubble() else "1.005"), b, a)
         c.book.hold("a larger vocabulary: more memory", a["memory_bytes"]["total"] <= b["memory_bytes"]["total"], b, a)
     if p["recompute"] == "none":
         for kind in ("selective", "full"):
@@ -174,13 +174,13 @@ def most_zero(c):
     """Up to which ZeRO each needs no more memory than the one before. ZeRO 3 has two layers, or one and an embedding, gathered at
     a time, which is all of a small stage; in a pipeline all of them stay gathered, beside shards of another type in fp8. PyTorch's
     shards are fp32: in a pipeline they come on top of what is gathered, and over two ranks those of gradients take what whole ones
-    of two bytes do."""
+    of two bytes do; beside them the gradients of a unit are whole, of which embedding and head are a large part of a small model."""
     p = c.plan
+    layers_decide = c.layers >= 4 * p["pp"] and c.mostly_layers()
     if p["pp"] > 1 and p.get("software") in TORCH:
         return 0
-    if p["dp"] * p["cp"] == 2 and p.get("software") in TORCH:
+    if p.get("software") in TORCH and (p["dp"] * p["cp"] == 2 or not layers_decide):
         return 1
-    layers_decide = c.layers >= 4 * p["pp"] and c.mostly_layers()
     return 3 if layers_decide and not ("fp8" in p and p["pp"] > 1) else 2
 
 
@@ -244,7 +244,9 @@ def check_bytes(c, rng):
     narrow, wide = c.other(dtype="bf16"), c.other(dtype="fp32")
     if narrow and wide and shown_stage(narrow) == shown_stage(wide):
         a, b = (sum(v["bytes"] for v in r["volumes"] if v["collective"] == "ALLGATHER" and v["group"].startswith("dp")) for r in (narrow, wide))
-        c.book.hold("bytes of gathered weights double with fp32", abs(b - 2 * a) <= 8 * len(wide["volumes"]) * c.layers, wide, narrow, f"{a} and {b}")
+        # (TorchTitan casts to float8 before it gathers, whatever the type of weights)
+        if not ("fp8" in c.plan and c.plan.get("software") == "torchtitan-2024"):
+            c.book.hold("bytes of gathered weights double with fp32", abs(b - 2 * a) <= 8 * len(wide["volumes"]) * c.layers, wide, narrow, f"{a} and {b}")
         # (in fp8 tensor parallelism gathers what is cast already)
         for group in ("cp", "ep", "pp") if "fp8" in c.plan else ("tp", "cp", "ep", "pp"):
             a, b = (r["comm"].get(group, {}).get("bytes", 0) for r in (narrow, wide))
