@@ -226,7 +226,9 @@ static sc_status begin_job(struct sc__executor *x,
     memset(out, 0, sizeof *out);
     if (options)
         x->options = *options;
-    x->options.comm_tax = fmax(0, x->options.comm_tax ? x->options.comm_tax : w->comm_tax);
+    if (x->options.comm_tax == 0)
+        x->options.comm_tax = w->comm_tax;
+    x->options.comm_tax = fmax(0, x->options.comm_tax);
     sc__arena_init(&x->arena);
     sc__queue_init(&x->queue, &x->arena);
     x->free_rendezvous = SC__NONE;
