@@ -428,8 +428,8 @@ static struct sc__coll_terms pxn_terms(const struct sc__coll_model *m, unsigned 
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes) {
     double copies = c->tuning.copies > 0 ? c->tuning.copies : ranks;
     double in_node = (double)ranks / nodes;
-    if (c->tuning
-            .copies_together) /* a second node where a row of ranks ends in the first */
+    /* a second node where a row of ranks ends in the first */
+    if (c->tuning.copies_together)
         return fmin(nodes, 1 + (copies - 1) / in_node) / copies;
     return nodes * (1 - pow(1 - 1.0 / nodes, copies)) / copies;
 }

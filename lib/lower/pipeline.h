@@ -35,6 +35,8 @@ bool sc__schedule_splits(enum sc__schedule s);
 bool sc__schedule_is_v(enum sc__schedule s);
 /* The data of chunk 1 goes up the stages: a V, or another copy of the model. */
 bool sc__schedule_two_ways(enum sc__schedule s);
+/* Micro-batches meet in pairs, two for each stage at least. */
+bool sc__schedule_is_dualpipe(enum sc__schedule s);
 /* Parts that the model is cut into, and micro-batches that pass a chunk. */
 uint32_t sc__schedule_parts(enum sc__schedule s, uint32_t pp, uint32_t vpp);
 uint32_t sc__schedule_passes(enum sc__schedule s, uint32_t micro_batches);

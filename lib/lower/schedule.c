@@ -43,6 +43,10 @@ bool sc__schedule_two_ways(enum sc__schedule s) {
     return sc__schedule_is_v(s) || s == SC__SCHEDULE_DUALPIPE;
 }
 
+bool sc__schedule_is_dualpipe(enum sc__schedule s) {
+    return s == SC__SCHEDULE_DUALPIPEV || s == SC__SCHEDULE_DUALPIPE;
+}
+
 uint32_t sc__schedule_parts(enum sc__schedule s, uint32_t pp, uint32_t vpp) {
     return s == SC__SCHEDULE_DUALPIPE ? pp : pp * vpp;
 }

@@ -56,26 +56,22 @@ static uint64_t last_gpu(const struct sc__cluster *c, uint64_t ranks) {
 }
 
 /* Jobs share links; nothing here says how they would share a GPU. */
-static sc_status check_gpus_of_its_own(const struct sc__placed_jobs *p) {
-    uint32_t last = p->count - 1;
-    if (!last)
-        return SC_OK;
-    uint32_t *owner = SC__NEW_ARRAY(p->arena, uint32_t, p->cluster->gpus);
-    for (uint32_t i = 0; i <= last; i++) {
-        uint32_t ranks = sc__mesh_ranks(&p->items[i].w->mesh);
-        for (uint32_t r = 0; r < ranks; r++) {
-            uint32_t gpu = gpu_of(p, &p->items[i], r);
-            if (owner[gpu] && owner[gpu] != i + 1)
-                return sc__fail(p->ctx,
-                                SC_INPUT,
-                                NULL,
-                                "give every job nodes of its own",
-                                "jobs %u and %u are both on node %u",
-                                owner[gpu],
-                                i + 1,
-                                gpu / p->cluster->node_gpus);
-            owner[gpu] = i + 1;
-        }
+static sc_status take_gpus(struct sc__placed_jobs *p, const struct sc__placed_job *j) {
+    uint32_t ranks = sc__mesh_ranks(&j->w->mesh);
+    if (!p->owner)
+        p->owner = SC__NEW_ARRAY(p->arena, uint32_t, p->cluster->gpus);
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t gpu = gpu_of(p, j, r);
+        if (p->owner[gpu] && p->owner[gpu] != p->count)
+            return sc__fail(p->ctx,
+                            SC_INPUT,
+                            NULL,
+                            "give every job nodes of its own",
+                            "jobs %u and %u are both on node %u",
+                            p->owner[gpu],
+                            p->count,
+                            gpu / p->cluster->node_gpus);
+        p->owner[gpu] = p->count;
     }
     return SC_OK;
 }
@@ -101,7 +97,7 @@ sc_status sc__placed_add(struct sc__placed_jobs *p,
     struct sc__placed_job *j = SC__PUSH(p->arena, p->items, p->count, p->capacity);
     *j = (struct sc__placed_job){.w = w, .at = at};
     sort_classes(p->arena, j);
-    return check_gpus_of_its_own(p);
+    return take_gpus(p, j);
 }
 
 const struct sc__workload *sc__placed_only(struct sc_context *ctx, uint32_t gpus) {

@@ -29,6 +29,7 @@ struct sc__placed_jobs {
     struct sc__placed_job *items;
     uint32_t count;
     uint32_t capacity;
+    uint32_t *owner; /* of every GPU: the number of its job from 1 on; 0: none */
     struct sc__map shapes;
 };
 

@@ -206,8 +206,7 @@ static sc_status check_runs(struct sc_context *ctx, const struct sc__plan *p) {
 
 static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
     bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
-    bool pairs =
-        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
+    bool pairs = sc__schedule_is_dualpipe(p->schedule);
     uint32_t batches = sc__plan_run_batches(p);
     SC__TRY(check_runs(ctx, p));
     if (pairs && batches < 2 * p->mesh.pp)

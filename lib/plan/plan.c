@@ -278,11 +278,11 @@ uint32_t sc__plan_run_batches(const struct sc__plan *p) {
 
 /* A run of so many is one that the schedule has. */
 static bool run_can_be(const struct sc__plan *p, uint32_t batches) {
-    bool pairs =
-        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
     if (sc__schedule_overlaps_steps(p->schedule) || p->micro_batches % batches)
         return false;
-    return !pairs || (batches >= 2 * p->mesh.pp && batches % 2 == 0);
+    if (p->schedule == SC__SCHEDULE_DUALPIPE && batches % 2)
+        return false;
+    return !sc__schedule_is_dualpipe(p->schedule) || batches >= 2 * p->mesh.pp;
 }
 
 void sc__plan_resolve_runs(struct sc_context *ctx,

@@ -451,8 +451,7 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_param = on(g->overlap_param);
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
     /* DualPipe is made for it: a forward and a backward run in pairs */
-    bool pairs =
-        p->schedule == SC__SCHEDULE_DUALPIPEV || p->schedule == SC__SCHEDULE_DUALPIPE;
+    bool pairs = sc__schedule_is_dualpipe(p->schedule);
     p->overlap_moe = unless_said(g->overlap_moe, pairs);
 }
 

@@ -209,8 +209,7 @@ static sc_status find_floors(void *self) {
         struct sc__search_seed *x = &s->seeds[i];
         uint8_t schedule = x->choice[SC__CHOICE_SCHEDULE];
         enum sc__schedule run = w->schedules[schedule];
-        bool pairs = s->model->experts &&
-                     (run == SC__SCHEDULE_DUALPIPEV || run == SC__SCHEDULE_DUALPIPE);
+        bool pairs = s->model->experts && sc__schedule_is_dualpipe(run);
         struct seed_units *u = pairs ? &paired : &usual;
         struct sc__search_plan p = seed_plan(s, i);
         if (!u->tried)
