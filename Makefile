@@ -179,7 +179,7 @@ relations: all python ## random plans and what must hold for each: PLANS (2000),
 fuzz-smoke: deps $(FUZZERS) ## FUZZ_SECONDS (default 5) per reader
 	@sh scripts/fuzz.sh $(BUILD) $${FUZZ_SECONDS:-5}
 
-# The time of each target adds up in build/fuzz-ledger.json; what was found stays until it is mended.
+# The time of each target adds up in tests/fuzz/ledger.json; what was found stays until it is mended.
 fuzz: ## libFuzzer under sanitizers (clang) for MINUTES (10), the target with the least time first: an hour each in the end
 	@$(MAKE) CC="$(FUZZ_CC)" LIBFUZZER=1 SAN=address,undefined fuzz-targets
 	@python3 -B scripts/fuzz_slices.py build/san-fuzzer --minutes $${MINUTES:-10} $(if $(ONLY),--only $(ONLY))

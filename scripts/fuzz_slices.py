@@ -5,8 +5,9 @@
 
 Fuzzes for M minutes (default 10), a slice of S seconds (60) at a time, always the target
 that has had the least time so far; with --only of those alone. What each has had is kept in
-build/fuzz-ledger.json: seconds of the processor (of the clock they say little on a machine
-that others use), cases, and the cases since the last finding. A target has had enough after
+tests/fuzz/ledger.json: seconds of the processor (of the clock they say little on a machine
+that others use), cases, and the cases since the last finding. It is part of the repository,
+since an hour for every target is more than a day of one core. A target has had enough after
 --hour seconds (3600). --show prints the ledger and runs nothing.
 
 Every slice begins with the inputs of tests/fuzz/corpus and those in build/fuzz-corpus that
@@ -25,7 +26,7 @@ import subprocess
 import sys
 import time
 
-LEDGER = "build/fuzz-ledger.json"
+LEDGER = "tests/fuzz/ledger.json"
 SMALL = 64  # so many inputs need no minimising
 LIMITS = ["-timeout=60", "-rss_limit_mb=4096", "-max_len=65536"]
 
