@@ -629,6 +629,13 @@ static void drop_chunks(const sc_plan *given, sc_plan *g) {
         g->overlap_tp = SC_TP_OVERLAP_WGRAD;
 }
 
+/* What a profile says of DeepEP's and HybridEP's way between nodes is nothing to NCCL's
+ * all-to-all, which sends every copy by itself. */
+static void drop_two_levels(sc_toggle given, const sc_plan *g, sc_options *options) {
+    if (given == SC_AUTO && g->moe_dispatcher != SC_MOE_DISPATCHER_FLEX)
+        options->two_level = SC_AUTO;
+}
+
 static sc_status resolve_profile(struct sc_context *ctx,
                                  const struct sc__model *m,
                                  const struct sc__plan_surroundings *around,
@@ -636,6 +643,8 @@ static sc_status resolve_profile(struct sc_context *ctx,
                                  struct sc__plan *p) {
     const sc_plan given = *g;
     sc_options unused = SC_OPTIONS_INIT;
+    sc_options *options = around->options ? around->options : &unused;
+    const sc_toggle two_level = options->two_level;
     SC__TRY(find_software(ctx, g, &p->software));
     struct sc__software_facts facts = software_facts(g, m, around->gpu);
     uint32_t without = around->without ? around->without - 1 : SC__SOFTWARE_ALL;
@@ -645,9 +654,10 @@ static sc_status resolve_profile(struct sc_context *ctx,
                                &facts,
                                without,
                                g,
-                               around->options ? around->options : &unused,
+                               options,
                                p->software_used));
     drop_chunks(&given, g);
+    drop_two_levels(two_level, g, options);
     return sc__software_constants(ctx,
                                   p->software,
                                   &facts,

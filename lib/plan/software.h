@@ -27,6 +27,9 @@ struct sc__software_constants {
     double host_route_us;
     double host_route_back_us;
     double host_product_us; /* and of a product of one expert, where they are apart */
+    /* 1: tokens are exchanged by HybridEP: copies carry probabilities of all experts of the
+     * NVLink domain, and ranks on several nodes gather the map of routes first */
+    double hybrid_ep;
     double tp_exposed;      /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
