@@ -1,5 +1,5 @@
-/* Bytes of weights, gradients and the optimizer's state: the table of docs/model/memory.md
- * times parameters that are counted here. */
+/* Memory by hand: bytes of weights, gradients and the optimizer's state by the table of
+ * docs/model/memory.md times parameters that are counted here; activations of a layer. */
 #include "test.h"
 
 #include "plan/memory.h"
@@ -174,6 +174,33 @@ static void checkpoints(void **state) {
     }
 }
 
+/* A layer of Llama's with Megatron's operators, bytes a token: two norms' inputs and
+ * outputs, queries, keys and values, attention's output and 4 bytes a head; gate and up,
+ * and the input of down. Four keys and values for sixteen heads; with tp 8 each rank has
+ * one of them whole. */
+static void activations_of_grouped_queries(void **state) {
+    static const uint32_t cuts[] = {1, 2, 8};
+    const double head = 64;
+    for (unsigned i = 0; i < 3; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        double t = cuts[i];
+        double kv = t > 4 ? t : 4;
+        char text[512];
+        snprintf(text,
+                 sizeof text,
+                 SHAPE "group-query-attention;num-query-groups 4;global-batch 8;"
+                       "micro-batch 2;tp %u;gpus %u",
+                 cuts[i],
+                 cuts[i]);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        double norms = 2 * (2 + 2) * HIDDEN;
+        double heads = 2 * (16 + 2 * kv + 16) * head + 4 * 16;
+        double token = norms + (heads + 6 * FFN) / t;
+        assert_within(sc__layer_activations(&m, &p, 0), 2 * 1024 * token, 1e-9);
+    }
+}
+
 /* Only the first layers of a stage are computed again: they keep their input, the others
  * all of it. */
 static void recomputed_block(void **state) {
@@ -226,6 +253,7 @@ int main(void) {
         cmocka_unit_test(gathered_weights),
         cmocka_unit_test(gradients_that_leave),
         cmocka_unit_test(checkpoints),
+        cmocka_unit_test(activations_of_grouped_queries),
         cmocka_unit_test(recomputed_block),
         cmocka_unit_test(fits_to_the_byte),
     };
