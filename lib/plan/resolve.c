@@ -621,21 +621,6 @@ find_software(struct sc_context *ctx, const sc_plan *g, const struct sc__softwar
     return SC_OK;
 }
 
-/* Collectives are cut into chunks with sequence parallelism only: a profile that
- * has both gives way where the plan has no tensor parallelism to cut. */
-static void drop_chunks(const sc_plan *given, sc_plan *g) {
-    bool of_profile = !given->overlap_tp && g->overlap_tp == SC_TP_OVERLAP_CHUNKS;
-    if (of_profile && g->sequence_parallel != SC_ON)
-        g->overlap_tp = SC_TP_OVERLAP_WGRAD;
-}
-
-/* What a profile says of DeepEP's and HybridEP's way between nodes is nothing to NCCL's
- * all-to-all, which sends every copy by itself. */
-static void drop_two_levels(sc_toggle given, const sc_plan *g, sc_options *options) {
-    if (given == SC_AUTO && g->moe_dispatcher != SC_MOE_DISPATCHER_FLEX)
-        options->two_level = SC_AUTO;
-}
-
 static sc_status resolve_profile(struct sc_context *ctx,
                                  const struct sc__model *m,
                                  const struct sc__plan_surroundings *around,
@@ -656,8 +641,7 @@ static sc_status resolve_profile(struct sc_context *ctx,
                                g,
                                options,
                                p->software_used));
-    drop_chunks(&given, g);
-    drop_two_levels(two_level, g, options);
+    sc__software_give_way(&given, two_level, g, options);
     return sc__software_constants(ctx,
                                   p->software,
                                   &facts,

@@ -569,9 +569,9 @@ static void two_level_dispatch(void **state) {
 
 /* HybridEP's table (DeepEP's docs/README_Hybrid-EP.md): 4096 tokens of 7168 bf16, 8 of 8
  * experts a rank, mean of dispatch and combine. On GB200 (32 SMs) calls from PyTorch less
- * the copy of what arrives (6.7 TB/s), which a step has as its permutation; on H100 (16 SMs)
- * kernels alone, since calls gather routes there. Copies carry 4 bytes for each expert of
- * the NVLink domain. */
+ * the copy of what arrives (6.7 TB/s), which a step has as its permutation; on H100 (16
+ * SMs) kernels alone, since calls gather routes there. Copies carry 4 bytes for each expert
+ * of the NVLink domain. */
 static void published_exchanges(void **state) {
     (void)state;
     static const struct {

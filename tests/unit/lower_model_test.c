@@ -2,7 +2,7 @@
  * Korthikanti et al. 2022, traffic against the closed forms of Megatron's
  * papers for random plans. */
 #include "lower/model.h"
-#include "model/read.h"
+#include "plan_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,46 +21,6 @@ static int setup(void **state) {
 static int teardown(void **state) {
     sc_close(*state);
     return 0;
-}
-
-/* "tp 8;pp 2;sequence-parallel" as settings. */
-static const char *nth(const void *self, const char *name, unsigned i) {
-    static char value[16][64];
-    static unsigned turn;
-    struct sc__str rest = sc__str(self);
-    struct sc__str part;
-    if (i)
-        return NULL;
-    while (sc__split(&rest, ';', &part)) {
-        struct sc__str key;
-        struct sc__str text = part;
-        sc__split(&text, ' ', &key);
-        if (!sc__str_is(key, name))
-            continue;
-        char *out = value[turn++ % 16];
-        memset(out, 0, 64);
-        if (text.n && text.p != part.p)
-            memcpy(out, text.p, text.n < 63 ? text.n : 63);
-        return out;
-    }
-    return NULL;
-}
-
-static struct sc__settings settings(struct sc_context *ctx, const char *text) {
-    return (struct sc__settings){.nth = nth, .self = text, .ctx = ctx};
-}
-
-static sc_status
-plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
-    struct sc__settings s = settings(ctx, text);
-    sc_plan plan;
-    bool given;
-    sc_status status = sc__model_settings(ctx, &s, m, &given);
-    if (status == SC_OK)
-        status = sc__plan_read(&s, &plan);
-    if (status == SC_OK)
-        status = sc__plan_resolve(ctx, &plan, m, NULL, p);
-    return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 
 static void test_refused_plans(void **state) {
