@@ -78,8 +78,9 @@ struct sc__constants {
     /* serving stacks: us, us a peer, share of NVLink in one shot, us more and share in two
      */
     double custom[5];
-    /* DeepEP, HybridEP: share of the NIC, share of NVLink, base us; what share and base lose
-     * and gain with each doubling of an NVLink domain beyond 8 ranks; norm of both parts */
+    /* DeepEP, HybridEP: share of the NIC, share of NVLink, base us; what share and base
+     * lose and gain with each doubling of an NVLink domain beyond 8 ranks; norm of both
+     * parts */
     double two_level[6];
 };
 
