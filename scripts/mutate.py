@@ -55,6 +55,14 @@ def source_of(name):
     return f"tests/{name}_test.c" if is_unit(name) else f"tests/{name}.sh"
 
 
+def reads_shared(name):
+    """Whether the test, or a header of its own, looks for the shared data."""
+    text = open(source_of(name)).read()
+    headers = re.findall(r'^#include "(\w+\.h)"', text, re.M) if is_unit(name) else []
+    own = [f"tests/unit/{h}" for h in headers if h != "test.h" and os.path.exists(f"tests/unit/{h}")]
+    return any(re.search(r"shared_path\(|STEPCAST_SHARED", t) for t in (text, *(open(h).read() for h in own)))
+
+
 class Mutant:
     def __init__(self, file, line, tests):
         old, _, new = line.partition(" ==> ")
@@ -245,7 +253,8 @@ class Changed:
 def judge(sound, tree, names, known):
     """What kills it among these tests, without the shared data and with them."""
     without = known.get("without") or sound.kill(tree, names, "without")
-    return {"without": without, "with": known.get("with") or without or sound.kill(tree, names, "with")}
+    others = [n for n in names if reads_shared(n)]
+    return {"without": without, "with": known.get("with") or without or sound.kill(tree, others, "with")}
 
 
 # How far a mutant was tried: the unit tests of its area, all tests of its area, all tests.
