@@ -99,6 +99,10 @@ const char *sc__software_root(void);
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,
                             const struct sc__software **out);
+/* Without its entries and those of the profiles it is like. */
+sc_status sc__software_head(struct sc_context *ctx,
+                            const char *name,
+                            const struct sc__software **out);
 /* What --software says: a profile, a file of one, or any text that names the
  * software; a text that names none is SC_USAGE. "auto": `evidence` is looked
  * through (a launch script, a configuration), and where it says nothing *out is
