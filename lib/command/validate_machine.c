@@ -87,8 +87,9 @@ static unsigned rack_block(unsigned gpus) {
 }
 
 /* What the row says of the machines of a usual cluster; a cloud's are as it builds them. */
-static void
-add_words(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *p) {
+static void add_words(struct sc_context *ctx,
+                      const struct sc__truth_row *row,
+                      struct sc__truth_plan *p) {
     uint64_t gpus = 0;
     uint64_t node = 0;
     const char *nic = row->cell[SC__TRUTH_NIC];

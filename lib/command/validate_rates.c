@@ -42,16 +42,32 @@ static const struct rate_name rate_names[] = {
 };
 
 /* Words for the same, put for one another in this order; blanks go last. */
-static const char *const same_words[][2] = {
-    {"(seconds)", ""},   {"(sec)", ""},    {"(s)", ""},
-    {"(ms)", "ms"},      {" per ", "/"},   {"/second", "/s"},
-    {"/sec", "/s"},      {"/device", "/gpu"}, {"/accelerator", "/gpu"},
-    {"/chip", "/gpu"},   {"/gpu/s", "/s/gpu"}, {"samples/", "sequences/"},
-    {"sample/", "sequences/"}, {"examples/", "sequences/"}, {"seqs/", "sequences/"},
-    {"seq/", "sequences/"}, {"toks/", "tokens/"}, {"tok/", "tokens/"},
-    {"seconds/", "s/"},  {"sec/", "s/"},   {"/iter ", "/iteration "},
-    {"/it ", "/iteration "}, {"flops/s", "flop/s"}, {"flops", "flop/s"},
-    {" ", ""},           {NULL, NULL}};
+static const char *const same_words[][2] = {{"(seconds)", ""},
+                                            {"(sec)", ""},
+                                            {"(s)", ""},
+                                            {"(ms)", "ms"},
+                                            {" per ", "/"},
+                                            {"/second", "/s"},
+                                            {"/sec", "/s"},
+                                            {"/device", "/gpu"},
+                                            {"/accelerator", "/gpu"},
+                                            {"/chip", "/gpu"},
+                                            {"/gpu/s", "/s/gpu"},
+                                            {"samples/", "sequences/"},
+                                            {"sample/", "sequences/"},
+                                            {"examples/", "sequences/"},
+                                            {"seqs/", "sequences/"},
+                                            {"seq/", "sequences/"},
+                                            {"toks/", "tokens/"},
+                                            {"tok/", "tokens/"},
+                                            {"seconds/", "s/"},
+                                            {"sec/", "s/"},
+                                            {"/iter ", "/iteration "},
+                                            {"/it ", "/iteration "},
+                                            {"flops/s", "flop/s"},
+                                            {"flops", "flop/s"},
+                                            {" ", ""},
+                                            {NULL, NULL}};
 
 #define MOST_WORDS 256
 
