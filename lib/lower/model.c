@@ -297,6 +297,18 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     return prepare_lowering(ctx, m, plan, cluster, false, l);
 }
 
+/* More threads than the cores that a rank has take turns on them. */
+static void note_threads(const struct sc__lowering *l) {
+    if (l->plan.host_threads > l->host.threads)
+        sc__note(
+            l->ctx,
+            "host-threads",
+            "--host-threads %u: a rank has %g of the host's cores, and no more threads "
+            "run at once (--cluster \"… host-cores=N\")",
+            l->plan.host_threads,
+            floor(l->host.threads));
+}
+
 /* Said with what it rests on, and refused where the host has no room for it. */
 static sc_status check_host(struct sc__lowering *l) {
     const struct sc__workload *w = l->workload;
@@ -317,6 +329,7 @@ static sc_status check_host(struct sc__lowering *l) {
              floor(l->host.threads),
              l->host.threads >= 2 ? "s" : "",
              l->host.stream / 1e9);
+    note_threads(l);
     if (!w->host_capacity || most <= w->host_capacity)
         return SC_OK;
     const char *sizes = sc__format(l->arena,

@@ -94,7 +94,7 @@ find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__softw
     *out = NULL;
     for (uint32_t i = 0; names[i]; i++) {
         const struct sc__software *s;
-        SC__TRY(sc__software_read(ctx, names[i], &s));
+        SC__TRY(sc__software_head(ctx, names[i], &s));
         size_t weight = best_name(s->names, text);
         if (month && best_name(s->stack, text) && covers(s, month))
             weight = weight > RELEASE_WEIGHT ? weight : RELEASE_WEIGHT;
@@ -105,7 +105,7 @@ find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__softw
         most = weight;
         *out = s;
     }
-    return SC_OK;
+    return *out ? sc__software_read(ctx, (*out)->name, out) : SC_OK;
 }
 
 /* Before attention was fused everywhere (PyTorch 2.0) most published steps were of
@@ -121,12 +121,12 @@ sc_status sc__software_of_month(struct sc_context *ctx,
     bool asked = month && strcmp(month, UNFUSED_UNTIL) <= 0;
     for (uint32_t i = 0; asked && names[i]; i++) {
         const struct sc__software *s;
-        SC__TRY(sc__software_read(ctx, names[i], &s));
+        SC__TRY(sc__software_head(ctx, names[i], &s));
         bool later = !*out || strcmp(s->from, (*out)->from) > 0;
         if (!strcmp(s->stack, "megatron") && covers(s, month) && later)
             *out = s;
     }
-    return SC_OK;
+    return *out ? sc__software_read(ctx, (*out)->name, out) : SC_OK;
 }
 
 /* By its schema, or by keys that nothing else has: a profile with a slip in it is no
