@@ -212,9 +212,8 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       struct sc__packet_settings *out);
 /* --conf, --cc, --mtu … */
 extern const struct sc__option sc__packet_options[];
-/* network, usual_control: of data/networks, where no --conf or --cc is given and the network
- * has no usual control of its own; or NULL.
- * control: instead of --cc; or NULL. */
+/* network, usual_control: of data/networks, where no --conf or --cc is given and the
+ * network has no usual control of its own; or NULL. control: instead of --cc; or NULL. */
 sc_status sc__packet_options_read(const struct sc__settings *s,
                                   const char *network,
                                   const char *usual_control,
