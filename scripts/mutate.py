@@ -17,8 +17,9 @@ taken up again; --again tries survivors once more, --anew all of them (for code 
 changed since), --file only mutants of files with that text, --area leaves it at the
 tests of the area, --check only looks whether all mutants still fit the code.
 
-A mutant whose OLD stands no longer, or more than once, in its file is stale: it
-counts for nothing until it is written anew.
+A mutant whose OLD stands no longer, or more than once, in its file, or whose area has a
+test that there is none of, is stale: it counts for nothing until it is written anew. One
+that does not build counts as one that survived.
 """
 import argparse
 import fcntl
@@ -43,6 +44,23 @@ WORK = "build/mutate"
 SOUND = WORK + "/sound"
 # They take long and look at packaging, pages and texts.
 LAST_OF_ALL = {"page/page", "cli/api", "cli/deps", "cli/examples", "cli/manual", "cli/python", "cli/simgrid", "cli/terminal"}
+LONGEST = 900  # s, of a test whose time is not known
+
+
+def is_unit(name):
+    return name.startswith("unit/")
+
+
+def source_of(name):
+    return f"tests/{name}_test.c" if is_unit(name) else f"tests/{name}.sh"
+
+
+def reads_shared(name):
+    """Whether the test, or a header of its own, looks for the shared data."""
+    text = open(source_of(name)).read()
+    headers = re.findall(r'^#include "(\w+\.h)"', text, re.M) if is_unit(name) else []
+    own = [f"tests/unit/{h}" for h in headers if h != "test.h" and os.path.exists(f"tests/unit/{h}")]
+    return any(re.search(r"shared_path\(|STEPCAST_SHARED", t) for t in (text, *(open(h).read() for h in own)))
 
 
 class Mutant:
@@ -54,7 +72,7 @@ class Mutant:
         self.name = f"{file}: {old} ==> {new}"
 
     def stale(self):
-        return open(self.file).read().count(self.old) != 1
+        return open(self.file).read().count(self.old) != 1 or not all(os.path.exists(source_of(t)) for t in self.tests)
 
 
 def read_list():
@@ -110,10 +128,6 @@ def build(tree, targets):
 WHOLE = ["all", "python", "build/examples/evaluate", "build/examples/shared_bus"]
 
 
-def is_unit(name):
-    return name.startswith("unit/")
-
-
 def targets_of(names):
     """Scripts run the program, and through Python the library."""
     units = [f"build/tests/unit/{n[len('unit/'):]}_test" for n in names if is_unit(n)]
@@ -160,7 +174,7 @@ def run_test(tree, name, shared, limit):
 
 
 class Sound:
-    """How long each test takes on the code as it is, with the shared data and without, and what fails there."""
+    """How long each test takes, with the shared data and without, and what fails on the code as it is."""
 
     def __init__(self, shared, digest):
         self.shared = {"without": "/nonexistent", "with": shared}
@@ -169,32 +183,42 @@ class Sound:
     def kept(self, name, kind):
         """What was seen of it, on this code or on that of an earlier run."""
         path = f"{WORK}/times/{name.replace('/', '.')}.{kind}.json"
-        return path, json.load(open(path)) if os.path.exists(path) else None
+        return json.load(open(path)) if os.path.exists(path) else None
 
-    def look(self, name, kind):
-        """Once for each test, whichever job needs it first."""
+    def keep(self, name, kind, digest, seconds, failure):
+        seen = {"digest": digest, "seconds": seconds, "failure": failure}
+        path = f"{WORK}/times/{name.replace('/', '.')}.{kind}.json"
+        with open(f"{path}.{os.getpid()}", "w") as out:
+            json.dump(seen, out)
+        os.replace(f"{path}.{os.getpid()}", path)
+        return seen
+
+    def fails_anyway(self, name, kind):
+        """Looked at once for each test that fails, whichever job needs it first."""
         with open(WORK + "/sound.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            path, seen = self.kept(name, kind)
-            if seen and seen["digest"] == self.digest:
-                return seen
-            build(SOUND, targets_of([name]))
-            begin = time.monotonic()
-            failure = run_test(SOUND, name, self.shared[kind], 900)
-            seen = {"digest": self.digest, "seconds": time.monotonic() - begin, "failure": failure}
-            with open(path + ".tmp", "w") as out:
-                json.dump(seen, out)
-            os.replace(path + ".tmp", path)
-            if failure:
-                print(f"left out  {name} fails {kind} the shared data on the code as it is: {failure}", flush=True)
-            return seen
+            seen = self.kept(name, kind)
+            if not seen or seen["digest"] != self.digest:
+                build(SOUND, targets_of([name]))
+                begin = time.monotonic()
+                failure = run_test(SOUND, name, self.shared[kind], LONGEST)
+                seen = self.keep(name, kind, self.digest, time.monotonic() - begin, failure)
+                if failure:
+                    print(f"left out  {name} fails {kind} the shared data on the code as it is: {failure}", flush=True)
+            return seen["failure"]
 
     def seconds(self, name, kind):
-        return (self.kept(name, kind)[1] or self.look(name, kind))["seconds"]
+        """None: it has not been seen to end well."""
+        seen = self.kept(name, kind)
+        return seen["seconds"] if seen and not seen["failure"] else None
 
     def failure(self, tree, name, kind):
-        found = run_test(tree, name, self.shared[kind], 60 + 20 * self.seconds(name, kind))
-        return f"{name}: {found}"[:200] if found and not self.look(name, kind)["failure"] else None
+        usual = self.seconds(name, kind)
+        begin = time.monotonic()
+        found = run_test(tree, name, self.shared[kind], LONGEST if usual is None else 60 + 20 * usual)
+        if not found and usual is None:
+            self.keep(name, kind, "", time.monotonic() - begin, None)
+        return f"{name}: {found}"[:200] if found and not self.fails_anyway(name, kind) else None
 
     def kill(self, tree, names, kind):
         """What the first test says that fails: unit tests, then scripts, the quickest first."""
@@ -202,7 +226,7 @@ class Sound:
             part = [n for n in names if is_unit(n) == units]
             if part:
                 build(tree, targets_of(part))
-            for name in sorted(part, key=lambda n: self.seconds(n, kind)):
+            for name in sorted(part, key=lambda n: self.seconds(n, kind) or 0):
                 found = self.failure(tree, name, kind)
                 if found:
                     return found
@@ -229,7 +253,8 @@ class Changed:
 def judge(sound, tree, names, known):
     """What kills it among these tests, without the shared data and with them."""
     without = known.get("without") or sound.kill(tree, names, "without")
-    return {"without": without, "with": known.get("with") or without or sound.kill(tree, names, "with")}
+    others = [n for n in names if reads_shared(n)]
+    return {"without": without, "with": known.get("with") or without or sound.kill(tree, others, "with")}
 
 
 # How far a mutant was tried: the unit tests of its area, all tests of its area, all tests.
@@ -275,7 +300,8 @@ class Job:
             with Changed(cls.tree, mutant):
                 return mutant.name, judge_further(cls.sound, cls.tree, mutant, *how)
         except RuntimeError as error:
-            return mutant.name, {"without": f"does not build: {error}", "with": "does not build", "tried": ALL}
+            print(f"does not build: {error}", flush=True)
+            return mutant.name, {"without": None, "with": None, "tried": ALL}
 
 
 def show(mutants, results):

@@ -1,17 +1,9 @@
 /* Plans and lowering: refusals with the plans that work, memory against
  * Korthikanti et al. 2022, traffic against the closed forms of Megatron's
  * papers for random plans. */
-#include "lower/model.h"
-#include "plan_text.h"
+#include "traffic.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static int setup(void **state) {
     *state = sc_open();
@@ -263,54 +255,6 @@ static void test_does_not_fit(void **state) {
 }
 
 /* ---- traffic ---- */
-
-struct traffic {
-    double bytes[SC__GROUP_LIST][SC__COLLS];
-    double messages;
-    double message_bytes;
-    double flops;
-};
-
-static struct traffic traffic_of(const struct sc__workload *w, uint32_t class) {
-    struct traffic t = {0};
-    const struct sc__program *p = &w->programs[w->classes[class].program];
-    for (uint32_t c = 0; c < p->calls; c++) {
-        const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
-        for (uint32_t i = 0; i < b->ops; i++) {
-            const struct sc__op *op = &w->ops[b->first_op + i];
-            if (op->kind == SC__OP_COLLECTIVE)
-                t.bytes[w->groups[op->group].kind][op->coll] += (double)op->bytes;
-            if (op->kind == SC__OP_SEND) {
-                t.messages++;
-                t.message_bytes += (double)op->bytes;
-            }
-        }
-    }
-    return t;
-}
-
-static struct traffic
-lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
-    struct sc__workload *w;
-    struct sc__cluster c;
-    if (plan_of(ctx, text, m, p) != SC_OK)
-        fail_msg("%s: %s", text, sc_error_text(ctx));
-    p->ignore_memory = true;
-    assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", p->gpus, &c), SC_OK);
-    if (sc__lower_plan(ctx, m, p, &c, &w) != SC_OK)
-        fail_msg("%s: %s", text, sc_error_text(ctx));
-    struct traffic sum = {0};
-    for (uint32_t i = 0; i < w->class_count; i++) {
-        struct traffic t = traffic_of(w, i);
-        for (unsigned g = 0; g < SC__GROUP_LIST; g++)
-            for (unsigned k = 0; k < SC__COLLS; k++)
-                sum.bytes[g][k] += t.bytes[g][k];
-        sum.messages += t.messages;
-        sum.message_bytes += t.message_bytes;
-    }
-    sum.flops = w->model_flops;
-    return sum;
-}
 
 static void same(double got, double want) {
     if (fabs(got - want) > 1e-6 * fabs(want) + 64)
