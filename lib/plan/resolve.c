@@ -221,9 +221,9 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->dtype = choice(g->dtype, SC__BF16);
     p->gemm = choice(g->gemm_dtype, p->dtype);
     p->fp8_attention = on(g->fp8_attention);
-    p->fp8_recipe = g->fp8_recipe        ? g->fp8_recipe
-                    : p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
-                                         : SC_FP8_RECIPE_DELAYED;
+    p->fp8_recipe = p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
+                    : g->fp8_recipe    ? g->fp8_recipe
+                                       : SC_FP8_RECIPE_DELAYED;
     p->dynamic_casts = g->fp8_scaling == SC_FP8_DYNAMIC;
     bool half = g->grad_dtype ? g->grad_dtype != SC_DTYPE_FP32 : p->dtype == SC__FP16;
     p->grad_bytes = half ? 2 : 4;

@@ -141,12 +141,12 @@ row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "smiles per hour" 400 ""
 has no_known_rate "no time per step is published"
 
 # spellings of other tables
-spelled() { # name, precision, recompute, text wanted in the command
-    row "x" "Llama 7B" $llama7 H100 8 1 1 "" "$2" "\"$3\"" "FSDP" "iteration seconds" "" 10 ""
+spelled() { # name, precision, recompute, text wanted in the command, GPU
+    row "x" "Llama 7B" $llama7 ${5:-H100} 8 1 1 "" "$2" "\"$3\"" "FSDP" "iteration seconds" "" 10 ""
     has "$1" "$4"
 }
 spelled underscores fp8_cs full "--fp8 --fp8-recipe tensorwise"
-spelled apart "fp8 mx" full "--fp8 --fp8-recipe mxfp8"
+spelled apart "fp8 mx" full "--fp8 --fp8-recipe mxfp8" B200
 spelled subchannels "FP8 (subchannel scaling)" full "--fp8-recipe blockwise"
 spelled blocks bf16 "full (block, 3)" "--recompute-method block --recompute-layers 3"
 spelled modules bf16 "['mla_up_proj', 'mlp']" "--recompute selective --recompute-modules mla_up_proj,mlp"
