@@ -27,7 +27,10 @@ struct sc__software_constants {
     double host_route_us;
     double host_route_back_us;
     double host_product_us; /* and of a product of one expert, where they are apart */
-    double tp_exposed;      /* share of a chunked collective that stays exposed */
+    /* 1: tokens are exchanged by HybridEP: copies carry probabilities of all experts of the
+     * NVLink domain, and ranks on several nodes gather the map of routes first */
+    double hybrid_ep;
+    double tp_exposed; /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
     double shard_messages; /* collectives per unit of sharded weights (ZeRO 2, 3) */
@@ -131,6 +134,12 @@ sc_status sc__software_apply(struct sc_context *ctx,
                              sc_plan *plan,
                              sc_options *options,
                              bool *used);
+/* Where what a profile says does not fit the rest of the plan it gives way. given: the plan
+ * before it, two_level: that option before it. */
+void sc__software_give_way(const sc_plan *given,
+                           sc_toggle two_level,
+                           sc_plan *g,
+                           sc_options *options);
 /* The constants; every one is set by the profile that all others fall back on.
  * used: as above. */
 sc_status sc__software_constants(struct sc_context *ctx,

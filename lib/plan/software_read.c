@@ -24,6 +24,7 @@
     DO(host_route_us)                                                                      \
     DO(host_route_back_us)                                                                 \
     DO(host_product_us)                                                                    \
+    DO(hybrid_ep)                                                                          \
     DO(tp_exposed)                                                                         \
     DO(comm_tax)                                                                           \
     DO(shard_messages)                                                                     \
