@@ -293,6 +293,35 @@ static void test_memory(void **state) {
     assert_int_equal(w->memory[0].optimizer, 0);
 }
 
+/* What a call needs beside its tensors counts while it runs: the first moment has 1.5 KiB
+ * and 4 KiB of that, the second 5 KiB alone. A storage that is said to be born or freed
+ * twice is there once. */
+static void test_scratch(void **state) {
+    struct sc__capture_storage storages[] = {{1024, SC__STORAGE_WEIGHTS},
+                                             {300, SC__STORAGE_OTHER},
+                                             {3584, SC__STORAGE_GRADIENTS}};
+    uint32_t places[] = {0, 1, 1, 0, 2, 1, 1};
+    struct sc__capture_op ops[] = {{.call = 0, .born = {1, 3}},
+                                   {.call = 1, .born = {4, 1}},
+                                   {.call = 1, .freed = {5, 2}}};
+    struct sc__capture c = {.places = places};
+    struct sc__capture_program program = {.storages = storages,
+                                          .storage_count = 3,
+                                          .alive = {0, 1},
+                                          .ops = ops,
+                                          .op_count = 3};
+    (void)state;
+    struct sc__memory m =
+        sc__capture_peak(ctx, &c, &program, (const double[]){4096, 0}, 77);
+    assert_int_equal(m.weights, 1024);
+    assert_int_equal(m.activations, 512 + 4096);
+    assert_int_equal(m.gradients, 0);
+    assert_int_equal(m.workspace, 77);
+    m = sc__capture_peak(ctx, &c, &program, (const double[]){3000, 0}, 77);
+    assert_int_equal(m.activations, 512);
+    assert_int_equal(m.gradients, 3584);
+}
+
 /* The host starts kernels one after another: their start waits for it. */
 static void test_host_is_the_limit(void **state) {
     struct parts p = {.tensors = "[[\"fp32\", [16]]]",
@@ -568,6 +597,7 @@ int main(void) {
                                         close_context),
         cmocka_unit_test_setup_teardown(test_unknown_operator, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_scratch, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_host_is_the_limit,
                                         open_context,
                                         close_context),

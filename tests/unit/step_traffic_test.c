@@ -171,6 +171,47 @@ static void bytes_of_adam(void **state) {
                   0.02);
 }
 
+/* PyTorch's checkpointing of operators runs each second product again: k of q, k, v, out
+ * of the next, up of gate and up; without a gate up is the fifth, and kept. */
+static void products_run_again(void **state) {
+    static const char *const shapes[] = {
+        SHAPE "gpus 1;global-batch 1",
+        SHAPE "swiglu;ffn-hidden-size 1536;group-query-attention;num-query-groups 2;gpus "
+              "1;global-batch 1"};
+    const double h = HIDDEN;
+    const double kv = h / 4; /* two of eight heads */
+    const double again[] = {h * h + h * h, h * kv + h * h + h * 1536};
+    const double all[] = {12 * h * h, 2 * h * h + 2 * h * kv + 3 * h * 1536};
+    for (unsigned i = 0; i < 2; i++) {
+        static struct sc__lowering l;
+        struct sc__model m;
+        assert_int_equal(plan_of(*state, shapes[i], &m, &l.plan), SC_OK);
+        assert_within(sc__repeated_gemms(&m), again[i] / all[i], 1e-12);
+        l.model = &m;
+        l.plan.recompute = SC__RECOMPUTE_OPS;
+        struct sc__layer_kernel x = {.part = SC__PART_MLP_IN};
+        x.kernel.kind = SC__KERNEL_GEMM;
+        assert_number(sc__step_repeat_share(&l, &x, 0), ==, i ? 0.5 : 0);
+        x.part = SC__PART_ATTENTION_OUT;
+        assert_number(sc__step_repeat_share(&l, &x, 0), ==, 1);
+        x.kernel.kind = SC__KERNEL_MEMORY;
+        assert_number(sc__step_repeat_share(&l, &x, 0), ==, 1);
+    }
+}
+
+/* A layer that is computed again ends before its last product, unless a norm follows. */
+static void recomputation_stops_early(void **state) {
+    static struct sc__lowering l;
+    struct sc__model m;
+    assert_int_equal(plan_of(*state, SHAPE "gpus 1;global-batch 1", &m, &l.plan), SC_OK);
+    l.model = &m;
+    assert_false(sc__step_stops_early(&l, 0));
+    l.constants.software.early_stop = 1;
+    assert_true(sc__step_stops_early(&l, 0));
+    m.post_norms = true;
+    assert_false(sc__step_stops_early(&l, 0));
+}
+
 /* Operators of the router take 10 us of the host forward and 30 backward, half of them up
  * to the router's end, which a graph holds; two products of each of two experts by
  * themselves take 5 us each, four of each in backward. */
@@ -217,6 +258,8 @@ int main(void) {
         cmocka_unit_test(recomputed_layers),
         cmocka_unit_test(experts_that_are_cut),
         cmocka_unit_test(updated_by_a_rank),
+        cmocka_unit_test(products_run_again),
+        cmocka_unit_test(recomputation_stops_early),
         cmocka_unit_test(host_of_experts),
         cmocka_unit_test(muon_meets_the_power_limit),
         cmocka_unit_test(bytes_of_adam),
