@@ -108,6 +108,37 @@ static void test_convolution(void **state) {
     assert_true(nine > peak / 0.75);
 }
 
+/* Each channel by itself, from pictures of 40 by 40 to 80 by 80: both are moved, and a
+ * stride of two spares nothing: four times the FLOPs, at 0.026 of the fp32 peak
+ * (data/operators.json). With a stride of one they count once. */
+static void test_depthwise(void **state) {
+    const struct sc__gpu *gpu;
+    struct sc__kernel_model *model = h200(&gpu);
+    static const double wide[] = {40, 80};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        double small = 8 * 64 * 1600.0;
+        double large = 8 * 64 * wide[i] * wide[i];
+        const char *tensors = sc__format(&ctx->arena,
+                                         "[[\"bf16\", [8, 64, 40, 40]], "
+                                         "[\"bf16\", [64, 1, 2, 2]], "
+                                         "[\"bf16\", [8, 64, %g, %g]]]",
+                                         wide[i],
+                                         wide[i]);
+        const char *call = sc__format(&ctx->arena,
+                                      "{\"op\": \"aten.convolution\", \"in\": [0, 1], "
+                                      "\"out\": [2], \"with\": {\"stride\": [%u, %u], "
+                                      "\"groups\": 64, \"transposed\": true}}",
+                                      i + 1,
+                                      i + 1);
+        double moved = sc__elementwise(model, NULL, 2 * (small + large)).us;
+        double flop = 2 * small * 4 * large / small;
+        assert_within(us_of(tensors, call),
+                      moved + flop / (0.026 * gpu->peak[SC__FP32] * 1e6) + gpu->gap,
+                      1e-6);
+    }
+}
+
 /* Tensors that lie alike go by their bytes; a row that is added to each line has its
  * place computed for every element, which takes longer; where neighbours of the output
  * lie far apart in an input, longer still. */
@@ -596,6 +627,7 @@ int main(void) {
                                         open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(test_unknown_operator, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_depthwise, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_scratch, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_host_is_the_limit,
