@@ -17,7 +17,10 @@ band_of(const char *software, const char *gpu, bool experts, bool said, double o
     ev->software_said = said;
     sc__result_begin(&ev->result);
     assert_int_equal(sc__evaluation_band(ctx, ev), SC_OK);
-    return ev->result.band;
+    struct sc__band band = ev->result.band;
+    sc__result_free(&ev->result);
+    band.like = NULL; /* the result's */
+    return band;
 }
 
 static bool is(const json_t *group, const char *key, const char *text) {
