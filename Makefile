@@ -49,9 +49,11 @@ FUZZ_C  := $(sort $(wildcard tests/fuzz/*_fuzz.c))
 BENCH_C := $(sort $(wildcard bench/*_bench.c))
 DATA    := $(sort $(shell find data -type f -not -path 'data/truth/*' 2>/dev/null))
 
+SOURCES := $(sort $(shell find lib include -name '*.[ch]'))
+
 WEB     := $(sort $(wildcard web/src/*) web/build.mjs web/package.json web/package-lock.json)
 
-LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/report_page.o
+LIB_O   := $(LIB_C:%.c=$(BUILD)/%.o) $(BUILD)/gen/data.o $(BUILD)/gen/report_page.o $(BUILD)/gen/sources.o
 TESTS   := $(TEST_C:%.c=$(BUILD)/%)
 FUZZERS := $(FUZZ_C:%.c=$(BUILD)/%)
 BENCHES := $(BENCH_C:%.c=$(BUILD)/%)
@@ -95,6 +97,11 @@ $(BUILD)/cli/%.o $(BUILD)/tests/%.o $(BUILD)/bench/%.o: CPPFLAGS += -D_GNU_SOURC
 $(BUILD)/gen/data.c: $(BUILD)/tools/embed $(DATA)
 	@mkdir -p $(@D)
 	$(Q)$(BUILD)/tools/embed sc__data_file data $(DATA) > $@.tmp && mv $@.tmp $@
+
+# A checksum of what the library is made of: two builds of one version need not agree.
+$(BUILD)/gen/sources.c: $(SOURCES)
+	@mkdir -p $(@D)
+	$(Q)cat $(SOURCES) | cksum | sed 's/\([0-9]*\) \([0-9]*\).*/#include "base\/data.h"\nconst char sc__sources_checksum[] = "\1-\2";/' > $@.tmp && mv $@.tmp $@
 
 # The report page; empty where node or npm is missing.
 # A build that could not fetch the page's packages leaves it empty: try again.
@@ -214,7 +221,7 @@ check-lines: ## lines that breathe, files of at most 800
 	@python3 scripts/line_density.py --check
 
 # Without root and without the packages it says that it is skipped.
-check-wasm: $(BUILD)/gen/data.c $(BUILD)/gen/report_page.c ## the library for wasm32, but for its platform file
+check-wasm: $(BUILD)/gen/data.c $(BUILD)/gen/report_page.c $(BUILD)/gen/sources.c ## the library for wasm32, but for its platform file
 	@sh scripts/deps.sh wasm || true
 	@WARN="$(WARN)" sh scripts/wasm.sh $(BUILD)
 

@@ -55,6 +55,7 @@ class Header:
         self.initial: dict[str, dict[str, int]] = {}  # fields that are not 0 at first
         self._read_enums(text)
         self._read_structs(text)
+        self.nothing = self._read_nothing(text)
         self._read_initial(text)
         plain = COMMENT.sub(" ", text)
         self.callbacks = self._functions(
@@ -118,9 +119,14 @@ class Header:
                 raise Failure(f"struct {struct}: '{rest}' was not understood")
             place = match.end()
             if match["alone"] is None:
-                doc = " ".join((match["doc"] or "").replace("\n *", "\n").split())
+                doc = " ".join(re.sub(r"\n\s*\*", "\n", match["doc"] or "").split())
                 fields.append(Field(match["name"], " ".join(match["type"].split()), doc))
         return fields
+
+    @staticmethod
+    def _read_nothing(text: str) -> dict[str, int]:
+        """Values of a number that say "not at all", where 0 says "as usual": SC_NO_TAX."""
+        return {k: int(v) for k, v in re.findall(r"#define (SC_NO_\w+) \((-\d+)\.0\)", text)}
 
     def _read_initial(self, text: str) -> None:
         joined = text.replace("\\\n", " ")
@@ -219,6 +225,9 @@ def keyword(header: Header, struct: str, field: Field) -> Keyword:
             "const char *const *": "list",
             "const sc_setting *": "settings",
         }.get(field.type, "")
+    none = re.search(r"(SC_NO_\w+): not at all", field.doc)
+    if none:
+        words = {"0": header.nothing[none[1]]}
     if not kind:
         raise Failure(f"{struct}.{field.name}: a keyword of type '{field.type}'?")
     if kind == "text" and ("file" in field.name or field.doc.startswith("file")):
@@ -230,6 +239,7 @@ def python_doc(doc: str) -> str:
     """What C writes as 0, -1 or NULL is None in Python."""
     doc = re.sub(r"SC_\w+…", "", doc)
     doc = re.sub(r"(?<![\w.])(?:NULL|-1|< 0|0): ", "None: ", doc)
+    doc = re.sub(r"SC_NO_\w+: not", "0: not", doc)
     return doc.replace(", NULL-terminated", "").replace("NULL", "None")
 
 

@@ -14,6 +14,9 @@ struct sc__data_file {
 extern const struct sc__data_file sc__data_files[];
 extern const unsigned sc__data_file_count;
 
+/* Of all C sources of the library, as cksum has it: "CRC-bytes". */
+extern const char sc__sources_checksum[];
+
 /* NULL when there is no such file. */
 const struct sc__data_file *sc__data_find(const char *path);
 

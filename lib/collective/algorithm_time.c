@@ -436,18 +436,19 @@ double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t
 
 /* DeepEP: a token crosses to a node once, whatever number of its ranks want
  * it, and is copied on over NVLink there. Of copies at random over the
- * nodes, distinct nodes are N(1-(1-1/N)^k). */
+ * nodes, distinct nodes are N(1-(1-1/N)^k). Both parts run beside each other,
+ * but not without getting in each other's way. */
 static struct sc__coll_terms two_level_terms(const struct sc__coll_model *m,
                                              unsigned proto) {
-    const struct sc__constants *k = m->k;
+    const double *k = m->k->two_level;
     double share = sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
-    double wire =
-        transfer_us(m->bytes * share * (m->nodes - 1) / m->nodes, k->two_level[0] * m->nic);
-    double port =
-        transfer_us(m->bytes * (m->per_node - 1) / m->per_node, k->two_level[1] * m->port);
+    double doublings = fmax(0, log2(m->per_node / 8));
+    double nvlink = fmax(0.5 * k[1], k[1] - k[3] * doublings);
+    double wire = transfer_us(m->bytes * share * (m->nodes - 1) / m->nodes, k[0] * m->nic);
+    double port = transfer_us(m->bytes * (m->per_node - 1) / m->per_node, nvlink * m->port);
     (void)proto;
-    return terms(k->two_level[2] + (leaves_node(m) ? k->p2p_net + m->hop : 0),
-                 fmax(wire, port));
+    return terms(k[2] + k[4] * doublings + (leaves_node(m) ? m->k->p2p_net + m->hop : 0),
+                 pow(pow(wire, k[5]) + pow(port, k[5]), 1 / k[5]));
 }
 
 static struct sc__coll_terms chain_terms(const struct sc__coll_model *m, unsigned proto) {

@@ -67,7 +67,7 @@ const struct sc__constant sc__constant_table[] = {
     MANY(ll128, 2),
     MANY(mesh_rings, SC__MESH_RINGS),
     MANY(custom, 5),
-    MANY(two_level, 3),
+    MANY(two_level, 6),
     {NULL, 0, 0},
 };
 

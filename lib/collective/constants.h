@@ -78,7 +78,10 @@ struct sc__constants {
     /* serving stacks: us, us a peer, share of NVLink in one shot, us more and share in two
      */
     double custom[5];
-    double two_level[3]; /* DeepEP: share of the NIC, share of NVLink, base us */
+    /* DeepEP, HybridEP: share of the NIC, share of NVLink, base us; what share and base
+     * lose and gain with each doubling of an NVLink domain beyond 8 ranks; norm of both
+     * parts */
+    double two_level[6];
 };
 
 struct sc__constant {

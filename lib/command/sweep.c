@@ -618,14 +618,15 @@ static uint64_t digest_of_data(void) {
     return digest;
 }
 
-/* What decides the rows: version, data, options, axes. */
+/* What decides the rows: version, code, data, options, axes. */
 static const char *definition_of(const struct sweep *s) {
     struct sc_context *ctx = s->req->ctx;
     struct sc__buffer b;
     sc__buffer_init(&b, &ctx->arena);
     sc__printf(&b,
-               "stepcast/sweep/1 %s (%016llx)",
+               "stepcast/sweep/1 %s (%s, %016llx)",
                sc_version(),
+               sc__sources_checksum,
                (unsigned long long)digest_of_data());
     for (uint32_t i = 0; i < s->given_count; i++) {
         sc__printf(&b, " --%s ", s->given[i].name);

@@ -5,20 +5,56 @@
 
 #include <math.h>
 
-/* Bytes that the experts of a rank get, and give back. */
-static double dispatch_bytes(const struct sc__lowering *l) {
-    const struct sc__plan *p = &l->plan;
-    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) *
-           sc__model_routed_width(l->model) * sc__plan_width(p) * p->imbalance;
+static bool by_hybrid_ep(const struct sc__lowering *l) {
+    return l->plan.dedup && l->constants.software.hybrid_ep > 0;
 }
 
-/* Ranks whose experts get nothing take part as well. */
-void sc__expert_all_to_all(struct sc__script_maker *k) {
+/* Ranks of an expert-parallel group in one NVLink domain. */
+static uint32_t domain_ranks(const struct sc__lowering *l) {
+    uint32_t ep = l->plan.mesh.ep;
+    uint32_t node = l->cluster->node_gpus;
+    return node && node < ep ? node : ep;
+}
+
+/* HybridEP: a probability of each expert of the domain goes with every copy, in fp32
+ * (DeepEP's docs/Hybrid-EP_Implementation.md, prob_buffer). */
+static double probability_bytes(const struct sc__lowering *l) {
+    double experts = (double)l->model->experts / l->plan.mesh.ep;
+    return by_hybrid_ep(l) ? 4 * experts * domain_ranks(l) : 0;
+}
+
+/* Bytes that the experts of a rank get, and give back. */
+static double exchange_bytes(const struct sc__lowering *l, bool probabilities) {
+    const struct sc__plan *p = &l->plan;
+    double each = sc__model_routed_width(l->model) * sc__plan_width(p) +
+                  (probabilities ? probability_bytes(l) : 0);
+    return sc__plan_tokens(p) / p->mesh.tp * sc__plan_copies(p, l->model) * each *
+           p->imbalance;
+}
+
+/* HybridEP between nodes: every rank first gathers which tokens of all ranks go where, a
+ * byte for each token and expert. */
+void sc__expert_gather_map(struct sc__script_maker *k) {
+    const struct sc__plan *p = &k->l->plan;
+    double each = sc__plan_tokens(p) / p->mesh.tp * (double)k->l->model->experts;
+    if (by_hybrid_ep(k->l) && domain_ranks(k->l) < p->mesh.ep)
+        sc__script_collective(k,
+                              SC__ALLGATHER,
+                              SC__GROUP_EP,
+                              SC__STREAM_EP,
+                              each * p->mesh.ep,
+                              p->overlap_moe,
+                              "expert routes");
+}
+
+/* Ranks whose experts get nothing take part as well. probabilities: with those of the
+ * tokens, or with their gradients. */
+void sc__expert_all_to_all(struct sc__script_maker *k, bool probabilities) {
     sc__script_collective(k,
                           SC__ALLTOALL,
                           SC__GROUP_EP,
                           SC__STREAM_EP,
-                          fmax(1, dispatch_bytes(k->l)),
+                          fmax(1, exchange_bytes(k->l, probabilities)),
                           k->l->plan.overlap_moe,
                           "expert exchange");
 }

@@ -203,6 +203,16 @@ static sc_status
 check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
     const char *name = g->title ? g->title : g->name;
     const char *type = sc__dtype_name(p->gemm);
+    /* scales of 32 values are a matter of the tensor cores, as fp4 is: Transformer Engine
+     * refuses the recipe before Blackwell (check_mxfp8_support) */
+    if (p->gemm == SC__FP8 && p->fp8_recipe == SC_FP8_RECIPE_MXFP8 &&
+        !(g->peak[SC__FP4] > 0))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--fp8-recipe blockwise, delayed or tensorwise",
+                        "%s has no mxfp8",
+                        name);
     if (g->peak[p->gemm] > 0)
         return SC_OK;
     if (p->gemm == SC__FP8 || p->gemm == SC__FP4)
@@ -297,6 +307,18 @@ sc_status sc__step_prepare(struct sc_context *ctx,
     return prepare_lowering(ctx, m, plan, cluster, false, l);
 }
 
+/* More threads than the cores that a rank has take turns on them. */
+static void note_threads(const struct sc__lowering *l) {
+    if (l->plan.host_threads > l->host.threads)
+        sc__note(
+            l->ctx,
+            "host-threads",
+            "--host-threads %u: a rank has %g of the host's cores, and no more threads "
+            "run at once (--cluster \"… host-cores=N\")",
+            l->plan.host_threads,
+            floor(l->host.threads));
+}
+
 /* Said with what it rests on, and refused where the host has no room for it. */
 static sc_status check_host(struct sc__lowering *l) {
     const struct sc__workload *w = l->workload;
@@ -317,6 +339,7 @@ static sc_status check_host(struct sc__lowering *l) {
              floor(l->host.threads),
              l->host.threads >= 2 ? "s" : "",
              l->host.stream / 1e9);
+    note_threads(l);
     if (!w->host_capacity || most <= w->host_capacity)
         return SC_OK;
     const char *sizes = sc__format(l->arena,

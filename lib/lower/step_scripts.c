@@ -358,12 +358,13 @@ static void forward_experts(struct sc__script_maker *k, const struct sc__layer_k
     host_reads_counts(k);
     k->operators += sc__expert_host_us(k, false, true);
     sc__script_part(k, f, SC__PART_SHARED, all);
-    sc__expert_all_to_all(k);
+    sc__expert_gather_map(k);
+    sc__expert_all_to_all(k, true);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
     sc__script_part(k, f, SC__PART_MLP_IN, all);
     sc__script_part(k, f, SC__PART_MLP_OUT, all);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
-    sc__expert_all_to_all(k);
+    sc__expert_all_to_all(k, false);
     sc__script_part(k, f, SC__PART_UNROUTE, all);
     sc__script_part(k, f, SC__PART_MLP_ADD, all);
 }
@@ -464,8 +465,9 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         join_chunks(&k);
     if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
         p->recompute_modules & SC__MODULE_MOE) {
-        sc__expert_all_to_all(&k);
-        sc__expert_all_to_all(&k);
+        sc__expert_gather_map(&k);
+        sc__expert_all_to_all(&k, true);
+        sc__expert_all_to_all(&k, false);
         if (p->overlap_moe)
             sc__script_join(&k, SC__STREAM_EP);
     }
@@ -538,12 +540,12 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
     k->operators += sc__expert_host_us(k, true, true);
     await_exchange(k);
     backward_part(k, b, SC__PART_UNROUTE);
-    sc__expert_all_to_all(k);
+    sc__expert_all_to_all(k, false);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
     backward_part(k, b, SC__PART_MLP_OUT);
     backward_part(k, b, SC__PART_MLP_IN);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
-    sc__expert_all_to_all(k);
+    sc__expert_all_to_all(k, true);
     backward_part(k, b, SC__PART_SHARED);
     backward_part(k, b, SC__PART_ROUTER);
 }

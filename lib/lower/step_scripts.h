@@ -57,7 +57,8 @@ void sc__context_core(struct sc__script_maker *k,
                       bool backward);
 
 /* expert_parallel.c */
-void sc__expert_all_to_all(struct sc__script_maker *k);
+void sc__expert_gather_map(struct sc__script_maker *k);
+void sc__expert_all_to_all(struct sc__script_maker *k, bool probabilities);
 /* coll: the gather before an expert that is cut over ranks, or the scatter after it. */
 void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll);
 /* More host time of a layer with experts, us. */

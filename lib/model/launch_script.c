@@ -451,7 +451,7 @@ static sc_status take_mark(struct sc__launch *l, uint32_t mark) {
     return SC_OK;
 }
 
-/* Which layers are Mamba's is said. */
+/* Which layers are Mamba's is said; ratios of 0 say nothing (megatron_hybrid.c). */
 static bool says_hybrid(const struct sc__launch *l) {
     static const char *const flags[] = {"--hybrid-override-pattern",
                                         "--hybrid-layer-pattern",
@@ -459,9 +459,15 @@ static bool says_hybrid(const struct sc__launch *l) {
                                         "--hybrid-mlp-ratio",
                                         NULL};
     for (uint32_t i = 0; i < l->count; i++)
-        for (const char *const *flag = flags; *flag; flag++)
-            if (sc__str_starts(sc__str(l->words[i]), *flag))
+        for (const char *const *flag = flags; *flag; flag++) {
+            if (!sc__str_starts(sc__str(l->words[i]), *flag))
+                continue;
+            const char *value = strchr(l->words[i], '=');
+            value = value ? value + 1 : i + 1 < l->count ? l->words[i + 1] : "";
+            double ratio;
+            if (!sc__parse_double(sc__str(value), &ratio) || ratio != 0)
                 return true;
+        }
     return false;
 }
 

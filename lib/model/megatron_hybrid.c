@@ -88,11 +88,10 @@ static sc_status read_ratio(const struct sc__settings *s, const char *name, doub
 /* As Megatron shares them out: attention evenly spaced with Mamba at both ends, then
  * feed-forwards evenly among what is left, the last ones first. Halves go to the even
  * number. */
-static sc_status read_layer_ratios(const struct sc__settings *s, struct sc__model *m) {
-    double attention;
-    double forward;
-    SC__TRY(read_ratio(s, "hybrid-attention-ratio", &attention));
-    SC__TRY(read_ratio(s, "hybrid-mlp-ratio", &forward));
+static sc_status share_out_layers(const struct sc__settings *s,
+                                  struct sc__model *m,
+                                  double attention,
+                                  double forward) {
     double attentions = rint(m->layers * attention);
     double forwards = rint(m->layers * forward);
     double mamba = m->layers - attentions;
@@ -120,6 +119,27 @@ static sc_status read_layer_ratios(const struct sc__settings *s, struct sc__mode
         left += here ? each : -1;
     }
     m->pattern = m->layers;
+    return SC_OK;
+}
+
+/* Megatron has 0 of both by default, in programs that make no layer of Mamba too, and
+ * dumps of its arguments list them. */
+static sc_status
+read_layer_ratios(const struct sc__settings *s, struct sc__model *m, bool *said) {
+    double attention;
+    double forward;
+    SC__TRY(read_ratio(s, "hybrid-attention-ratio", &attention));
+    SC__TRY(read_ratio(s, "hybrid-mlp-ratio", &forward));
+    *said = attention > 0 || forward > 0;
+    if (*said) {
+        SC__TRY(share_out_layers(s, m, attention, forward));
+        return read_mamba_sizes(s, m);
+    }
+    sc__note(s->ctx,
+             "hybrid-ratio",
+             "a --hybrid-attention-ratio of 0 is Megatron's default, which models without "
+             "Mamba have too: the layers stay as they are (layers of Mamba alone: "
+             "--hybrid-override-pattern M…)");
     return SC_OK;
 }
 
@@ -182,18 +202,22 @@ static sc_status read_delta_sizes(const struct sc__settings *s, struct sc__model
                     m->scan_groups);
 }
 
+static sc_status refuse_both(const struct sc__settings *s, const char *hybrid) {
+    return sc__fail(s->ctx,
+                    SC_USAGE,
+                    NULL,
+                    NULL,
+                    "%s and --linear-attention-freq both say what the layers are",
+                    hybrid);
+}
+
 sc_status sc__read_hybrid_layers(const struct sc__settings *s, struct sc__model *m) {
     const char *letters = sc__setting(s, "hybrid-override-pattern");
     bool delta = sc__setting(s, "linear-attention-freq") != NULL;
     if (sc__setting_flag(s, "attention-output-gate"))
         m->attention_gate = true;
     if (letters && delta)
-        return sc__fail(s->ctx,
-                        SC_USAGE,
-                        NULL,
-                        NULL,
-                        "--hybrid-override-pattern and --linear-attention-freq both say "
-                        "what the layers are");
+        return refuse_both(s, "--hybrid-override-pattern");
     if (letters) {
         SC__TRY(read_layer_letters(s, letters, m));
         bool nets = strchr(letters, 'G') != NULL;
@@ -206,10 +230,11 @@ sc_status sc__read_hybrid_layers(const struct sc__settings *s, struct sc__model 
                             "modelled");
         return nets ? read_delta_sizes(s, m) : read_mamba_sizes(s, m);
     }
-    if (sc__setting(s, "hybrid-attention-ratio") || sc__setting(s, "hybrid-mlp-ratio")) {
-        SC__TRY(read_layer_ratios(s, m));
-        return read_mamba_sizes(s, m);
-    }
+    bool ratios = false;
+    if (sc__setting(s, "hybrid-attention-ratio") || sc__setting(s, "hybrid-mlp-ratio"))
+        SC__TRY(read_layer_ratios(s, m, &ratios));
+    if (ratios && delta)
+        return refuse_both(s, "--hybrid-attention-ratio");
     if (!delta)
         return SC_OK;
     SC__TRY(read_delta_layers(s, m));

@@ -221,9 +221,9 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->dtype = choice(g->dtype, SC__BF16);
     p->gemm = choice(g->gemm_dtype, p->dtype);
     p->fp8_attention = on(g->fp8_attention);
-    p->fp8_recipe = g->fp8_recipe        ? g->fp8_recipe
-                    : p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
-                                         : SC_FP8_RECIPE_DELAYED;
+    p->fp8_recipe = p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
+                    : g->fp8_recipe    ? g->fp8_recipe
+                                       : SC_FP8_RECIPE_DELAYED;
     p->dynamic_casts = g->fp8_scaling == SC_FP8_DYNAMIC;
     bool half = g->grad_dtype ? g->grad_dtype != SC_DTYPE_FP32 : p->dtype == SC__FP16;
     p->grad_bytes = half ? 2 : 4;
@@ -621,14 +621,6 @@ find_software(struct sc_context *ctx, const sc_plan *g, const struct sc__softwar
     return SC_OK;
 }
 
-/* Collectives are cut into chunks with sequence parallelism only: a profile that
- * has both gives way where the plan has no tensor parallelism to cut. */
-static void drop_chunks(const sc_plan *given, sc_plan *g) {
-    bool of_profile = !given->overlap_tp && g->overlap_tp == SC_TP_OVERLAP_CHUNKS;
-    if (of_profile && g->sequence_parallel != SC_ON)
-        g->overlap_tp = SC_TP_OVERLAP_WGRAD;
-}
-
 static sc_status resolve_profile(struct sc_context *ctx,
                                  const struct sc__model *m,
                                  const struct sc__plan_surroundings *around,
@@ -636,6 +628,8 @@ static sc_status resolve_profile(struct sc_context *ctx,
                                  struct sc__plan *p) {
     const sc_plan given = *g;
     sc_options unused = SC_OPTIONS_INIT;
+    sc_options *options = around->options ? around->options : &unused;
+    const sc_toggle two_level = options->two_level;
     SC__TRY(find_software(ctx, g, &p->software));
     struct sc__software_facts facts = software_facts(g, m, around->gpu);
     uint32_t without = around->without ? around->without - 1 : SC__SOFTWARE_ALL;
@@ -645,9 +639,9 @@ static sc_status resolve_profile(struct sc_context *ctx,
                                &facts,
                                without,
                                g,
-                               around->options ? around->options : &unused,
+                               options,
                                p->software_used));
-    drop_chunks(&given, g);
+    sc__software_give_way(&given, two_level, g, options);
     return sc__software_constants(ctx,
                                   p->software,
                                   &facts,

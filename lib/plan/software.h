@@ -27,7 +27,13 @@ struct sc__software_constants {
     double host_route_us;
     double host_route_back_us;
     double host_product_us; /* and of a product of one expert, where they are apart */
-    double tp_exposed;      /* share of a chunked collective that stays exposed */
+    /* 1: tokens are exchanged by HybridEP: copies carry probabilities of all experts of the
+     * NVLink domain, and ranks on several nodes gather the map of routes first */
+    double hybrid_ep;
+    double wide_gate; /* 1: gradients of the gate are products of fp32 */
+    /* 1: the router and the loss that balances it run operator by operator */
+    double router_operators;
+    double tp_exposed; /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
     double shard_messages; /* collectives per unit of sharded weights (ZeRO 2, 3) */
@@ -99,6 +105,10 @@ const char *sc__software_root(void);
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,
                             const struct sc__software **out);
+/* Without its entries and those of the profiles it is like. */
+sc_status sc__software_head(struct sc_context *ctx,
+                            const char *name,
+                            const struct sc__software **out);
 /* What --software says: a profile, a file of one, or any text that names the
  * software; a text that names none is SC_USAGE. "auto": `evidence` is looked
  * through (a launch script, a configuration), and where it says nothing *out is
@@ -127,6 +137,12 @@ sc_status sc__software_apply(struct sc_context *ctx,
                              sc_plan *plan,
                              sc_options *options,
                              bool *used);
+/* Where what a profile says does not fit the rest of the plan it gives way. given: the plan
+ * before it, two_level: that option before it. */
+void sc__software_give_way(const sc_plan *given,
+                           sc_toggle two_level,
+                           sc_plan *g,
+                           sc_options *options);
 /* The constants; every one is set by the profile that all others fall back on.
  * used: as above. */
 sc_status sc__software_constants(struct sc_context *ctx,

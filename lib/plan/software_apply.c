@@ -104,6 +104,28 @@ sc_status sc__software_apply(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* Collectives are cut into chunks with sequence parallelism only. */
+static void drop_chunks(const sc_plan *given, sc_plan *g) {
+    bool of_profile = !given->overlap_tp && g->overlap_tp == SC_TP_OVERLAP_CHUNKS;
+    if (of_profile && g->sequence_parallel != SC_ON)
+        g->overlap_tp = SC_TP_OVERLAP_WGRAD;
+}
+
+/* DeepEP's and HybridEP's way between nodes is nothing to NCCL's all-to-all, which sends
+ * every copy by itself. */
+static void drop_two_levels(sc_toggle given, const sc_plan *g, sc_options *options) {
+    if (given == SC_AUTO && g->moe_dispatcher != SC_MOE_DISPATCHER_FLEX)
+        options->two_level = SC_AUTO;
+}
+
+void sc__software_give_way(const sc_plan *given,
+                           sc_toggle two_level,
+                           sc_plan *g,
+                           sc_options *options) {
+    drop_chunks(given, g);
+    drop_two_levels(two_level, g, options);
+}
+
 sc_status sc__software_constants(struct sc_context *ctx,
                                  const struct sc__software *s,
                                  const struct sc__software_facts *facts,

@@ -24,6 +24,9 @@
     DO(host_route_us)                                                                      \
     DO(host_route_back_us)                                                                 \
     DO(host_product_us)                                                                    \
+    DO(hybrid_ep)                                                                          \
+    DO(wide_gate)                                                                          \
+    DO(router_operators)                                                                   \
     DO(tp_exposed)                                                                         \
     DO(comm_tax)                                                                           \
     DO(shard_messages)                                                                     \
@@ -289,11 +292,16 @@ static sc_status take_ancestor(const struct sc__node *root,
     return SC_OK;
 }
 
+/* depth: HEAD_ALONE leaves the entries out, and what it is like. */
+#define HEAD_ALONE UINT32_MAX
+
 static sc_status
 read_root(const struct sc__json_file *file, unsigned depth, struct sc__software *s) {
     struct sc__node root = sc__json_root(file);
     const char *like = NULL;
     SC__TRY(read_head(&root, s, &like));
+    if (depth == HEAD_ALONE)
+        return SC_OK;
     SC__TRY(take_ancestor(&root, like, depth, s));
     SC__TRY(read_list(&root, "switches", read_switch, s));
     return read_list(&root, "constants", read_constant, s);
@@ -345,8 +353,22 @@ read_whole(struct sc_context *ctx, const char *name, const void *unused, void **
     return read_profile(ctx, name, 0, s);
 }
 
+static sc_status
+read_head_alone(struct sc_context *ctx, const char *name, const void *unused, void **out) {
+    struct sc__software *s = SC__NEW(&ctx->arena, struct sc__software);
+    (void)unused;
+    *out = s;
+    return read_profile(ctx, name, HEAD_ALONE, s);
+}
+
 sc_status sc__software_read(struct sc_context *ctx,
                             const char *name,
                             const struct sc__software **out) {
     return sc__memo_ask(ctx, "software", name, read_whole, NULL, (void **)out);
+}
+
+sc_status sc__software_head(struct sc_context *ctx,
+                            const char *name,
+                            const struct sc__software **out) {
+    return sc__memo_ask(ctx, "software-head", name, read_head_alone, NULL, (void **)out);
 }

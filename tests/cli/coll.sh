@@ -248,6 +248,10 @@ check one_link "$("$STEPCAST" coll all_gather -c amd-mi300x:8 --gpus 2 -b 4G -e 
 # channels to another node: two of about 9.5 GB/s, then the NIC
 for n in 1 2 4 16; do "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels $n -b 4G -e 4G --csv - | awk -F, 'NR == 2 {print int($7 + 0.5)}'; done | paste -sd ' ' >$tmp/channels
 check net_channels "$(cat $tmp/channels)" "9 19 38 48"
+# published messages: eight A100 110.8 GB/s at 128 MiB, on twice the channels of 64 MiB; four GH200 a node over Slingshot 24.24 at 512 MiB, 18.3 by one channel
+message() { "$STEPCAST" coll sendrecv -c "$1" -b $2 -e $2 $4 --csv - | awk -F, -v wanted=$3 'NR == 2 {print ($7 > 0.97 * wanted && $7 < 1.03 * wanted)}'; }
+slingshot="gpu=gh200 gpus=16 node=4 nvlink=450GB/s nics=4 nic=25GB/s class=slingshot"
+check messages "$(message dgx-a100:8 128M 110.8) $(message "$slingshot" 512M 24.24) $(message "$slingshot" 512M 18.3 "--net-channels 1")" "1 1 1"
 expect no_channels 2 "" "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels 0
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18

@@ -69,6 +69,16 @@ printf 'm,n,k,gemm_dtype\n1024,1024,1024,bfloat16\n' >"$tmp/none.csv"
 expect fit_gpu_no_times 3 "no measured time" "$STEPCAST" fit-gpu "$tmp/none.csv" --base h200
 printf 'gpu,framework,version,m,n,k,gemm_dtype,us\nx,y,1,1024,1024,1024,bfloat16,-3\n' >"$tmp/bad.csv"
 expect fit_gpu_bad_time 3 "bad.csv:2" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
+# times that no GPU has: one row, all of them in nanoseconds, all in milliseconds
+awk -F, 'NR == 4 { sub(/[^,]*$/, "1e30") } 1' "$tmp/slow.csv" >"$tmp/absurd.csv"
+expect fit_gpu_absurd_time 3 "absurd.csv:4: error: 1e+30 us for a kernel that takes some" "$STEPCAST" fit-gpu "$tmp/absurd.csv" --base h200 -o "$tmp/absurd.json"
+awk -F, 'NR == 4 { sub(/[^,]*$/, "1e-9") } 1' "$tmp/slow.csv" >"$tmp/absurd.csv"
+expect fit_gpu_no_time_at_all 3 "absurd.csv:4: error: 1e-09 us for a kernel" "$STEPCAST" fit-gpu "$tmp/absurd.csv" --base h200 -o "$tmp/absurd.json"
+for factor in 1000 0.001; do
+    awk -F, -v f=$factor -v OFS=, 'NR > 1 { $NF = $NF * f } 1' "$tmp/slow.csv" >"$tmp/unit.csv"
+    expect "fit_gpu unit $factor" 3 "unit.csv: error: half of the rows take more than" "$STEPCAST" fit-gpu "$tmp/unit.csv" --base h200 -o "$tmp/absurd.json"
+done
+check fit_gpu_writes_none_of_them "$(test -e "$tmp/absurd.json" && echo written || echo none)" none
 printf 'gpu,framework,version,m,n,k,gemm_dtype,us\nx,y,1,1024,1024,1024,int9,3\n' >"$tmp/bad.csv"
 expect fit_gpu_bad_type 3 "unknown dtype 'int9'" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
 printf 'gpu,m,n,us\nx,1,1,1\n' >"$tmp/bad.csv"

@@ -77,6 +77,16 @@ expect ratios_above_one 2 'are more than 1' "$STEPCAST" run "$tmp/more.sh"
 echo "$hybrid --hybrid-attention-ratio -0.1" >"$tmp/less.sh"
 expect ratio_below_nothing 2 'hybrid-attention-ratio' "$STEPCAST" run "$tmp/less.sh"
 
+# 0 of both is Megatron's default and makes no Mamba of a model without
+for words in "--hybrid-attention-ratio 0" "--hybrid-attention-ratio 0.0 --hybrid-mlp-ratio 0"; do
+    expect "a default ratio: $words" 0 "is Megatron's default" "$STEPCAST" run --model llama3-8b --ignore-memory $words
+    check "a default ratio changes nothing: $words" "$("$STEPCAST" run --model llama3-8b --ignore-memory $words | grep -a "step time")" \
+        "$("$STEPCAST" run --model llama3-8b --ignore-memory | grep -a "step time")"
+done
+echo "$hybrid --hybrid-attention-ratio 0.0" >"$tmp/zero.sh"
+expect mamba_by_default_ratio 3 'layers of Mamba alone are not modelled' "$STEPCAST" run "$tmp/zero.sh"
+expect ratio_and_delta 2 'both say what the layers are' "$STEPCAST" run --model llama3-8b --ignore-memory --hybrid-attention-ratio 0.1 --linear-attention-freq 4
+
 # MaxText: latent attention, shared experts, numbers with underscores, windows
 printf 'base_emb_dim: 2048\nbase_num_query_heads: 16\nbase_num_kv_heads: 16\nbase_mlp_dim: 10944\nbase_moe_mlp_dim: 1408\nbase_num_decoder_layers: 27\nfirst_num_dense_layers: 1\nmlp_activations: ["silu","linear"]\nvocab_size: 102_400\nlogits_via_embedding: False\nnum_experts: 64\nnum_experts_per_tok: 6\nshared_experts: 2\ndecoder_block: "deepseek"\nattention_type: "mla"\nq_lora_rank: 0\nkv_lora_rank: 512\nqk_nope_head_dim: 128\nqk_rope_head_dim: 64\nv_head_dim: 128\n' >"$tmp/maxtext.yml"
 check maxtext_latent "$(said "$tmp/maxtext.yml --seq 4096" parameters)" "$(preset deepseek-v2-lite | awk '{ print $1 }')"

@@ -24,6 +24,9 @@ n=8030261248 # parameters of llama3-8b
 holds "mixed: 2, 4 and 12 bytes" "($(value weights $llama), $(value gradients $llama), $(value optimizer $llama)) == (2*$n, 4*$n, 12*$n)"
 small="$llama --seq 128 --grad-reduce-in-bf16 --cross-entropy te" # the update is the largest moment
 holds "gradients in bf16 are widened for the update" "($(value gradients $small), $(value optimizer $small), $(value workspace $small)) == (2*$n, 12*$n, 4*$n + 2**26)"
+# DeepSpeed updates an fp32 copy on one rank as on many
+one="--model llama3-8b --cluster dgx-h100:1 --global-batch 1 --software deepspeed --ignore-memory"
+holds "DeepSpeed on one GPU: 2, 2 and 12 bytes" "($(value weights $one), $(value gradients $one), $(value optimizer $one)) == (2*$n, 2*$n, 12*$n)"
 holds "8-bit Adam" "$(value optimizer $llama --optimizer adam-8bit) == int($n * (4 + 2 * (1 + 4/256)))"
 holds "SGD has the main copy alone" "$(value optimizer $llama --optimizer sgd) == 4*$n"
 # embedding and head, 2·128256·4096, and the last norm are Adam's

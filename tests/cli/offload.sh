@@ -27,6 +27,7 @@ expect params_need_shards 2 "add --zero 3" $run --offload-params
 expect params_stay_gathered 2 "reshard-after-forward yes" $run --pp 2 --zero 3 --offload-params
 expect params_of_a_pipeline 0 "step time" $run --pp 2 --zero 3 --offload-params --reshard-after-forward yes
 expect muon 2 "not modelled" $run --optimizer muon --offload-optimizer 1
+expect more_threads_than_cores 0 "host-threads 500: a rank has 14 of the host's cores" $run --zero 1 --offload-optimizer 1 --host-threads 500
 expect no_optimizer 0 "offload-optimizer has no effect" $run --no-optimizer --offload-optimizer 1
 expect no_copies 0 "overlap-offload has no effect" $run --overlap-offload yes
 expect no_rows 2 "cannot hold copies to and from the host" "$STEPCAST" gen $plan --offload-activations 4 --to workload-text -o "$tmp/x.txt"

@@ -267,6 +267,13 @@ uet() { # name exit pattern options...
     says "$name-says" "$pattern"
 }
 uet uet-one-flow 0 '^0 1 10000 2000000 0 166850$' --cc nscc --cc-set UET_PATHS=1
+# its own control where none is asked for: the same collective with its name, and another time than credit gives it
+uet uet-usual-control 0 '^0 1 10000 2000000 0 166850$' --cc-set UET_PATHS=1
+for cc in "" nscc rccc; do
+    "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net packet --conf uet-100g ${cc:+--cc $cc} -b 1M -e 1M --csv "$dir/usual$cc" >/dev/null 2>&1
+done
+if cmp -s "$dir/usual" "$dir/usualnscc" && ! cmp -s "$dir/usual" "$dir/usualrccc"
+then echo "ok uet-usual-engine"; else echo "not ok uet-usual-engine"; fi
 # links that lose packets: they are sent again, and all ends
 sed -i 's/1000ns 0/1000ns 0.01/; s/1us 0/1us 0.01/' "$dir/topology"
 for cc in nscc rccc nscc-rccc; do

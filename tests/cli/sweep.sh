@@ -38,6 +38,18 @@ check "one thread and eight give the same rows" $? 0
 "$S" sweep $what --db "$tmp/a.db" >"$tmp/out2"
 check "nothing is done twice" "$(head -1 "$tmp/out2" | sed 's/.*; //')" "54 were there before"
 
+# code that has changed makes another sweep of it, within a version too
+sum=$(find lib include -name '*.[ch]' | LC_ALL=C sort | xargs cat | cksum | awk '{ print $1 "-" $2 }')
+defined() { python3 -c "import sqlite3; print(sqlite3.connect('$1').execute('SELECT definition FROM sweep').fetchone()[0])"; }
+case $(defined "$tmp/a.db") in *"($sum, "*) echo "ok the code is part of a sweep" ;; *) echo "not ok the code is part of a sweep: $sum, $(defined "$tmp/a.db")" ;; esac
+cp "$tmp/a.db" "$tmp/older.db"
+python3 -c "
+import sqlite3
+db = sqlite3.connect('$tmp/older.db')
+db.execute(\"UPDATE sweep SET definition = replace(definition, '$sum', '1-2')\")
+db.commit()"
+expect "points of other code are not taken for these" 3 "it holds another sweep" "$S" sweep $what --db "$tmp/older.db"
+
 # kill -9 ten times at random moments, then resume
 long="--model llama3.2-1b --cluster dgx-h100:64 --global-batch 512 --seq 4096 --zero 1 --axis tp=1,2,4,8 --axis pp=1,2,4,8 --axis micro-batch=1..8 --axis vpp=1,2"
 "$S" sweep $long --db "$tmp/whole.db" >"$tmp/whole.out"

@@ -68,7 +68,7 @@ grep '^not ok' "$dir/mfu"
 awk '!/^not ok/ {n++; if (!($5 > 0 && $5 <= 1)) {print "not ok mfu " $0; bad = 1} if ($5 > most) most = $5}
     END {if (!bad && n) print "ok mfu: " n " runs, at most " 100 * most " %"; else if (!n) print "not ok mfu: no runs"}' "$dir/mfu"
 # current scaling reads every operand that is cast once more, for its largest value
-casts="$S kernels --model llama3-8b --gpus 1 --seq 4096 --global-batch 1 --fp8"
+casts="$S kernels --model llama3-8b --gpu b200 --gpus 1 --seq 4096 --global-batch 1 --fp8"
 for recipe in delayed tensorwise mxfp8; do
     passes=$($casts --fp8-recipe $recipe 2>/dev/null | awk '$1 == "amax" {a++} $1 == "cast_fp8" {c++} END {print a + 0, c + 0}')
     case "$recipe $passes" in

@@ -165,6 +165,7 @@ class Evaluation(unittest.TestCase):
             (dict(algo="ring", proto="simple"), "--algo ring --proto simple"),
             (dict(gpu_speedup=2), "--gpu-speedup 2"),
             (dict(comm_sm_tax=0.1), "--comm-sm-tax 0.1"),
+            (dict(comm_sm_tax=0), "--comm-sm-tax 0"),
             (dict(by_tuner=True), "--by-tuner"),
             (dict(rank_order="dp-tp-cp-ep-pp"), "--order dp-tp-cp-ep-pp"),
             (dict(net="flow", net_settings={"degrade": ["port3.up=0.5"]}), "--net flow --degrade port3.up=0.5"),

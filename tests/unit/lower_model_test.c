@@ -1,17 +1,9 @@
 /* Plans and lowering: refusals with the plans that work, memory against
  * Korthikanti et al. 2022, traffic against the closed forms of Megatron's
  * papers for random plans. */
-#include "lower/model.h"
-#include "model/read.h"
+#include "traffic.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static int setup(void **state) {
     *state = sc_open();
@@ -21,46 +13,6 @@ static int setup(void **state) {
 static int teardown(void **state) {
     sc_close(*state);
     return 0;
-}
-
-/* "tp 8;pp 2;sequence-parallel" as settings. */
-static const char *nth(const void *self, const char *name, unsigned i) {
-    static char value[16][64];
-    static unsigned turn;
-    struct sc__str rest = sc__str(self);
-    struct sc__str part;
-    if (i)
-        return NULL;
-    while (sc__split(&rest, ';', &part)) {
-        struct sc__str key;
-        struct sc__str text = part;
-        sc__split(&text, ' ', &key);
-        if (!sc__str_is(key, name))
-            continue;
-        char *out = value[turn++ % 16];
-        memset(out, 0, 64);
-        if (text.n && text.p != part.p)
-            memcpy(out, text.p, text.n < 63 ? text.n : 63);
-        return out;
-    }
-    return NULL;
-}
-
-static struct sc__settings settings(struct sc_context *ctx, const char *text) {
-    return (struct sc__settings){.nth = nth, .self = text, .ctx = ctx};
-}
-
-static sc_status
-plan_of(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
-    struct sc__settings s = settings(ctx, text);
-    sc_plan plan;
-    bool given;
-    sc_status status = sc__model_settings(ctx, &s, m, &given);
-    if (status == SC_OK)
-        status = sc__plan_read(&s, &plan);
-    if (status == SC_OK)
-        status = sc__plan_resolve(ctx, &plan, m, NULL, p);
-    return status == SC_OK ? sc__plan_check(ctx, m, p) : status;
 }
 
 static void test_refused_plans(void **state) {
@@ -303,54 +255,6 @@ static void test_does_not_fit(void **state) {
 }
 
 /* ---- traffic ---- */
-
-struct traffic {
-    double bytes[SC__GROUP_LIST][SC__COLLS];
-    double messages;
-    double message_bytes;
-    double flops;
-};
-
-static struct traffic traffic_of(const struct sc__workload *w, uint32_t class) {
-    struct traffic t = {0};
-    const struct sc__program *p = &w->programs[w->classes[class].program];
-    for (uint32_t c = 0; c < p->calls; c++) {
-        const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
-        for (uint32_t i = 0; i < b->ops; i++) {
-            const struct sc__op *op = &w->ops[b->first_op + i];
-            if (op->kind == SC__OP_COLLECTIVE)
-                t.bytes[w->groups[op->group].kind][op->coll] += (double)op->bytes;
-            if (op->kind == SC__OP_SEND) {
-                t.messages++;
-                t.message_bytes += (double)op->bytes;
-            }
-        }
-    }
-    return t;
-}
-
-static struct traffic
-lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
-    struct sc__workload *w;
-    struct sc__cluster c;
-    if (plan_of(ctx, text, m, p) != SC_OK)
-        fail_msg("%s: %s", text, sc_error_text(ctx));
-    p->ignore_memory = true;
-    assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", p->gpus, &c), SC_OK);
-    if (sc__lower_plan(ctx, m, p, &c, &w) != SC_OK)
-        fail_msg("%s: %s", text, sc_error_text(ctx));
-    struct traffic sum = {0};
-    for (uint32_t i = 0; i < w->class_count; i++) {
-        struct traffic t = traffic_of(w, i);
-        for (unsigned g = 0; g < SC__GROUP_LIST; g++)
-            for (unsigned k = 0; k < SC__COLLS; k++)
-                sum.bytes[g][k] += t.bytes[g][k];
-        sum.messages += t.messages;
-        sum.message_bytes += t.message_bytes;
-    }
-    sum.flops = w->model_flops;
-    return sum;
-}
 
 static void same(double got, double want) {
     if (fabs(got - want) > 1e-6 * fabs(want) + 64)

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* GPT of 8 layers: 12·h² + 13·h a layer, embedding, positions and the last norm. */
@@ -50,13 +51,13 @@ static void read_result(const sc_result *result, struct run *out) {
 }
 
 static struct run
-evaluate_shape(const sc_setting shape[5], const char *cluster_text, const sc_plan *plan) {
+evaluate_shape(const sc_setting given[5], const char *cluster_text, const sc_plan *plan) {
     struct run out = {0};
     sc_context *ctx = sc_open();
     sc_model *model;
     sc_cluster *cluster;
     sc_result *result = NULL;
-    assert_int_equal(sc_model_build(ctx, shape, 5, &model), SC_OK);
+    assert_int_equal(sc_model_build(ctx, given, 5, &model), SC_OK);
     assert_int_equal(sc_cluster_load(ctx, cluster_text, &cluster), SC_OK);
     out.parameters = sc_model_parameters(model);
     out.status = sc_evaluate(ctx, model, plan, cluster, NULL, &result);
@@ -72,12 +73,13 @@ evaluate_shape(const sc_setting shape[5], const char *cluster_text, const sc_pla
     return out;
 }
 
+static const sc_setting shape[] = {{"num-layers", "8"},
+                                   {"hidden-size", "1024"},
+                                   {"num-attention-heads", "16"},
+                                   {"vocab-size", "51200"},
+                                   {"max-position-embeddings", "1024"}};
+
 static struct run evaluate(const char *cluster_text, const sc_plan *plan) {
-    static const sc_setting shape[] = {{"num-layers", "8"},
-                                       {"hidden-size", "1024"},
-                                       {"num-attention-heads", "16"},
-                                       {"vocab-size", "51200"},
-                                       {"max-position-embeddings", "1024"}};
     struct run out = evaluate_shape(shape, cluster_text, plan);
     assert_int_equal(out.status, SC_OK);
     return out;
@@ -155,6 +157,17 @@ static void optimizer_beside(void **state) {
     assert_true(beside.step < turns.step);
 }
 
+/* A host of eight GPUs with so many bytes. */
+static sc_status on_host_of(double bytes, const sc_plan *plan) {
+    char text[128];
+    snprintf(text,
+             sizeof text,
+             "dgx-h100:8 host-link=40GB/s host-memory=1000GB/s host-cores=32 host-gpus=8 "
+             "host-size=%.0fKB",
+             bytes / 1e3);
+    return evaluate_shape(shape, text, plan).status;
+}
+
 /* Eight ranks share the host: an eighth of the parameters, of cores and of memory each. */
 static void shared_host(void **state) {
     sc_plan plan = usual();
@@ -169,6 +182,13 @@ static void shared_host(void **state) {
     near((double)r.copies.bytes, 6 * parameters / 8, 1e-6);
     near(r.other, 1e6 * parameters / 8 / (4 * core_rate), 1e-6);
     near(r.on_host, 16 * parameters / 8, 1e-6);
+    /* where memory binds: an eighth of 100 GB/s, 0.8 reached, 30 bytes a parameter */
+    static const char slow[] =
+        "dgx-h100:8 host-link=40GB/s host-memory=100GB/s host-cores=4000 host-gpus=8";
+    near(evaluate(slow, &plan).other, 1e6 * 30 * parameters / 8 / (0.8 * 100e9 / 8), 1e-6);
+    /* 16 bytes a parameter together: a thousandth less than that is too little */
+    assert_int_equal(on_host_of(0.999 * 16 * parameters, &plan), SC_NO_FIT);
+    assert_int_equal(on_host_of(1.001 * 16 * parameters, &plan), SC_OK);
 }
 
 /* ZeRO 3: a rank's shard comes in twice for each micro-batch, and stays there. */
@@ -182,6 +202,12 @@ static void weights_of_shards(void **state) {
     struct run r = evaluate(host, &plan);
     near((double)r.copies.bytes, 2 * 2 * 2 * parameters / 8, 1e-6);
     near(r.on_host, 2 * parameters / 8, 1e-6);
+    /* with the optimizer there, gradients go out (4 bytes) and new weights stay */
+    plan.offload_optimizer = 1;
+    near((double)evaluate(host, &plan).copies.bytes,
+         (2 * 2 * 2 + 4) * parameters / 8,
+         1e-6);
+    plan.offload_optimizer = 0;
     plan.offload_params = SC_OFF;
     near((double)evaluate(host, &plan).memory.weights - (double)r.memory.weights,
          2 * parameters / 8,
@@ -204,6 +230,16 @@ static void activations_of_layers(void **state) {
     near((double)here.memory.activations - (double)away.memory.activations,
          (6 - 2) * layer,
          1e-6);
+    /* of the first three layers, which are computed again, only the input is kept */
+    plan.recompute = SC_RECOMPUTE_FULL;
+    plan.recompute_method = SC_RECOMPUTE_BLOCK;
+    plan.recompute_layers = 3;
+    near((double)evaluate(host, &plan).copies.bytes,
+         4 * 2 * 3 * (2 * tokens * HIDDEN + layer),
+         1e-6);
+    plan.recompute = SC_RECOMPUTE_NONE;
+    plan.recompute_method = SC_RECOMPUTE_METHOD_AUTO;
+    plan.recompute_layers = 0;
     /* a link that is never late hides all of it but the first layer's way back */
     struct run fast = evaluate(
         "dgx-h100:8 host-link=4000GB/s host-memory=1000GB/s host-cores=4 host-gpus=1",
@@ -227,15 +263,15 @@ static void zero_offload_of_2021(void **state) {
     plan.software = "deepspeed";
     plan.fusion = SC_FUSION_MEGATRON;
     for (unsigned i = 0; i < 2; i++) {
-        const sc_setting shape[] = {{"num-layers", layers[i]},
-                                    {"hidden-size", "4096"},
-                                    {"num-attention-heads", "32"},
-                                    {"vocab-size", "50257"},
-                                    {"max-position-embeddings", "1024"}};
+        const sc_setting gpt[] = {{"num-layers", layers[i]},
+                                  {"hidden-size", "4096"},
+                                  {"num-attention-heads", "32"},
+                                  {"vocab-size", "50257"},
+                                  {"max-position-embeddings", "1024"}};
         plan.offload_optimizer = 0;
-        assert_int_equal(evaluate_shape(shape, "dgx-2:1", &plan).status, SC_NO_FIT);
+        assert_int_equal(evaluate_shape(gpt, "dgx-2:1", &plan).status, SC_NO_FIT);
         plan.offload_optimizer = 1;
-        struct run moved = evaluate_shape(shape, "dgx-2:1", &plan);
+        struct run moved = evaluate_shape(gpt, "dgx-2:1", &plan);
         assert_int_equal(moved.status, SC_OK);
         if (i == 0)
             near(moved.other / moved.parameters * 10e9, 2.57e6, 0.05);

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "plan_text.h"
+
 static double fullest(uint32_t experts, uint32_t topk, uint32_t ep, double exponent) {
     struct sc__arena arena;
     sc__arena_init(&arena);
@@ -148,6 +150,44 @@ static void test_second_and_later(void **state) {
         near(loads[r], loads[0] / (r + 1), 1e-12);
 }
 
+/* A rank with three times the mean leaves 5 of 8 parts to seven; a capacity cuts it, and
+ * what is over is dropped. */
+static void test_one_full_rank(void **state) {
+    static const char text[] = "model mixtral-8x7b;ep 8;etp 1;gpus 8;global-batch "
+                               "8;moe-imbalance 3";
+    static const char capped[] = "model mixtral-8x7b;ep 8;etp 1;gpus 8;global-batch "
+                                 "8;moe-imbalance 3;moe-expert-capacity-factor 1.5";
+    struct sc_context *ctx = sc_open();
+    struct sc__model m;
+    struct sc__plan p;
+    (void)state;
+    assert_int_equal(plan_of(ctx, text, &m, &p), SC_OK);
+    assert_true(p.routing.levels == 2 && p.routing.ranks[0] == 1 &&
+                p.routing.ranks[1] == 7);
+    near(p.routing.load[0], 3, 1e-12);
+    near(p.routing.load[1], 5 / 7.0, 1e-12);
+    assert_int_equal(plan_of(ctx, capped, &m, &p), SC_OK);
+    near(p.imbalance, 1.5, 1e-12);
+    near(p.routing.load[0], 1.5, 1e-12);
+    near(p.routing.load[1], 5 / 7.0, 1e-12);
+    sc_close(ctx);
+}
+
+/* Fifteen ranks beside the fullest in seven bins: three of the first, two of the others,
+ * each with its mean. */
+static void test_levels_are_means(void **state) {
+    double loads[16];
+    struct sc__routing levels;
+    (void)state;
+    for (unsigned r = 0; r < 16; r++)
+        loads[r] = (31.0 - 2 * r) / 16;
+    sc__routing_levels(loads, 16, &levels);
+    assert_int_equal(levels.levels, 8);
+    near(levels.load[1], loads[2], 1e-12);
+    for (unsigned v = 2; v < 8; v++)
+        near(levels.load[v], (loads[2 * v] + loads[2 * v + 1]) / 2, 1e-12);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_rank_for_every_expert),
@@ -156,6 +196,8 @@ int main(void) {
         cmocka_unit_test(test_steeper_is_fuller),
         cmocka_unit_test(test_sums_conserve),
         cmocka_unit_test(test_second_and_later),
+        cmocka_unit_test(test_one_full_rank),
+        cmocka_unit_test(test_levels_are_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,33 @@ static void test_activations(void **state) {
     p.recompute = SC__RECOMPUTE_FULL;
     assert_near(sc__plan_towers_keep(&p, &m).activations,
                 24 * 2 * rows * h + 2 * rows * 588 + connector);
+    p.micro_batch = 3; /* of sequences with two pictures each */
+    assert_near(sc__plan_towers_keep(&p, &m).activations,
+                3 * (24 * 2 * rows * h + 2 * rows * 588 + connector));
+}
+
+/* What is computed again of CLIP's layers: all products of forward, or the scores and sums
+ * of attention; of eight sequences with two pictures each. */
+static void test_recomputed_flops(void **state) {
+    const double h = 1024;
+    const double n = 577;
+    struct sc__model m;
+    sc_plan given = SC_PLAN_INIT;
+    (void)state;
+    read_published("llava-1.5-7b", &m);
+    given.global_batch = 8;
+    given.seq = 2048;
+    given.images = 2;
+    struct sc__plan p = resolve(&m, &given);
+    assert_true(sc__plan_towers_repeated(&p, &m) == 0);
+    p.recompute = SC__RECOMPUTE_FULL;
+    assert_near(sc__plan_towers_repeated(&p, &m),
+                16 * 24 * (2 * n * 12 * h * h + 4 * n * n * h));
+    p.recompute = SC__RECOMPUTE_SELECTIVE;
+    p.recompute_modules = SC__MODULE_CORE;
+    assert_near(sc__plan_towers_repeated(&p, &m), 16 * 24 * 4 * n * n * h);
+    p.freeze_towers = true;
+    assert_true(sc__plan_towers_repeated(&p, &m) == 0);
 }
 
 static unsigned named(const struct sc__kernels *list, const char *name) {
@@ -289,6 +316,7 @@ int main(void) {
         cmocka_unit_test(test_flops_of_windows),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_activations),
+        cmocka_unit_test(test_recomputed_flops),
         cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests_name("towers", tests, open_context, close_context);

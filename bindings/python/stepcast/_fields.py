@@ -75,6 +75,8 @@ def _number(name: str, field: c.Field, value: Any) -> float:
     if isinstance(value, (bool, str, bytes)):
         raise TypeError(f"{name} is a number, not {value!r}")
     number = float(value)
+    if number == 0 and "0" in field.words:  # where the structure's 0 is "as usual"
+        return field.words["0"]
     usable = number >= 0 if field.unset < 0 else number > 0
     if not usable or not math.isfinite(number):
         above = "from 0 on" if field.unset < 0 else "above 0"
@@ -195,6 +197,8 @@ def _read_one(raw: Any, field: c.Field) -> Optional[Any]:
         return _library.decode(raw) or None
     if field.kind == "words":
         return tuple(word for word, bit in field.words.items() if raw & bit) or None
+    if field.kind == "number" and raw == field.words.get("0"):
+        return 0.0
     if raw == field.unset or (field.unset < 0 and raw < 0):
         return None
     if field.kind == "toggle":

@@ -194,9 +194,11 @@ struct sc__packet_settings {
 };
 
 /* The settings of data/networks/NAME.json for a control ("dcqcn"). */
-/* What it is: its controls with commas, a payload, a source. */
+/* What it is: its controls with commas, the one it has where none is asked for (or NULL), a
+ * payload, a source. */
 struct sc__packet_network {
     const char *controls;
+    const char *usual;
     uint32_t payload;
     const char *source;
 };
@@ -210,8 +212,8 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       struct sc__packet_settings *out);
 /* --conf, --cc, --mtu … */
 extern const struct sc__option sc__packet_options[];
-/* network, usual_control: of data/networks, where no --conf or --cc is given; or NULL.
- * control: instead of --cc; or NULL. */
+/* network, usual_control: of data/networks, where no --conf or --cc is given and the
+ * network has no usual control of its own; or NULL. control: instead of --cc; or NULL. */
 sc_status sc__packet_options_read(const struct sc__settings *s,
                                   const char *network,
                                   const char *usual_control,

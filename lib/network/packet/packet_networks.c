@@ -19,6 +19,7 @@ void sc__packet_network_describe(struct sc_context *ctx,
     const struct sc__data_file *file = network_file(ctx, name);
     json_t *root = json_loadb((const char *)file->bytes, file->size, 0, NULL);
     json_t *settings = json_object_get(root, "settings");
+    const char *usual = json_string_value(json_object_get(root, "usual"));
     const char *payload =
         json_string_value(json_object_get(settings, "PACKET_PAYLOAD_SIZE"));
     struct sc__buffer controls;
@@ -29,6 +30,8 @@ void sc__packet_network_describe(struct sc_context *ctx,
         sc__printf(&controls, "%s%s", controls.size ? ", " : "", control);
     }
     *out = (struct sc__packet_network){.controls = controls.text};
+    if (usual)
+        out->usual = sc__strdup(&ctx->arena, usual);
     out->source =
         sc__strdup(&ctx->arena, json_string_value(json_object_get(root, "source")));
     (void)sc__parse_u32(sc__str(payload), &out->payload);

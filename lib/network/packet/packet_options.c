@@ -146,13 +146,19 @@ static sc_status read_random(const struct sc__settings *s,
                     text);
 }
 
-/* A name of data/networks: its settings, and no file. */
+/* A name of data/networks: its settings, and no file. Where no control is asked for: the
+ * one the network has then, else the usual one. */
 static sc_status read_network(const struct sc__settings *s,
                               const char *control,
+                              const char *usual,
                               struct sc__packet_settings *list,
                               const char **conf) {
+    struct sc__packet_network network;
     if (!sc__packet_network_exists(s->ctx, *conf))
         return SC_OK;
+    sc__packet_network_describe(s->ctx, *conf, &network);
+    if (!control)
+        control = network.usual ? network.usual : usual;
     if (!control)
         return sc__fail(s->ctx,
                         SC_USAGE,
@@ -186,7 +192,7 @@ sc_status sc__packet_options_read(const struct sc__settings *s,
     if (!conf)
         conf = network;
     SC__TRY(read_random(s, random));
-    SC__TRY(read_network(s, given ? given : usual_control, &list, &conf));
+    SC__TRY(read_network(s, given, usual_control, &list, &conf));
     SC__TRY(read_values(s, given, &list));
     return sc__packet_config_read(s->ctx, conf, &list, config);
 }

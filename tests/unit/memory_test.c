@@ -1,0 +1,261 @@
+/* Memory by hand: bytes of weights, gradients and the optimizer's state by the table of
+ * docs/model/memory.md times parameters that are counted here; activations of a layer. */
+#include "test.h"
+
+#include "plan/memory.h"
+#include "plan_text.h"
+
+/* Four layers of attention without biases, RMS norms, and SwiGLU; both ends apart. */
+enum { LAYERS = 4, HIDDEN = 1024, FFN = 2048, EXPERTS = 8, VOCAB = 51200 };
+#define SHAPE                                                                              \
+    "num-layers 4;hidden-size 1024;num-attention-heads 16;ffn-hidden-size 2048;"           \
+    "vocab-size 51200;seq 1024;position-embedding-type rope;normalization RMSNorm;"        \
+    "disable-bias-linear;swiglu;untie-embeddings-and-output-weights;"
+#define SHAPE_OF_EXPERTS SHAPE "num-experts 8;moe-router-topk 2;ep 4;etp 1;"
+
+static const double attention = 4.0 * HIDDEN * HIDDEN + 2.0 * HIDDEN;
+static const double mlp = 3.0 * HIDDEN * FFN;
+static const double end = (double)VOCAB * HIDDEN;
+/* of the dense model */
+static const double layer = attention + mlp;
+static const double ends = 2 * end + HIDDEN; /* the last norm goes with the head */
+static const double all = LAYERS * layer + ends;
+/* of the one with experts, a rank of four */
+static const double dense = LAYERS * (attention + HIDDEN * EXPERTS) + ends;
+static const double experts = LAYERS * (EXPERTS / 4) * mlp;
+
+static struct sc__training_state
+state_of(void *ctx, const char *shape, const char *rest, uint32_t stage) {
+    struct sc__model m;
+    struct sc__plan p;
+    char text[1024];
+    snprintf(text, sizeof text, "%s%s", shape, rest);
+    if (plan_of(ctx, text, &m, &p) != SC_OK)
+        fail_msg("%s: %s", text, sc_error_text(ctx));
+    return sc__plan_state(&m, &p, stage);
+}
+
+static void bytes_of_optimizers(void **state) {
+    const struct {
+        const char *options;
+        double weights;
+        double gradients;
+        double growing;
+        double optimizer;
+    } cases[] = {
+        {"", 2, 4, 0, 4 + 8},
+        {";optimizer sgd", 2, 4, 0, 4},
+        {";optimizer adam-8bit", 2, 4, 0, 4 + 2 * (1 + 4.0 / 256)},
+        /* a moment of the matrices of layers, two of the ends */
+        {";optimizer muon", 2, 4, 0, 4 + 4 + 4 * ends / all},
+        {";update plain", 2, 2, 0, 4},
+        {";update plain;global-batch 1", 2, 0, 2, 4},
+        {";update amp", 4, 4, 0, 8},
+        {";dtype fp32", 4, 4, 0, 8},
+        {";dtype fp32;update plain;optimizer muon", 4, 4, 0, 4 + 4 * ends / all},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text,
+                 sizeof text,
+                 "gpus 1%s%s",
+                 strstr(cases[i].options, "global-batch") ? "" : ";global-batch 4",
+                 cases[i].options);
+        struct sc__training_state x = state_of(*state, SHAPE, text, 0);
+        assert_within(x.weights, cases[i].weights * all, 1e-9);
+        assert_within(x.gradients, cases[i].gradients * all, 1e-9);
+        assert_within(x.growing, cases[i].growing * all, 1e-9);
+        assert_within(x.optimizer, cases[i].optimizer * all, 1e-9);
+    }
+}
+
+/* Dense weights are shared by all eight ranks, or by as many as a group of shards has;
+ * experts by the two that have the same ones. */
+static void zero_with_experts(void **state) {
+    const struct {
+        const char *options;
+        double gradients;
+        double optimizer;
+    } cases[] = {
+        {"zero 0", 4 * (dense + experts), 12 * (dense + experts)},
+        {"zero 1", 4 * (dense + experts), 12 * (dense / 8 + experts / 2)},
+        {"zero 2", 4 * (dense / 8 + experts / 2), 12 * (dense / 8 + experts / 2)},
+        {"zero 2;cp 2", 4 * (dense / 8 + experts / 2), 12 * (dense / 8 + experts / 2)},
+        {"zero 1;shard-group 4", 4 * (dense + experts), 12 * (dense / 4 + experts)},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "gpus 8;global-batch 16;%s", cases[i].options);
+        struct sc__training_state x = state_of(*state, SHAPE_OF_EXPERTS, text, 0);
+        assert_within(x.weights, 2 * (dense + experts), 1e-9);
+        assert_within(x.gradients, cases[i].gradients, 1e-9);
+        assert_within(x.optimizer, cases[i].optimizer, 1e-9);
+    }
+}
+
+/* In a pipeline the gradients wait for the last micro-batch, whole. */
+static void gradients_wait_in_a_pipeline(void **state) {
+    double stage = 2 * layer + end;
+    struct sc__training_state x =
+        state_of(*state, SHAPE, "gpus 8;pp 2;global-batch 16;zero 2", 0);
+    assert_within(x.gradients, 4 * stage, 1e-9);
+    assert_within(x.optimizer, 12 * stage / 4, 1e-9);
+}
+
+/* Two gathered units beside the shards: two layers, or a layer and an end. PyTorch's
+ * shards are the main copy in fp32; it has a buffer of a unit's size for the next, and of
+ * one unit the gradient (2 bytes) and the buffer it is reduced from (4). */
+static void gathered_weights(void **state) {
+    double two = layer + end + HIDDEN; /* an end is five layers */
+    const struct {
+        const char *options;
+        double weights;
+        double gradients;
+        double optimizer;
+    } cases[] = {
+        {"zero 3", 2 * all / 8 + 2 * two, 2 * all / 8 + two / 2 * (2 + 4), 12 * all / 8},
+        {"zero 3;use-torch-fsdp2",
+         4 * all / 8 + 2 * two * 1.5,
+         4 * all / 8 + two / 2 * (2 + 4),
+         8 * all / 8},
+        {"zero 2;use-torch-fsdp2",
+         4 * all / 8 + 2 * all,
+         4 * all / 8 + two / 2 * (2 + 4),
+         8 * all / 8},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[160];
+        snprintf(text,
+                 sizeof text,
+                 "gpus 8;global-batch 16;grad-dtype fp32;%s",
+                 cases[i].options);
+        struct sc__training_state x = state_of(*state, SHAPE, text, 0);
+        assert_within(x.weights, cases[i].weights, 1e-9);
+        assert_within(x.gradients, cases[i].gradients, 1e-9);
+        assert_within(x.optimizer, cases[i].optimizer, 1e-9);
+    }
+}
+
+/* Where gradients leave for the host as they are reduced, two buckets of them are there. */
+static void gradients_that_leave(void **state) {
+    static const char text[] = "gpus 8;global-batch 16;zero 2;overlap-offload yes;bucket "
+                               "1000000;offload-optimizer ";
+    char half[128];
+    char whole[128];
+    snprintf(half, sizeof half, "%s0.5", text);
+    snprintf(whole, sizeof whole, "%s1", text);
+    struct sc__training_state x = state_of(*state, SHAPE, half, 0);
+    assert_within(x.gradients, 0.5 * 4 * all / 8 + 2e6, 1e-9);
+    assert_within(x.optimizer, 0.5 * 12 * all / 8, 1e-9);
+    assert_within(x.host, 0.5 * (12 + 4) * all / 8, 1e-9);
+    x = state_of(*state, SHAPE, whole, 0);
+    assert_within(x.gradients, 2e6, 1e-9);
+    assert_within(x.host, (12 + 4) * all / 8, 1e-9);
+}
+
+/* Each weight once, with its main copy and state, however the ranks cut it; of adapters
+ * of rank r, r·(in + out) for each linear layer. */
+static void checkpoints(void **state) {
+    static const char *const cuts[] = {"gpus 1", "gpus 2;tp 2", "gpus 4;tp 2;pp 2"};
+    double lora = LAYERS * 16 * (2.0 * (HIDDEN + HIDDEN) + (FFN + HIDDEN));
+    for (unsigned i = 0; i < 3; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[512];
+        snprintf(text, sizeof text, SHAPE "global-batch 4;%s", cuts[i]);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        assert_within(sc__plan_checkpoint_bytes(&m, &p), 14 * all, 1e-9);
+        snprintf(text,
+                 sizeof text,
+                 SHAPE "global-batch 4;lora 16;lora-targets q_proj,v_proj,down_proj;%s",
+                 cuts[i]);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        assert_within(sc__plan_checkpoint_bytes(&m, &p), 14 * lora, 1e-9);
+    }
+}
+
+/* A layer of Llama's with Megatron's operators, bytes a token: two norms' inputs and
+ * outputs, queries, keys and values, attention's output and 4 bytes a head; gate and up,
+ * and the input of down. Four keys and values for sixteen heads; with tp 8 each rank has
+ * one of them whole. */
+static void activations_of_grouped_queries(void **state) {
+    static const uint32_t cuts[] = {1, 2, 8};
+    const double head = 64;
+    for (unsigned i = 0; i < 3; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        double t = cuts[i];
+        double kv = t > 4 ? t : 4;
+        char text[512];
+        snprintf(text,
+                 sizeof text,
+                 SHAPE "group-query-attention;num-query-groups 4;global-batch 8;"
+                       "micro-batch 2;tp %u;gpus %u",
+                 cuts[i],
+                 cuts[i]);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        double norms = 2 * (2 + 2) * HIDDEN;
+        double heads = 2 * (16 + 2 * kv + 16) * head + 4 * 16;
+        double token = norms + (heads + 6 * FFN) / t;
+        assert_within(sc__layer_activations(&m, &p, 0), 2 * 1024 * token, 1e-9);
+    }
+}
+
+/* Only the first layers of a stage are computed again: they keep their input, the others
+ * all of it. */
+static void recomputed_block(void **state) {
+    static const char *const rest[] = {"",
+                                       ";recompute full",
+                                       ";recompute full;recompute-method "
+                                       "block;recompute-layers 1"};
+    double kept[3];
+    for (unsigned i = 0; i < 3; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[512];
+        snprintf(text, sizeof text, SHAPE "gpus 1;global-batch 4;micro-batch 2%s", rest[i]);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        kept[i] = sc__plan_memory(&m, &p, 0).activations;
+    }
+    double input = 2 * 2 * 1024.0 * HIDDEN;
+    double beside = kept[1] - LAYERS * input;
+    assert_within(kept[2],
+                  beside + input + (LAYERS - 1) * (kept[0] - beside) / LAYERS,
+                  1e-9);
+}
+
+static void fits_to_the_byte(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    uint32_t stage;
+    assert_int_equal(plan_of(*state, SHAPE "gpus 2;pp 2;global-batch 4", &m, &p), SC_OK);
+    struct sc__stage_memory most = sc__plan_most_memory(&m, &p, &stage);
+    double sum = sc__memory_sum(&most);
+    assert_int_equal(sc__memory_check(*state, &m, &p, sum + 1), SC_OK);
+    assert_int_equal(sc__memory_check(*state, &m, &p, sum - 1), SC_NO_FIT);
+}
+
+static int setup(void **state) {
+    *state = sc_open();
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    sc_close(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_of_optimizers),
+        cmocka_unit_test(zero_with_experts),
+        cmocka_unit_test(gradients_wait_in_a_pipeline),
+        cmocka_unit_test(gathered_weights),
+        cmocka_unit_test(gradients_that_leave),
+        cmocka_unit_test(checkpoints),
+        cmocka_unit_test(activations_of_grouped_queries),
+        cmocka_unit_test(recomputed_block),
+        cmocka_unit_test(fits_to_the_byte),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

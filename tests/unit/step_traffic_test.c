@@ -1,0 +1,225 @@
+/* What a step sends where plans do more than reduce gradients: updated weights beside
+ * forward, copies of the model, pieces of messages, experts that are cut; and what its
+ * update takes. */
+#include "lower/step_blocks.h"
+#include "lower/step_scripts.h"
+#include "traffic.h"
+
+enum { LAYERS = 8, HIDDEN = 512, VOCAB = 1024, SEQ = 256 };
+#define SHAPE "num-layers 8;hidden-size 512;num-attention-heads 8;vocab-size 1024;seq 256;"
+static const double act = 2.0 * SEQ * HIDDEN; /* of a micro-batch of one sequence */
+/* 12·h² + 13·h a layer, embedding, positions and the last norm */
+static const double parameters =
+    LAYERS * (12.0 * HIDDEN * HIDDEN + 13.0 * HIDDEN) + (VOCAB + SEQ + 2.0) * HIDDEN;
+
+static struct traffic of(void **state, const char *shape, const char *rest) {
+    struct sc__model m;
+    struct sc__plan p;
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", shape, rest);
+    return lower(*state, text, &m, &p);
+}
+
+/* ZeRO 1: once a step, in the type of the weights, however many micro-batches there are;
+ * of a model with adapters, those alone: 16·(in + out) of queries and of values. */
+static void updated_weights(void **state) {
+    const double adapters = LAYERS * 2 * 16.0 * (HIDDEN + HIDDEN);
+    const struct {
+        const char *options;
+        double bytes;
+    } cases[] = {{"global-batch 8", 2 * parameters},
+                 {"global-batch 32", 2 * parameters},
+                 {"global-batch 32;dtype fp32", 4 * parameters},
+                 {"global-batch 32;lora 16", 2 * adapters}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (unsigned beside = 0; beside < 2; beside++) {
+            char rest[128];
+            snprintf(rest,
+                     sizeof rest,
+                     "dp 4;zero 1;overlap-param %s;%s",
+                     beside ? "yes" : "no",
+                     cases[i].options);
+            struct traffic t = of(state, SHAPE, rest);
+            assert_within(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], cases[i].bytes, 1e-6);
+        }
+}
+
+/* What ranks of data parallelism sum up also meets that of the other copy, once, as it is
+ * then: whole, or a shard. */
+static void copies_of_dualpipe(void **state) {
+    static const char rest[] = "pp 4;dp 2;gpus 8;global-batch 32;schedule dualpipe;zero ";
+    for (unsigned zero = 0; zero < 2; zero++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s%u", rest, zero);
+        struct traffic t = of(state, SHAPE, text);
+        const double *dp = t.bytes[SC__GROUP_DP_CP];
+        double summed = zero ? dp[SC__REDUCESCATTER] / 2 : dp[SC__ALLREDUCE];
+        assert_number(summed, >, 0);
+        assert_within(t.bytes[SC__GROUP_MIRROR][SC__ALLREDUCE], summed, 1e-6);
+    }
+}
+
+/* Ranks that hold the same activations send a quarter each, and put it together. */
+static void pieces_of_messages(void **state) {
+    const double messages = 2 * 8; /* of 8 micro-batches, there and back */
+    struct traffic whole = of(state,
+                              SHAPE,
+                              "tp 4;pp 2;gpus 8;global-batch 8;"
+                              "no-scatter-gather-tensors-in-pipeline");
+    struct traffic parts = of(state, SHAPE, "tp 4;pp 2;gpus 8;global-batch 8");
+    assert_within(whole.message_bytes, messages * act, 1e-9);
+    assert_number(whole.bytes[SC__GROUP_TP][SC__ALLGATHER], ==, 0);
+    assert_within(parts.message_bytes, messages * act / 4, 1e-9);
+    assert_within(parts.bytes[SC__GROUP_TP][SC__ALLGATHER], messages * act, 1e-9);
+}
+
+/* The host of Megatron's code of 2021 waits behind every message that comes. */
+static void hosts_wait_for_messages(void **state) {
+    static const char rest[] = "pp 2;gpus 2;global-batch 8;overlap-p2p no;software ";
+    char text[128];
+    snprintf(text, sizeof text, "%smegatron-2021", rest);
+    struct traffic old = of(state, SHAPE, text);
+    snprintf(text, sizeof text, "%smegatron-core-2025", rest);
+    struct traffic later = of(state, SHAPE, text);
+    assert_number(old.host, >=, 2 * 8);
+    assert_number(old.host - later.host, ==, 2 * 8);
+}
+
+/* Forward's two collectives of a layer run again before its backward, of the first three
+ * layers alone; the loss has three numbers of 4 bytes for each token. */
+static void recomputed_layers(void **state) {
+    struct traffic t = of(state,
+                          SHAPE,
+                          "tp 2;gpus 2;global-batch 4;recompute full;recompute-method "
+                          "block;recompute-layers 3");
+    assert_within(t.bytes[SC__GROUP_TP][SC__ALLREDUCE],
+                  4 * (act * (4 * LAYERS + 2 * 3 + 2) + 3 * 4.0 * SEQ),
+                  1e-9);
+}
+
+/* Every token goes to two experts; the ranks that share one gather the tokens of both
+ * before it, and scatter the sums of both after it, and so in backward. */
+static void experts_that_are_cut(void **state) {
+    struct traffic t = of(state,
+                          SHAPE "num-experts 8;moe-router-topk 2;",
+                          "tp 2;ep 4;etp 2;gpus 8;global-batch 16;sequence-parallel");
+    double routed = 2.0 * act / 2; /* of a rank: half of the tokens, twice each */
+    assert_within(t.bytes[SC__GROUP_EP][SC__ALLTOALL], 4 * LAYERS * 4 * routed, 1e-9);
+    assert_within(t.bytes[SC__GROUP_ETP][SC__ALLGATHER], 4 * LAYERS * 2 * 2 * routed, 1e-9);
+    assert_within(t.bytes[SC__GROUP_ETP][SC__REDUCESCATTER],
+                  4 * LAYERS * 2 * 2 * routed,
+                  1e-9);
+}
+
+/* Eight ranks have the dense weights, two of them the same experts. */
+static void updated_by_a_rank(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    const struct sc__shard s = {.dense = 800, .experts = 80};
+    static const char shape[] = SHAPE "num-experts 8;moe-router-topk 2;ep 4;etp 1;gpus "
+                                      "8;global-batch 16;zero 1";
+    assert_int_equal(plan_of(*state, shape, &m, &p), SC_OK);
+    assert_within(sc__step_updated(&p, &s), 800 / 8 + 80 / 2, 1e-12);
+    p.zero = 0;
+    assert_within(sc__step_updated(&p, &s), 880, 1e-12);
+}
+
+/* us of the operations of this name on the first stage. */
+static double named_us(struct sc_context *ctx, const char *text, const char *name) {
+    struct sc__model m;
+    struct sc__plan p;
+    struct sc__workload *w = lowered(ctx, text, &m, &p);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < w->op_count; i++)
+        if (!strcmp(w->names.text[w->ops[i].name], name))
+            sum += w->ops[i].cost;
+    return (double)sum / SC__PS_PER_US;
+}
+
+/* Newton-Schulz of 40 layers is that of 40 times one, until the products have lasted so
+ * long that the power limit acts: then the clock falls. */
+static void muon_meets_the_power_limit(void **state) {
+    static const char shape[] = "hidden-size 4096;num-attention-heads 32;vocab-size 1024;"
+                                "seq 256;gpus 1;global-batch 1;optimizer muon;num-layers ";
+    char text[2][256];
+    snprintf(text[0], sizeof text[0], "%s1", shape);
+    snprintf(text[1], sizeof text[1], "%s40", shape);
+    double one = named_us(*state, text[0], "Newton-Schulz");
+    double forty = named_us(*state, text[1], "Newton-Schulz");
+    assert_number(one, >, 0);
+    assert_number(forty, >, 1.01 * 40 * one);
+    assert_number(forty, <, 2 * 40 * one);
+}
+
+/* Adam in mixed precision moves 2 bytes less where fp32 weights are their own main copy:
+ * of many parameters the time is that of the bytes, and that of a clock which fp32's
+ * products let rest a little. */
+static void bytes_of_adam(void **state) {
+    static const char shape[] = "hidden-size 4096;num-attention-heads 32;vocab-size 1024;"
+                                "seq 256;gpus 1;global-batch 1;num-layers 8;dtype ";
+    char text[2][256];
+    struct sc__model m;
+    struct sc__plan p;
+    snprintf(text[0], sizeof text[0], "%sbf16", shape);
+    snprintf(text[1], sizeof text[1], "%sfp32", shape);
+    lowered(*state, text[0], &m, &p);
+    double bytes = p.software_constants.adam_bytes;
+    assert_number(bytes, >=, 26); /* gradient, weights, moments read and written, copy */
+    assert_within(named_us(*state, text[1], "optimizer") /
+                      named_us(*state, text[0], "optimizer"),
+                  (bytes - 2) / bytes,
+                  0.02);
+}
+
+/* Operators of the router take 10 us of the host forward and 30 backward, half of them up
+ * to the router's end, which a graph holds; two products of each of two experts by
+ * themselves take 5 us each, four of each in backward. */
+static void host_of_experts(void **state) {
+    static struct sc__lowering l;
+    struct sc__model m;
+    static const char shape[] = SHAPE "num-experts 8;moe-router-topk 2;ep 4;etp 1;gpus "
+                                      "8;global-batch 16";
+    assert_int_equal(plan_of(*state, shape, &m, &l.plan), SC_OK);
+    l.model = &m;
+    l.constants.software.host_route_us = 10;
+    l.constants.software.host_route_back_us = 30;
+    l.constants.software.host_product_us = 5;
+    struct sc__script_maker k = {.l = &l, .phase = SC__FORWARD, .moe = true};
+    assert_within(sc__expert_host_us(&k, true, false), 5, 1e-12);
+    assert_within(sc__expert_host_us(&k, true, true), 10, 1e-12);
+    k.phase = SC__BACKWARD;
+    assert_within(sc__expert_host_us(&k, true, true), 30, 1e-12);
+    l.plan.moe_kernels = SC_MOE_KERNELS_UNFUSED;
+    assert_within(sc__expert_host_us(&k, true, true), 30 + 4 * 2 * 5, 1e-12);
+    k.phase = SC__FORWARD;
+    l.plan.graphs = SC__GRAPH_ROUTER;
+    assert_within(sc__expert_host_us(&k, true, true), 5 + 2 * 2 * 5, 1e-12);
+    k.moe = false;
+    assert_number(sc__expert_host_us(&k, true, true), ==, 0);
+}
+
+static int setup(void **state) {
+    *state = sc_open();
+    return *state ? 0 : -1;
+}
+
+static int teardown(void **state) {
+    sc_close(*state);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(updated_weights),
+        cmocka_unit_test(copies_of_dualpipe),
+        cmocka_unit_test(pieces_of_messages),
+        cmocka_unit_test(hosts_wait_for_messages),
+        cmocka_unit_test(recomputed_layers),
+        cmocka_unit_test(experts_that_are_cut),
+        cmocka_unit_test(updated_by_a_rank),
+        cmocka_unit_test(host_of_experts),
+        cmocka_unit_test(muon_meets_the_power_limit),
+        cmocka_unit_test(bytes_of_adam),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
