@@ -367,7 +367,7 @@ static sc_status check_recipe(struct sc_context *ctx, const struct sc__plan *p) 
     return sc__fail(ctx,
                     SC_USAGE,
                     NULL,
-                    "--fp4, or a recipe of fp8: delayed, tensorwise, blockwise, mxfp8",
+                    "--fp4, or a recipe of fp8: delayed, tensorwise, rowwise, blockwise, mxfp8",
                     "--fp8-recipe nvfp4 is a recipe of fp4, and products are in fp8");
 }
 
