@@ -105,6 +105,8 @@ struct sc__layer_shape {
         scales_reordered; /* scales of blocks are laid out for tensor cores before a GEMM */
     bool expert_bias;   /* biases are added expert by expert, in fp32, outside the GEMMs */
     bool clamped_apart; /* with biases: the activation's input is clamped before it */
+    bool wide_gate;     /* gradients of the gate are products of fp32 */
+    bool router_apart;  /* router and balancing loss operator by operator */
     bool branch_norms;  /* the shared part and the routed one have norms of their own */
     double imbalance;   /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */

@@ -92,6 +92,8 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias;
         s.clamped_apart = p->fusion == SC__FUSION_MEGATRON && !p->torch_copies;
+        s.wide_gate = l->constants.software.wide_gate > 0;
+        s.router_apart = l->constants.software.router_operators > 0;
         s.looped = p->moe_kernels == SC_MOE_KERNELS_UNFUSED;
         s.in_products = p->moe_kernels == SC_MOE_KERNELS_FUSED;
         s.sorted_on_arrival = p->dedup && p->mesh.ep > 1;

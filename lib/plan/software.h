@@ -30,6 +30,9 @@ struct sc__software_constants {
     /* 1: tokens are exchanged by HybridEP: copies carry probabilities of all experts of the
      * NVLink domain, and ranks on several nodes gather the map of routes first */
     double hybrid_ep;
+    double wide_gate; /* 1: gradients of the gate are products of fp32 */
+    /* 1: the router and the loss that balances it run operator by operator */
+    double router_operators;
     double tp_exposed; /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;

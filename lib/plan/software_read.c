@@ -25,6 +25,8 @@
     DO(host_route_back_us)                                                                 \
     DO(host_product_us)                                                                    \
     DO(hybrid_ep)                                                                          \
+    DO(wide_gate)                                                                          \
+    DO(router_operators)                                                                   \
     DO(tp_exposed)                                                                         \
     DO(comm_tax)                                                                           \
     DO(shard_messages)                                                                     \

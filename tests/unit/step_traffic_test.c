@@ -1,5 +1,6 @@
 /* What a step sends where plans do more than reduce gradients: updated weights beside
- * forward, copies of the model, pieces of messages, experts that are cut. */
+ * forward, copies of the model, pieces of messages, experts that are cut; and what its
+ * update takes. */
 #include "lower/step_blocks.h"
 #include "lower/step_scripts.h"
 #include "traffic.h"
@@ -123,6 +124,53 @@ static void updated_by_a_rank(void **state) {
     assert_within(sc__step_updated(&p, &s), 880, 1e-12);
 }
 
+/* us of the operations of this name on the first stage. */
+static double named_us(struct sc_context *ctx, const char *text, const char *name) {
+    struct sc__model m;
+    struct sc__plan p;
+    struct sc__workload *w = lowered(ctx, text, &m, &p);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < w->op_count; i++)
+        if (!strcmp(w->names.text[w->ops[i].name], name))
+            sum += w->ops[i].cost;
+    return (double)sum / SC__PS_PER_US;
+}
+
+/* Newton-Schulz of 40 layers is that of 40 times one, until the products have lasted so
+ * long that the power limit acts: then the clock falls. */
+static void muon_meets_the_power_limit(void **state) {
+    static const char shape[] = "hidden-size 4096;num-attention-heads 32;vocab-size 1024;"
+                                "seq 256;gpus 1;global-batch 1;optimizer muon;num-layers ";
+    char text[2][256];
+    snprintf(text[0], sizeof text[0], "%s1", shape);
+    snprintf(text[1], sizeof text[1], "%s40", shape);
+    double one = named_us(*state, text[0], "Newton-Schulz");
+    double forty = named_us(*state, text[1], "Newton-Schulz");
+    assert_number(one, >, 0);
+    assert_number(forty, >, 1.01 * 40 * one);
+    assert_number(forty, <, 2 * 40 * one);
+}
+
+/* Adam in mixed precision moves 2 bytes less where fp32 weights are their own main copy:
+ * of many parameters the time is that of the bytes, and that of a clock which fp32's
+ * products let rest a little. */
+static void bytes_of_adam(void **state) {
+    static const char shape[] = "hidden-size 4096;num-attention-heads 32;vocab-size 1024;"
+                                "seq 256;gpus 1;global-batch 1;num-layers 8;dtype ";
+    char text[2][256];
+    struct sc__model m;
+    struct sc__plan p;
+    snprintf(text[0], sizeof text[0], "%sbf16", shape);
+    snprintf(text[1], sizeof text[1], "%sfp32", shape);
+    lowered(*state, text[0], &m, &p);
+    double bytes = p.software_constants.adam_bytes;
+    assert_number(bytes, >=, 26); /* gradient, weights, moments read and written, copy */
+    assert_within(named_us(*state, text[1], "optimizer") /
+                      named_us(*state, text[0], "optimizer"),
+                  (bytes - 2) / bytes,
+                  0.02);
+}
+
 /* Operators of the router take 10 us of the host forward and 30 backward, half of them up
  * to the router's end, which a graph holds; two products of each of two experts by
  * themselves take 5 us each, four of each in backward. */
@@ -170,6 +218,8 @@ int main(void) {
         cmocka_unit_test(experts_that_are_cut),
         cmocka_unit_test(updated_by_a_rank),
         cmocka_unit_test(host_of_experts),
+        cmocka_unit_test(muon_meets_the_power_limit),
+        cmocka_unit_test(bytes_of_adam),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
