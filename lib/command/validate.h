@@ -126,6 +126,7 @@ struct sc__truth_plan {
     const char *model;         /* preset, or NULL: built from the row's dimensions */
     const char *cluster;       /* description */
     const char *cluster_words; /* what the source says about it beyond the row */
+    bool causal_flops;         /* its FLOPs have the half of attention that is computed */
     const char *skip;
 };
 /* nearest: with the profile that is nearest to the source's, not its own. */

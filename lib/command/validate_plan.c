@@ -157,6 +157,8 @@ static void apply_list(struct sc_context *ctx,
             sc__truth_words(ctx, p, fill_in(ctx, row, p, options));
         if (cluster)
             p->cluster_words = sc__strdup(&ctx->arena, cluster);
+        if (json_object_get(entry, "causal_flops"))
+            p->causal_flops = json_is_true(json_object_get(entry, "causal_flops"));
     }
 }
 

@@ -137,6 +137,11 @@ validate >/dev/null
 check derived_from_tflops "$(measured)" "$(python3 -c '
 n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
+row "yanring/Megatron-MoE-ModelZoo" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full dist-opt "TFLOP/s/GPU" 400 "" ""
+validate >/dev/null
+check derived_by_half_of_attention "$(measured)" "$(python3 -c '
+n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
+print(round(8 * 2048 * (6 * n + 6 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "smiles per hour" 400 "" ""
 has no_known_rate "no time per step is published"
 
@@ -242,4 +247,4 @@ n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 spelled per_op_sac bf16 "per-op SAC" "--recompute ops"
 spelled checkpoint_flag fp16 "checkpoint-activations" "--recompute full"
-spelled mx_in_brackets "FP8 (MX)" none "--fp8-recipe mxfp8"
+spelled mx_in_brackets "FP8 (MX)" none "--fp8-recipe mxfp8" B200

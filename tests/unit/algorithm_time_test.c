@@ -88,11 +88,33 @@ static void messages_that_change_rails(void **state) {
     assert_within(t.bandwidth, part * (7 + 24) / 20e3, 1e-9);
 }
 
+/* DeepEP inside one NVLink domain: what copies reach of the port falls with each doubling
+ * beyond eight GPUs, to half of it at the least, and the start takes longer. */
+static void dispatch_in_large_domains(void **state) {
+    (void)state;
+    static const double falls[] = {0.05, 0.3};
+    static const double shares[] = {0.8 - 2 * 0.05, 0.4};
+    struct sc__cluster c = nodes();
+    for (unsigned i = 0; i < 2; i++) {
+        struct sc__constants k = free_of_cost;
+        const double two_level[] = {1, 0.8, 7, falls[i], 3, 4};
+        memcpy(k.two_level, two_level, sizeof two_level);
+        struct sc__coll_model m = make_model(&c, &k, SC__ALLTOALL);
+        m.nodes = 1;
+        m.per_node = RANKS; /* four times eight */
+        m.port = 20;
+        struct sc__coll_terms t = sc__coll_model_terms(&m, SC__ALGO_HIERARCHICAL, 2);
+        assert_within(t.latency, 7 + 2 * 3, 1e-12);
+        assert_within(t.bandwidth, part * (RANKS - 1) / (shares[i] * 20e3), 1e-9);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chain),
         cmocka_unit_test(root_has_its_nic_alone),
         cmocka_unit_test(messages_that_change_rails),
+        cmocka_unit_test(dispatch_in_large_domains),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

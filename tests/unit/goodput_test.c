@@ -184,6 +184,31 @@ static void slow_gpus_cost_their_pace(void **state) {
     close_to(mean_ettr(&in, 1), 1 - 0.5 * slow, 0.001);
 }
 
+/* A replica short and a slow GPU at once: the slower of both paces. Replicas are short
+ * while the queue of machines is not empty (M/G/∞, 0.5 on average), GPUs are slow for a
+ * third of the time, each whatever the other is. */
+static void the_slower_pace_holds(void **state) {
+    (void)state;
+    struct small_set s;
+    double hot = 0;
+    make_small(&s, 5e4, 5e4, 0);
+    s.set.hot.seconds = &hot;
+    s.classes[0].scope = SC__SCOPE_NODE;
+    s.classes[1].symptom = SC__SYMPTOM_SLOW;
+    s.classes[1].detect_s = 5e4;
+    struct sc__goodput_input in = {.set = &s.set,
+                                   .gpus = 8,
+                                   .work_s = 1e10,
+                                   .interval_s = 1,
+                                   .recovery = SC__RECOVERY_DROP,
+                                   .slow_share = (double[]){1, 0.8}};
+    for (unsigned i = 0; i < SC__MOST_LOST; i++)
+        in.lost_replicas[i] = 0.5;
+    double one_short = 1 - exp(-0.5);
+    double slow = 1 / 3.;
+    close_to(mean_ettr(&in, 1), 1 - 0.5 * one_short - 0.2 * (1 - one_short) * slow, 0.005);
+}
+
 /* No spare: every failure waits for its repair. Many spares: none does. */
 static void spares_are_waited_for(void **state) {
     (void)state;
@@ -439,6 +464,7 @@ int main(void) {
         cmocka_unit_test(slow_gpus_cost_their_pace),
         cmocka_unit_test(spares_are_waited_for),
         cmocka_unit_test(checkpoints_of_a_sound_run),
+        cmocka_unit_test(the_slower_pace_holds),
         cmocka_unit_test(shrinking_costs_two_restarts),
         cmocka_unit_test(same_for_a_seed_and_any_number_of_threads),
         cmocka_unit_test(fast_enough),

@@ -414,8 +414,9 @@ static void every_gpu_reads(void **state) {
         double rate =
             2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
-        /* AMD's own best is 0.54 to 0.64 of the peak */
-        double least = !strcmp(g->grade, "guessed") ? 0.4 : 0.55;
+        /* AMD's own best is 0.54 to 0.64 of the peak; products of milliseconds on an L40S
+           were measured at 0.54 (195 TFLOP/s in the median of the public table) */
+        double least = !strcmp(g->grade, "guessed") ? 0.4 : 0.5;
         if (!(rate > least * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
         double copy =

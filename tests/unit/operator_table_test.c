@@ -302,8 +302,8 @@ static void backward_by_bytes(void **state) {
     }
 }
 
-/* What stands between two layers runs once, however many layers there are. */
-static void rows_between_layers(void **state) {
+/* Rows without a number belong to the layer before them; the last layer is repeated. */
+static void rows_of_layers(void **state) {
     static const char text[] = HEADER ROW("embed", "0", "0") ROW("h_0_ln", "0", "0")
         ROW("h_0_fc", "0", "0") ROW("middle", "0", "0") ROW("h_1_ln", "0", "0")
             ROW("h_1_fc", "0", "0") ROW("head", "0", "0");
@@ -488,7 +488,7 @@ int main(void) {
         TEST(gradients_are_reduced_once),
         TEST(synthesised_backward),
         TEST(backward_by_bytes),
-        TEST(rows_between_layers),
+        TEST(rows_of_layers),
         TEST(sendrecv_cuts_stages),
         TEST(messages_differ_by_boundary),
         TEST(layers_distributed_over_stages),
