@@ -22,6 +22,7 @@ test that there is none of, is stale: it counts for nothing until it is written 
 that does not build counts as one that survived.
 """
 import argparse
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -173,6 +174,14 @@ def run_test(tree, name, shared, limit):
     return None if test.ok or test.skips else "nothing was tried"
 
 
+@contextlib.contextmanager
+def locked():
+    """One job at a time."""
+    with open(WORK + "/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 class Sound:
     """How long each test takes, with the shared data and without, and what fails on the code as it is."""
 
@@ -195,8 +204,7 @@ class Sound:
 
     def fails_anyway(self, name, kind):
         """Looked at once for each test that fails, whichever job needs it first."""
-        with open(WORK + "/sound.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with locked():
             seen = self.kept(name, kind)
             if not seen or seen["digest"] != self.digest:
                 build(SOUND, targets_of([name]))
@@ -289,6 +297,8 @@ class Job:
         os.nice(5)
         cls.tree, cls.sound, cls.end = f"{WORK}/tree{numbers.get()}", sound, end
         make_tree(cls.tree)
+        with locked():  # what one has compiled the others find in ccache
+            build(cls.tree, ["-j2", "build/libstepcast.a"])
 
     @classmethod
     def do(cls, task):

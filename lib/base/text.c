@@ -37,6 +37,15 @@ bool sc__str_is_any_case(struct sc__str s, const char *word) {
     return s.n == strlen(word) && sc__str_starts_any_case(s, word);
 }
 
+const char *sc__str_find_any_case(struct sc__str s, const char *part) {
+    for (;; s.p++, s.n--) {
+        if (sc__str_starts_any_case(s, part))
+            return s.p;
+        if (!s.n)
+            return NULL;
+    }
+}
+
 const char *sc__find_word(const void *bytes, size_t n, const char *word) {
     size_t length = strlen(word);
     const char *p = bytes;

@@ -26,6 +26,8 @@ bool sc__str_ends(struct sc__str s, const char *suffix);
 /* The same with letters of either case, those of ASCII. */
 bool sc__str_is_any_case(struct sc__str s, const char *word);
 bool sc__str_starts_any_case(struct sc__str s, const char *prefix);
+/* Where a part first is; NULL: nowhere. */
+const char *sc__str_find_any_case(struct sc__str s, const char *part);
 /* Where a word first is in n bytes; NULL: nowhere. */
 const char *sc__find_word(const void *bytes, size_t n, const char *word);
 struct sc__str sc__trim(struct sc__str s);

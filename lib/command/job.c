@@ -264,18 +264,61 @@ static bool is_job_option(const struct sc__option *o) {
     return false;
 }
 
-/* Options about all-to-alls, where there are none. */
-static void note_exchanges(struct sc_request *req, const struct sc__workload *w) {
-    static const char *const names[] = {"two-level", "no-pxn"};
-    for (uint32_t i = 0; i < w->op_count; i++)
-        if (w->ops[i].kind == SC__OP_COLLECTIVE && w->ops[i].coll == SC__ALLTOALL)
-            return;
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (sc__flag(req, names[i]))
+/* What is sent in a step. */
+struct traffic {
+    bool collectives;
+    bool exchanges; /* all-to-alls */
+    bool messages;
+};
+
+static void add_traffic(const struct sc__workload *w, uint32_t block, struct traffic *t) {
+    const struct sc__op *ops = &w->ops[w->blocks[block].first_op];
+    for (uint32_t i = 0; i < w->blocks[block].ops; i++) {
+        bool collective = ops[i].kind == SC__OP_COLLECTIVE;
+        t->collectives |= collective;
+        t->exchanges |= collective && ops[i].coll == SC__ALLTOALL;
+        t->messages |= ops[i].kind == SC__OP_SEND;
+    }
+}
+
+/* Of blocks that are called: a plan may have others. */
+static struct traffic find_traffic(struct sc__arena *arena, const struct sc__workload *w) {
+    struct traffic t = {0};
+    bool *seen = SC__NEW_ARRAY(arena, bool, w->block_count + 1);
+    for (uint32_t i = 0; i < w->call_count; i++) {
+        if (!seen[w->calls[i].block])
+            add_traffic(w, w->calls[i].block, &t);
+        seen[w->calls[i].block] = true;
+    }
+    return t;
+}
+
+/* Options about what is sent, where nothing of the kind is. */
+static void note_traffic(struct sc_request *req, const struct sc__workload *w) {
+    struct traffic t = find_traffic(&req->ctx->arena, w);
+    bool silent = !t.collectives && !t.messages;
+    bool apart = t.exchanges || t.messages;
+    const struct {
+        const char *name;
+        bool unused;
+        const char *because;
+    } list[] = {
+        {"two-level", !t.exchanges, "there is no all-to-all"},
+        {"no-pxn", !t.exchanges, "there is no all-to-all"},
+        {"net-channels", !apart, "there is no all-to-all, and no message"},
+        {"proto", !t.collectives, "there is no collective"},
+        {"by-tuner", !t.collectives, "there is no collective"},
+        {"gpus-per-process", !t.collectives, "there is no collective"},
+        {"comm-sm-tax", silent, "nothing is sent"},
+        {"order", silent, "nothing is sent"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].unused && sc__option(req, list[i].name))
             sc__note(req->ctx,
                      "option-unused",
-                     "--%s has no effect: there is no all-to-all",
-                     names[i]);
+                     "--%s has no effect: %s",
+                     list[i].name,
+                     list[i].because);
 }
 
 /* An option that nobody has asked for by now says nothing about this input. */
@@ -305,7 +348,7 @@ sc_status sc__job_run(struct sc_request *req, struct sc__job *job, bool keep_tim
     SC__TRY(sc__job_load(req, job));
     SC__TRY(sc__evaluation_run(req->ctx, job->ev, keep_timeline));
     sc__job_note_unused(req);
-    note_exchanges(req, job->workload);
+    note_traffic(req, job->workload);
     sc__result_take_notes(req->ctx, &job->ev->result);
     sc__result_set_files(&job->ev->result, job->doc.files, job->doc.file_count);
     sc__result_set_command(&job->ev->result, req->argv, req->argc);

@@ -155,7 +155,7 @@ sc__kernels_table(struct sc_request *req, const struct sc__gpu *gpu, const char 
     struct timed_rows p = {&table,
                            SC__NEW_ARRAY(&req->ctx->arena, double, table.count + 1)};
     for (uint32_t i = 0; i < table.count; i++)
-        p.us[i] = sc__kernel_cost(gpu, &table.rows[i].key);
+        p.us[i] = sc__kernel_row_us(gpu, &table.rows[i]);
     if (json)
         SC__TRY(write_json(req, gpu, &p));
     if (json && !strcmp(json, "-"))

@@ -25,10 +25,20 @@ struct row_forecast {
     const char *command; /* that repeats it */
 };
 
+/* The part of a step's FLOPs that is left where attention counts half. */
+static double causal_part(const struct sc__model *m, const struct sc__plan *p) {
+    return sc__model_flops(m, p->global_batch, p->seq, true) /
+           sc__model_flops(m, p->global_batch, p->seq, false);
+}
+
 /* Where no time is published: from the rate that is. */
-static void derive_time(struct sc__truth_row *row, const struct sc__evaluation *ev) {
+static void derive_time(struct row_forecast *f,
+                        const struct sc__model *m,
+                        const struct sc__evaluation *ev) {
     const struct sc__workload *w = ev->workload;
-    const struct sc__truth_rates rates = {.model_flops = w->model_flops,
+    struct sc__truth_row *row = f->row;
+    double part = f->plan.causal_flops ? causal_part(m, &ev->plan) : 1;
+    const struct sc__truth_rates rates = {.model_flops = part * w->model_flops,
                                           .peak_flops = w->peak_flops,
                                           .tokens = w->tokens,
                                           .sequences = ev->plan.global_batch,
@@ -72,7 +82,7 @@ static sc_status forecast(void *self) {
     SC__TRY(sc__evaluation_model(ctx, &in, &model, &training, ev));
     SC__TRY(sc__evaluation_run(ctx, ev, false));
     row->predicted = (double)ev->result.step * 1e-12;
-    derive_time(row, ev);
+    derive_time(f, &model, ev);
     row->shares = sc__result_step_shares(&ev->result);
     sc__result_free(&ev->result);
     f->command = sc__truth_command(ctx, plan);

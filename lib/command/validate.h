@@ -9,6 +9,8 @@
 #include "command/command.h"
 #include "result/result.h"
 
+#include <jansson.h>
+
 enum sc__truth_column {
     SC__TRUTH_ID,
     SC__TRUTH_SOURCE,
@@ -114,6 +116,7 @@ struct sc__truth_rates { /* of the model on its GPUs, to derive a time from a ra
 };
 /* Seconds of a step from what the row prints: tokens, sequences, FLOPs a second, a
  * share of the peak. 0 where it prints none of them. */
+bool sc__truth_prints_rate(const struct sc__truth_row *row);
 double sc__truth_derived(const struct sc__truth_row *row, const struct sc__truth_rates *r);
 
 struct sc__truth_plan {
@@ -123,6 +126,7 @@ struct sc__truth_plan {
     const char *model;         /* preset, or NULL: built from the row's dimensions */
     const char *cluster;       /* description */
     const char *cluster_words; /* what the source says about it beyond the row */
+    bool causal_flops;         /* its FLOPs have the half of attention that is computed */
     const char *skip;
 };
 /* nearest: with the profile that is nearest to the source's, not its own. */
@@ -130,6 +134,16 @@ sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
                          bool nearest,
                          struct sc__truth_plan *out);
+/* An option of `run` that the row stands for. */
+void sc__truth_set(struct sc_context *ctx,
+                   struct sc__truth_plan *p,
+                   const char *name,
+                   const char *value);
+/* GPU and cluster, by data/validate.json. */
+void sc__truth_machine(struct sc_context *ctx,
+                       const struct sc__truth_row *row,
+                       const json_t *root,
+                       struct sc__truth_plan *p);
 /* "--name value --flag", as on the command line. */
 void sc__truth_words(struct sc_context *ctx, struct sc__truth_plan *p, const char *text);
 struct sc__settings sc__truth_settings(struct sc_context *ctx,

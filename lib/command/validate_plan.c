@@ -17,8 +17,10 @@ static const char *cell(const struct sc__truth_row *row, enum sc__truth_column c
     return row->cell[c];
 }
 
-static void
-set(struct sc_context *ctx, struct sc__truth_plan *p, const char *name, const char *value) {
+void sc__truth_set(struct sc_context *ctx,
+                   struct sc__truth_plan *p,
+                   const char *name,
+                   const char *value) {
     *SC__PUSH(&ctx->arena, p->items, p->count, p->capacity) =
         (sc_setting){sc__strdup(&ctx->arena, name), sc__strdup(&ctx->arena, value)};
 }
@@ -31,15 +33,15 @@ void sc__truth_words(struct sc_context *ctx, struct sc__truth_plan *p, const cha
     while (sc__split(&rest, ' ', &word)) {
         if (sc__str_starts(word, "--")) {
             if (name)
-                set(ctx, p, name, "");
+                sc__truth_set(ctx, p, name, "");
             name = sc__strndup(&ctx->arena, word.p + 2, word.n - 2);
         } else if (name && word.n) {
-            set(ctx, p, name, sc__strndup(&ctx->arena, word.p, word.n));
+            sc__truth_set(ctx, p, name, sc__strndup(&ctx->arena, word.p, word.n));
             name = NULL;
         }
     }
     if (name)
-        set(ctx, p, name, "");
+        sc__truth_set(ctx, p, name, "");
 }
 
 static bool validate_plan_holds(const struct sc__truth_row *row,
@@ -47,7 +49,7 @@ static bool validate_plan_holds(const struct sc__truth_row *row,
                                 const json_t *entry,
                                 const char *key) {
     const char *text = json_string_value(json_object_get(entry, key));
-    return !text || strstr(cell(row, c), text);
+    return !text || sc__str_find_any_case(sc__str(cell(row, c)), text);
 }
 
 /* "GB" stands for GB200 and GB300, not for B200. */
@@ -155,6 +157,8 @@ static void apply_list(struct sc_context *ctx,
             sc__truth_words(ctx, p, fill_in(ctx, row, p, options));
         if (cluster)
             p->cluster_words = sc__strdup(&ctx->arena, cluster);
+        if (json_object_get(entry, "causal_flops"))
+            p->causal_flops = json_is_true(json_object_get(entry, "causal_flops"));
     }
 }
 
@@ -169,7 +173,7 @@ static void copy_number(struct sc_context *ctx,
     if (!*cell(row, c))
         return;
     if (sc__parse_double(sc__str(cell(row, c)), &v) && v >= 1 && v == floor(v))
-        set(ctx, p, option, sc__format(&ctx->arena, "%.0f", v));
+        sc__truth_set(ctx, p, option, sc__format(&ctx->arena, "%.0f", v));
     else
         p->skip = sc__format(&ctx->arena,
                              "%s: '%s' is not a whole number, 1 or more",
@@ -192,25 +196,43 @@ static const char *plain_model(struct sc_context *ctx, const struct sc__truth_ro
     return sc__strndup(&ctx->arena, name.p, name.n);
 }
 
-/* A preset by the table, in any case; where the row has no dimensions, by the name
- * it goes by. */
 static const char *
-find_preset(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *models) {
-    const char *name = plain_model(ctx, row);
-    const struct sc__data_file *file;
+preset_in(struct sc_context *ctx, const json_t *table, const char *name) {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)models, key, value) {
+    json_object_foreach((json_t *)table, key, value) {
         if (sc__str_is_any_case(sc__str(name), key))
             return sc__strdup(&ctx->arena, json_string_value(value));
     }
-    if (*cell(row, SC__TRUTH_HIDDEN))
-        return NULL;
-    file = sc__model_preset(&ctx->arena, name);
-    return file ? sc__data_name(&ctx->arena, file) : NULL;
+    return NULL;
 }
 
-/* The family that the name begins with, the longest of them. */
+/* A preset by the table, in any case; where the row has no dimensions, by the name
+ * it goes by. */
+static const char *
+find_preset(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *root) {
+    const char *name = plain_model(ctx, row);
+    const char *preset = preset_in(ctx, json_object_get(root, "models"), name);
+    const struct sc__data_file *file;
+    if (preset || *cell(row, SC__TRUTH_HIDDEN))
+        return preset;
+    file = sc__model_preset(&ctx->arena, name);
+    return file ? sc__data_name(&ctx->arena, file)
+                : preset_in(ctx, json_object_get(root, "names"), name);
+}
+
+/* Where a name of a family is in that of a model as words of its own: "30B Llama",
+ * "mistralai/Mistral-7B". */
+static bool names_family(const char *name, const char *family) {
+    for (const char *at = name; *at; at++) {
+        bool begins = at == name || !isalnum((unsigned char)at[-1]);
+        if (begins && sc__str_starts_any_case(sc__str(at), family))
+            return true;
+    }
+    return false;
+}
+
+/* The family that the name begins with, or else holds, the longest of them. */
 static const json_t *find_family(const json_t *families, const char *name) {
     const json_t *best = NULL;
     size_t most = 0;
@@ -218,9 +240,11 @@ static const json_t *find_family(const json_t *families, const char *name) {
     json_t *entry;
     json_array_foreach((json_t *)families, i, entry) {
         const char *text = json_string_value(json_object_get(entry, "model"));
-        if (strlen(text) <= most || !sc__str_starts_any_case(sc__str(name), text))
+        size_t first = sc__str_starts_any_case(sc__str(name), text) ? strlen(name) : 0;
+        size_t weight = strlen(text) + first;
+        if (weight <= most || !names_family(name, text))
             continue;
-        most = strlen(text);
+        most = weight;
         best = entry;
     }
     return best;
@@ -250,12 +274,12 @@ static void set_model(struct sc_context *ctx,
                       const json_t *root,
                       struct sc__truth_plan *p) {
     const char *name = cell(row, SC__TRUTH_MODEL);
-    const char *preset = find_preset(ctx, row, json_object_get(root, "models"));
+    const char *preset = find_preset(ctx, row, root);
     const json_t *family = find_family(json_object_get(root, "families"), name);
     if (preset && strstr(name, "w/o MTP"))
-        set(ctx, p, "mtp-num-layers", "0");
+        sc__truth_set(ctx, p, "mtp-num-layers", "0");
     if (preset) {
-        set(ctx, p, "model", preset);
+        sc__truth_set(ctx, p, "model", preset);
         return;
     }
     set_dimensions(ctx, row, p);
@@ -278,10 +302,10 @@ set_vpp(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__trut
     sc__parse_u64(sc__str(cell(row, SC__TRUTH_LAYERS)), &layers);
     sc__parse_u64(sc__str(cell(row, SC__TRUTH_PP)), &pp);
     if (pp)
-        set(ctx,
-            p,
-            "vpp",
-            sc__format(&ctx->arena, "%u", (unsigned)((layers + pp - 1) / pp)));
+        sc__truth_set(ctx,
+                      p,
+                      "vpp",
+                      sc__format(&ctx->arena, "%u", (unsigned)((layers + pp - 1) / pp)));
 }
 
 static void set_plan(struct sc_context *ctx,
@@ -294,14 +318,20 @@ static void set_plan(struct sc_context *ctx,
     copy_number(ctx, row, SC__TRUTH_CP, "cp", p);
     copy_number(ctx, row, SC__TRUTH_EP, "ep", p);
     if (atoi(*cell(row, SC__TRUTH_EP) ? cell(row, SC__TRUTH_EP) : "0") > 1)
-        set(ctx, p, "etp", "1");
+        sc__truth_set(ctx, p, "etp", "1");
     set_vpp(ctx, row, p);
     copy_number(ctx, row, SC__TRUTH_SEQ, "seq", p);
     copy_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
     copy_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
-    set(ctx, p, "uneven-stages", ""); /* it ran, so its layers found their stages */
-    set(ctx, p, "by-tuner", "");      /* measured runs used what NCCL's cost table chose */
-    set(ctx, p, "ignore-memory", "");
+    sc__truth_set(ctx,
+                  p,
+                  "uneven-stages",
+                  ""); /* it ran, so its layers found their stages */
+    sc__truth_set(ctx,
+                  p,
+                  "by-tuner",
+                  ""); /* measured runs used what NCCL's cost table chose */
+    sc__truth_set(ctx, p, "ignore-memory", "");
 }
 
 /* ---- words of a cell ---- */
@@ -386,8 +416,8 @@ static void take_modules(struct sc_context *ctx, char *text, struct sc__truth_pl
     }
     if (!list)
         return;
-    set(ctx, p, "recompute", "selective");
-    set(ctx, p, "recompute-modules", list);
+    sc__truth_set(ctx, p, "recompute", "selective");
+    sc__truth_set(ctx, p, "recompute-modules", list);
 }
 
 /* "block 5", "full (block, 3)": so many layers of each stage. */
@@ -397,9 +427,9 @@ static void take_block(struct sc_context *ctx, char *text, struct sc__truth_plan
     size_t n = at ? strspn(at + digits, "0123456789") : 0;
     if (!n || n > 4 || strspn(at + 5, " ,:=(") + 5 != digits)
         return;
-    set(ctx, p, "recompute", "full");
-    set(ctx, p, "recompute-method", "block");
-    set(ctx, p, "recompute-layers", sc__strndup(&ctx->arena, at + digits, n));
+    sc__truth_set(ctx, p, "recompute", "full");
+    sc__truth_set(ctx, p, "recompute-method", "block");
+    sc__truth_set(ctx, p, "recompute-layers", sc__strndup(&ctx->arena, at + digits, n));
     memset(at, ' ', digits + n);
 }
 
@@ -449,28 +479,6 @@ static void set_training(struct sc_context *ctx,
         read_words(ctx, row, columns[i], words, p);
 }
 
-/* Tables add words to the name of a GPU, and its maker before it: the longest name that
- * begins it counts. */
-static const json_t *find_gpu(const json_t *gpus, const char *name) {
-    static const char *const makers[] =
-        {"NVIDIA ", "AMD ", "Instinct ", "DGX ", "HGX ", "8x ", "8x", NULL};
-    const json_t *best = NULL;
-    size_t most = 0;
-    const char *key;
-    json_t *entry;
-    for (unsigned i = 0; makers[i]; i++)
-        if (sc__str_starts_any_case(sc__str(name), makers[i]))
-            name += strlen(makers[i]);
-    json_object_foreach((json_t *)gpus, key, entry) {
-        size_t n = strlen(key);
-        if (n <= most || !sc__str_starts_any_case(sc__str(name), key))
-            continue;
-        most = n;
-        best = entry;
-    }
-    return best;
-}
-
 /* Tensor-parallel collectives in chunks come with sequence parallelism, said or not. */
 static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_plan *p) {
     struct sc__settings s = sc__truth_settings(ctx, p);
@@ -478,7 +486,7 @@ static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_pla
     const char *tp = sc__setting(&s, "tp");
     if (overlap && !strcmp(overlap, "chunks") && tp && atoi(tp) > 1 &&
         !sc__setting(&s, "sequence-parallel"))
-        set(ctx, p, "sequence-parallel", "");
+        sc__truth_set(ctx, p, "sequence-parallel", "");
 }
 
 /* DeepEP and HybridEP exchange tokens between ranks: where a row names one and leaves the
@@ -494,19 +502,8 @@ static void imply_expert_parallel(struct sc_context *ctx,
         return;
     while (dp % ranks)
         ranks--;
-    set(ctx, p, "ep", sc__format(&ctx->arena, "%u", (unsigned)ranks));
-    set(ctx, p, "etp", "1");
-}
-
-/* A rack of 72 in jobs of powers of two is used in blocks of 64, as the recipes
- * do; a job that is a rack, or racks, uses all of it. */
-static unsigned rack_block(unsigned gpus) {
-    if (gpus <= 72 || gpus % 72 == 0)
-        return 72;
-    for (unsigned block = 64; block > 4; block -= 4)
-        if (gpus % block == 0)
-            return block;
-    return 4;
+    sc__truth_set(ctx, p, "ep", sc__format(&ctx->arena, "%u", (unsigned)ranks));
+    sc__truth_set(ctx, p, "etp", "1");
 }
 
 /* ---- software ---- */
@@ -534,6 +531,36 @@ listed_profile(struct sc_context *ctx, const struct sc__truth_row *row, json_t *
     return NULL;
 }
 
+/* The stack that the source names, in the release that source and notes name; where the
+ * source names none, what the notes do. */
+static sc_status named_profile(struct sc_context *ctx,
+                               const struct sc__truth_row *row,
+                               const char *text,
+                               const struct sc__software **found) {
+    struct sc__str source = sc__str(cell(row, SC__TRUTH_SOURCE));
+    const struct sc__software *first = NULL;
+    SC__TRY(sc__software_find(ctx, "auto", source, &first));
+    SC__TRY(sc__software_find(ctx, "auto", sc__str(text), found));
+    if (first && *found && strcmp(first->stack, (*found)->stack))
+        *found = first;
+    return SC_OK;
+}
+
+/* Tensor or pipeline parallelism that no stack is named for: Megatron's, or what began as
+ * it, of the month that is named. */
+static sc_status cut_layers(struct sc_context *ctx,
+                            const struct sc__truth_row *row,
+                            const char *text,
+                            const struct sc__software **found) {
+    bool cut = whole_cell(row, SC__TRUTH_TP) > 1 || whole_cell(row, SC__TRUTH_PP) > 1;
+    if (!cut)
+        return SC_OK;
+    return sc__software_find(ctx,
+                             "auto",
+                             sc__str(sc__format(&ctx->arena, "%s megatron", text)),
+                             found);
+}
+
 /* The profile of the row's source; where the table does not know it, what the source and
  * the notes name: a stack, or at least a month; or what the other cells speak of. */
 static sc_status set_software(struct sc_context *ctx,
@@ -548,92 +575,20 @@ static sc_status set_software(struct sc_context *ctx,
                                   cell(row, SC__TRUTH_SOURCE),
                                   cell(row, SC__TRUTH_NOTES));
     if (!name)
-        SC__TRY(sc__software_find(ctx, "auto", sc__str(text), &found));
+        SC__TRY(named_profile(ctx, row, text, &found));
     if (!name && !found)
         SC__TRY(sc__software_of_month(ctx, sc__str(text), &found));
+    if (!name && !found)
+        name = listed_profile(ctx, row, json_object_get(root, "unnamed"));
+    if (!name && !found)
+        SC__TRY(cut_layers(ctx, row, text, &found));
     if (found)
         name = found->name;
-    if (!name)
-        name = listed_profile(ctx, row, json_object_get(root, "unnamed"));
     if (name && nearest)
         SC__TRY(nearest_profile(ctx, &name));
     if (name)
-        set(ctx, p, "software", name);
+        sc__truth_set(ctx, p, "software", name);
     return SC_OK;
-}
-
-static void set_machine(struct sc_context *ctx,
-                        const struct sc__truth_row *row,
-                        const json_t *root,
-                        struct sc__truth_plan *p) {
-    const json_t *entry = find_gpu(json_object_get(root, "gpus"), cell(row, SC__TRUTH_GPU));
-    const char *gpu = json_string_value(json_object_get(entry, "gpu"));
-    const char *cluster = json_string_value(json_object_get(entry, "cluster"));
-    if (!gpu || !cluster) {
-        p->skip = sc__format(&ctx->arena,
-                             "the GPU \"%s\" is not described",
-                             cell(row, SC__TRUTH_GPU));
-        return;
-    }
-    int gpus = atoi(cell(row, SC__TRUTH_GPUS));
-    set(ctx, p, "gpu", gpu);
-    p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
-    if (strstr(cluster, "nvl72"))
-        p->cluster =
-            sc__format(&ctx->arena, "%s node=%u", p->cluster, rack_block((unsigned)gpus));
-    if (p->cluster_words)
-        p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
-    else if (*cell(row, SC__TRUTH_NIC))
-        p->cluster =
-            sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, cell(row, SC__TRUTH_NIC));
-}
-
-/* ---- rates instead of times ---- */
-
-/* What is printed, and the FLOPs, tokens or sequences of a step that it counts. */
-enum printed { RATE_TOKENS, RATE_SEQUENCES, RATE_TFLOPS, RATE_MFU, RATES };
-
-struct rate_name {
-    const char *text;
-    enum printed rate;
-    bool per_gpu;
-};
-
-static const struct rate_name rate_names[] = {
-    {"tokens/s/GPU", RATE_TOKENS, true},
-    {"tokens/s", RATE_TOKENS, false},
-    {"samples/s/GPU", RATE_SEQUENCES, true},
-    {"samples/s", RATE_SEQUENCES, false},
-    {"sequences/s/GPU", RATE_SEQUENCES, true},
-    {"sequences/s", RATE_SEQUENCES, false},
-    {"model TFLOP/s/GPU", RATE_TFLOPS, true},
-    {"TFLOP/s/GPU", RATE_TFLOPS, true},
-    {"MFU", RATE_MFU, true},
-    {"MFU %", RATE_MFU, true},
-    {NULL, RATES, false},
-};
-
-static const struct rate_name *printed_rate(const struct sc__truth_row *row) {
-    double value;
-    if (!sc__parse_double(sc__str(cell(row, SC__TRUTH_VALUE)), &value) || !(value > 0))
-        return NULL;
-    for (const struct rate_name *n = rate_names; n->text; n++)
-        if (sc__str_is_any_case(sc__str(cell(row, SC__TRUTH_QUANTITY)), n->text))
-            return n;
-    return NULL;
-}
-
-double sc__truth_derived(const struct sc__truth_row *row, const struct sc__truth_rates *r) {
-    const struct rate_name *name = printed_rate(row);
-    double value = 0;
-    if (!name)
-        return 0;
-    sc__parse_double(sc__str(cell(row, SC__TRUTH_VALUE)), &value);
-    /* a share is printed as 0.4 or as 40 */
-    double share = value > 1 ? value / 100 : value;
-    const double step[RATES] = {r->tokens, r->sequences, r->model_flops, r->model_flops};
-    const double rate[RATES] = {value, value, value * 1e12, share * r->peak_flops};
-    return step[name->rate] / rate[name->rate] / (name->per_gpu ? r->gpus : 1);
 }
 
 static void find_skip(struct sc_context *ctx,
@@ -652,7 +607,7 @@ static void find_skip(struct sc_context *ctx,
                              "%s: '%s' is not a number",
                              sc__truth_column_name(SC__TRUTH_SECONDS),
                              cell(row, SC__TRUTH_SECONDS));
-    else if (row->measured <= 0 && !printed_rate(row))
+    else if (row->measured <= 0 && !sc__truth_prints_rate(row))
         p->skip = "no time per step is published";
     else if (!*cell(row, SC__TRUTH_SEQ) || !*cell(row, SC__TRUTH_GLOBAL_BATCH))
         p->skip = "the batch or sequence is not known";
@@ -684,7 +639,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         apply_list(ctx, row, json_object_get(root, "complete"), p);
         imply_sequence_parallel(ctx, p);
         imply_expert_parallel(ctx, row, p);
-        set_machine(ctx, row, root, p);
+        sc__truth_machine(ctx, row, root, p);
     }
     json_decref(root);
     return status;

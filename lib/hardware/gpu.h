@@ -142,6 +142,7 @@ struct sc__gemm_constants {
     double cache;
     double cache_b;
     double cache_bw;
+    double edge; /* how sharp the end of the cache is for layers in turn; 0: 12 */
     /* Outputs the cache takes: bytes of which half still reach memory while the kernel
      * runs (0: all are taken at `write`); what does costs so much of the bandwidth. */
     double cache_out;
@@ -154,6 +155,11 @@ struct sc__gemm_constants {
     double hot_us;
     double limit;
     double limit_us;
+    /* Of a CUDA graph that is replayed, in us: what a replay takes beyond its kernels, the
+     * grid its end falls on (0: none), and what the events around it add. */
+    double replay;
+    double tick;
+    double tick_start;
     struct sc__gemm_tile tiles[SC__GEMM_TILES];
     unsigned tile_count; /* 0: the usual shapes, all as the formula says */
 };

@@ -84,6 +84,7 @@ uint32_t sc__fit_group_of(const struct sc__gpu *g, const struct sc__kernel_key *
 /* What else a library's kernels have in common. */
 static void offer_gemm_habits(struct sc__fit_rows *g, struct sc__gemm_constants *c) {
     offer(g, &c->ts, false);
+    offer(g, &c->replay, false);
     offer_ratio(g, &c->q);
     offer_ratio(g, &c->split);
     offer_ratio(g, &c->wave);
@@ -97,6 +98,7 @@ static void offer_gemm_habits(struct sc__fit_rows *g, struct sc__gemm_constants 
 static void offer_tiles(struct sc__fit_rows *g, struct sc__gemm_constants *c) {
     offer_ratio(g, &c->split_odd);
     offer_ratio(g, &c->odd);
+    offer_ratio(g, &c->tick_start);
     offer_ratio(g, &c->hot_us);
     offer_ratio(g, &c->limit_us);
     offer_ratio(g, &c->ramp);

@@ -128,6 +128,11 @@ struct sc__kernel sc__memory_op(struct sc__kernel_model *p,
 /* Anything else that moves so many bytes. */
 struct sc__kernel
 sc__elementwise(struct sc__kernel_model *p, const char *name, double bytes);
+/* Operators of PyTorch that find the place of every element anew, since an operand is
+ * broadcast or is part of longer rows: cycles of an SM beside the bytes of what is copied
+ * whole. */
+struct sc__kernel
+sc__strided(struct sc__kernel_model *p, const char *name, double bytes, double cycles);
 struct sc__kernel sc__embedding_forward(struct sc__kernel_model *p,
                                         enum sc__dtype t,
                                         uint64_t rows,

@@ -99,15 +99,45 @@ static enum sc__dtype available(const struct sc__gpu *g, enum sc__dtype t) {
     return t == SC__TF32 ? SC__FP32 : SC__BF16;
 }
 
+/* Bytes of operands and output, and how many layers in turn read the input (0: weights
+ * are read once). */
+struct traffic {
+    double input;
+    double weights;
+    double output;
+    double layers;
+};
+
+/* What is found of an operand, of whose cache `full` is what passes before it is used
+ * again. */
+static double found_share(double full) {
+    return 1 / (1 + full * full * full);
+}
+
+/* The same of what is read in turn: the cache keeps what was read last, so that all of it
+ * is found or nothing. */
+static double found_in_turn(const struct sc__gemm_constants *c, double full) {
+    if (c->edge > 0)
+        return 1 / (1 + pow(full, c->edge));
+    full *= full * full;
+    full *= full;
+    return 1 / (1 + full * full);
+}
+
 /* us that the cache saves: of A, which the kernel before wrote, and of B, which an
  * earlier call read, it finds as much as fits beside the rest. */
-static double
-cached_us(const struct sc__gemm_constants *c, double a, double b, double all) {
+static double cached_us(const struct sc__gemm_constants *c, const struct traffic *t) {
+    double all = t->input + t->weights + t->output;
+    double found = 0;
     if (!(c->cache_bw > c->bw))
         return 0;
-    double x = c->cache > 0 ? all / c->cache : INFINITY;
-    double y = c->cache_b > 0 ? all / c->cache_b : INFINITY;
-    double found = a / (1 + x * x * x) + b / (1 + y * y * y);
+    if (c->cache > 0)
+        found += t->input * found_share(all / c->cache);
+    if (c->cache > 0 && t->layers > 0)
+        found +=
+            t->weights * found_in_turn(c, (all + (t->layers - 1) * t->weights) / c->cache);
+    else if (c->cache_b > 0)
+        found += t->weights * found_share(all / c->cache_b);
     return found * (1 / c->bw - 1 / c->cache_bw);
 }
 
@@ -130,7 +160,8 @@ static struct gemm describe(const struct sc__gpu *g,
                             uint64_t batch,
                             uint64_t m,
                             uint64_t n,
-                            uint64_t k) {
+                            uint64_t k,
+                            double layers) {
     t = available(g, t);
     const struct sc__gemm_constants *c = &g->gemm;
     const struct sc__gemm_dtype *f = &g->dtype[t];
@@ -165,7 +196,8 @@ static struct gemm describe(const struct sc__gpu *g,
     double operands = count * e * (dm * dk + dn * dk);
     double output = count * p.out * dm * dn;
     double input = count * e * dm * dk;
-    double saved = cached_us(c, input, operands - input, operands + output);
+    const struct traffic traffic = {input, operands - input, output, layers};
+    double saved = cached_us(c, &traffic);
     double slower = ramp_factor(c, operands + output) / or_one(f->bw);
     double read = operands / c->bw - saved;
     p.memory = (read + output_us(c, output, c->w / c->bw)) * slower;
@@ -300,19 +332,29 @@ split_waves_us(const struct gemm *p, const struct search *f, uint64_t s, double 
     return found ? best : INFINITY;
 }
 
+static double sixth_power(double x) {
+    double cube = x * x * x;
+    return cube * cube;
+}
+
 /* The smooth maximum over what limits a GEMM: the q-norm, because the limits
  * overlap only in part (q → infinity would be perfect overlap, q = 1 none).
  * Where k is short, tiles are written while others are computed, and no faster
- * than the memory takes them: a floor, not one more term. */
+ * than the memory takes them: a floor, not one more term.
+ * Where the chip's rate is what the power allows, SMs that wait in the last wave leave it
+ * to the others: waves and chip overlap nearly in full (the 6-norm). */
 static double limited_by(const struct gemm *p, double waves, double others) {
     double q = p->gpu->gemm.q;
-    return fmax(pow(pow(waves, q) + others, 1 / q), p->floor);
+    double busy = p->gpu->gemm.hot_us > 0
+                      ? pow(sixth_power(waves) + sixth_power(p->chip), q / 6)
+                      : pow(waves, q);
+    return fmax(pow(busy + others, 1 / q), p->floor);
 }
 
 /* What the memory and the chip add to that, whatever the tiles. */
 static double other_limits(const struct gemm *p, double memory) {
     double q = p->gpu->gemm.q;
-    return pow(memory, q) + pow(p->chip, q);
+    return pow(memory, q) + (p->gpu->gemm.hot_us > 0 ? 0 : pow(p->chip, q));
 }
 
 /* What a split of k into s parts costs more: a second kernel that reads s
@@ -340,6 +382,10 @@ static double clock_factor(const struct sc__gemm_constants *c, double us) {
     loaded *= loaded;
     return 1 + c->hot / (1 + loaded * loaded) + c->limit / (1 + limited * limited);
 }
+
+/* The load lasts as long as the layers that are timed in turn: so many where the constants
+ * of the clock are as they are. */
+#define USUAL_LAYERS 5
 
 /* What a GEMM takes whatever its tiles. */
 struct limits {
@@ -374,11 +420,16 @@ static double split_gemm_us(const struct gemm *p,
     return best;
 }
 
-double sc__gemm_us(
-    const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
-    struct gemm p = describe(gpu, type, 1, m, n, k);
+static double gemm_us(const struct sc__gpu *gpu,
+                      enum sc__dtype type,
+                      uint64_t m,
+                      uint64_t n,
+                      uint64_t k,
+                      double layers) {
+    struct gemm p = describe(gpu, type, 1, m, n, k, layers);
     struct search f;
-    struct limits l = {.clock = clock_factor(&gpu->gemm, p.chip),
+    double load = layers > 0 ? layers / USUAL_LAYERS : 1;
+    struct limits l = {.clock = clock_factor(&gpu->gemm, load * p.chip),
                        .odd = m & 1 ? 1 + gpu->gemm.odd : 1};
     search_tiles(&p, &f);
     p.chip *= l.clock;
@@ -388,6 +439,11 @@ double sc__gemm_us(
     if (p.only.m || p.rows || !f.idle_count)
         return us;
     return split_gemm_us(&p, &f, &l, us);
+}
+
+double sc__gemm_us(
+    const struct sc__gpu *gpu, enum sc__dtype type, uint64_t m, uint64_t n, uint64_t k) {
+    return gemm_us(gpu, type, m, n, k, 0);
 }
 
 static double grouped_waves(
@@ -412,7 +468,7 @@ double sc__gemm_grouped_us(const struct sc__gpu *gpu,
                            uint64_t n,
                            uint64_t k) {
     const struct sc__grouped_constants *c = &gpu->grouped;
-    struct gemm p = describe(gpu, type, experts, m, n, k);
+    struct gemm p = describe(gpu, type, experts, m, n, k, 0);
     return limited_by(&p,
                       grouped_waves(&p, experts, c->step, p.te, c->tile),
                       other_limits(&p, p.memory * or_one(c->memory))) +
@@ -487,7 +543,7 @@ double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            uint64_t n,
                            uint64_t k) {
     const struct sc__batched_constants *c = &gpu->batched;
-    struct gemm p = describe(gpu, type, batch, m, n, k);
+    struct gemm p = describe(gpu, type, batch, m, n, k, 0);
     const double *fallback = sc__fallback_batched_constants(gpu, type, m | n | k);
     if (fallback)
         return fallback_batched_us(fallback, &p, batch);
@@ -583,7 +639,9 @@ static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key 
     return key->size[5] == SC__LAYOUT_WGRAD ? or_one(f->wgrad) : 1;
 }
 
-double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+double sc__gemm_layers_cost(const struct sc__gpu *gpu,
+                            const struct sc__kernel_key *key,
+                            double layers) {
     uint64_t m = key->size[0];
     uint64_t n = key->size[1];
     uint64_t k = key->size[2];
@@ -592,7 +650,7 @@ double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key
         return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
     if (key->what == SC__KERNEL_OP_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
-    double us = sc__gemm_us(gpu, key->dtype, m, n, k) * (key->size[4] ? gpu->bias : 1);
+    double us = gemm_us(gpu, key->dtype, m, n, k, layers) * (key->size[4] ? gpu->bias : 1);
     us *= transposed(gpu, key);
     enum sc__dtype type = available(gpu, key->dtype);
     if (key->size[7] && sc__dtype_bytes(type) < 2)
@@ -603,6 +661,10 @@ double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key
         us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m *
               (double)n * 1e-6;
     return sc__gemm_unaligned(key) ? fmax(us, unaligned_us(gpu, key)) : us;
+}
+
+double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
+    return sc__gemm_layers_cost(gpu, key, 0);
 }
 
 /* Energy of a FLOP over one of bf16. Twice the peak within the same power

@@ -67,6 +67,8 @@ struct sc__layer_shape {
     bool rmsnorm;
     bool bias;
     bool rope;
+    bool complex_rope; /* cast to fp32, multiplied as complex numbers, and cast back */
+    bool repeat_keys;  /* keys and values are copied for every head that shares them */
     bool causal;
     bool dropout;
     /* new_gelu: the tanh approximation written out */
@@ -79,6 +81,8 @@ struct sc__layer_shape {
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;
+    bool row_scales; /* with it: each side of a product scales along what it sums over */
+    double row_products; /* factor on the time of those products */
     bool narrow_weights; /* with it: weights come as they were cast, from the shards */
     bool scale_of_now;   /* Transformer Engine's current scaling */
     bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
@@ -105,6 +109,8 @@ struct sc__layer_shape {
         scales_reordered; /* scales of blocks are laid out for tensor cores before a GEMM */
     bool expert_bias;   /* biases are added expert by expert, in fp32, outside the GEMMs */
     bool clamped_apart; /* with biases: the activation's input is clamped before it */
+    bool wide_gate;     /* gradients of the gate are products of fp32 */
+    bool router_apart;  /* router and balancing loss operator by operator */
     bool branch_norms;  /* the shared part and the routed one have norms of their own */
     double imbalance;   /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */

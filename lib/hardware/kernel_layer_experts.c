@@ -36,11 +36,38 @@ static void copies(struct sc__layer_maker *m, enum sc__memory_op forward) {
         sc__layer_either(m, forward, m->rows * s->topk, routed_width(s));
 }
 
+/* Casts of the token and of both gradients, and products of twice the bytes: measured on an
+ * H200 for four gates. */
+static void wide_gradients(struct sc__layer_maker *m) {
+    double bytes = 27 * (double)m->rows * (double)m->s->hidden;
+    if (m->s->wide_gate && m->backward)
+        sc__layer_push(m, sc__elementwise(m->kernel_model, "gate_wide", bytes));
+}
+
+/* What some 40 and 25 small kernels (Megatron's topk_routing_with_score_function and
+ * aux loss, forward and backward) take beside the choice of experts: their least time, and
+ * cycles of an SM for each token and expert. Measured on an H200 for three routers. */
+static void router_operators(struct sc__layer_maker *m) {
+    static const double least_us[2] = {80, 28};
+    static const double cycles[2] = {26.6, 6.3};
+    double elements = (double)m->rows * m->s->experts;
+    int i = m->backward;
+    if (!m->s->router_apart)
+        return;
+    struct sc__kernel k =
+        sc__strided(m->kernel_model, "router_operators", 0, cycles[i] * elements);
+    k.us += least_us[i];
+    k.work = SC__WORK_ROUTER;
+    sc__layer_push(m, k);
+}
+
 static void router(struct sc__layer_maker *m) {
     m->part = SC__PART_ROUTER;
     if (!m->backward)
         gate(m);
     sc__layer_either(m, SC__MEM_ROUTER_F, m->rows, m->s->experts);
+    router_operators(m);
+    wide_gradients(m);
     if (!m->backward)
         latent(m, true);
     copies(m, SC__MEM_PERMUTE_F);
@@ -78,26 +105,47 @@ static void arrange(struct sc__layer_maker *m, const struct sc__mlp *f, bool beh
         sc__layer_memory(m, SC__MEM_PERMUTE_F, rows, routed_width(s));
 }
 
-/* Biases of experts are added expert by expert, and the rows joined again: of the first
- * product 8 bytes an element of its result (sum 4, join 4), of the second, which is
- * weighted by probabilities in fp32, 28 (weighting 4, sum 10, join 8, cast 6; where experts
- * are fp32 8, 12, 8 and no cast), and about as much backward but for the first, whose
- * gradient is read once more. Megatron clamps the first result before its fused activation:
- * both halves (8 an element of ffn) and joined again (8); backward by masks (12) and joined
- * (8). */
+/* What an element costs in operators of PyTorch, forward and backward: bytes of copies,
+ * casts and sums, cycles of an SM in operators on parts of rows or with a broadcast
+ * operand. Measured on an H200 (docs/model/step.md). */
+struct operators {
+    double bytes[2];
+    double cycles[2];
+};
+
+/* Biases of the second product are weighted by probabilities in fp32, added expert by
+ * expert, joined and cast. */
+static const struct operators second_bias = {{14, 21}, {1.90, 2.41}};
+/* Those of the first: added and joined; backward summed and joined. Transformer Engine has
+ * them in its products. */
+static const struct operators first_bias = {{3.8, 6.7}, {0.614, 0}};
+/* Megatron clamps both halves before its fused activation, and joins them. */
+static const struct operators clamps = {{8, 10.7}, {1.36, 3.15}};
+
+static void add_operators(struct sc__layer_maker *m,
+                          const char *name,
+                          const struct operators *o,
+                          double elements) {
+    int i = m->backward;
+    sc__layer_push(m,
+                   sc__strided(m->kernel_model,
+                               name,
+                               o->bytes[i] * elements,
+                               o->cycles[i] * elements));
+}
+
 static void expert_biases(struct sc__layer_maker *m, const struct sc__mlp *f) {
     double rows = (double)(f->rows * f->experts);
-    double second = 28 * rows * (double)f->hidden;
     double halves = m->s->gated ? 2 : 1;
-    double first = (m->backward ? 2 : 8) * halves * rows * (double)f->ffn;
-    double clamps = (m->backward ? 20 : 16) * rows * (double)f->ffn;
     m->part = SC__PART_MLP_OUT;
-    sc__layer_push(m, sc__elementwise(m->kernel_model, "expert_bias", second));
+    add_operators(m, "expert_bias", &second_bias, rows * (double)f->hidden);
     m->part = SC__PART_MLP_IN;
-    if (!m->s->in_products)
-        sc__layer_push(m, sc__elementwise(m->kernel_model, "expert_bias", first));
-    if (m->s->clamped_apart && !m->s->in_products)
-        sc__layer_push(m, sc__elementwise(m->kernel_model, "clamp", clamps));
+    if (m->s->in_products)
+        return;
+    if (m->s->clamped_apart)
+        add_operators(m, "clamp", &clamps, rows * (double)f->ffn);
+    else
+        add_operators(m, "expert_bias", &first_bias, halves * rows * (double)f->ffn);
 }
 
 static void experts(struct sc__layer_maker *m) {

@@ -156,6 +156,14 @@ sc__elementwise(struct sc__kernel_model *p, const char *name, double bytes) {
     return k;
 }
 
+struct sc__kernel
+sc__strided(struct sc__kernel_model *p, const char *name, double bytes, double cycles) {
+    struct sc__kernel k = sc__elementwise(p, name, bytes);
+    if (p->gpu->sms > 0 && p->gpu->boost_mhz > 0)
+        k.us += cycles / (p->gpu->sms * p->gpu->boost_mhz);
+    return k;
+}
+
 static double embedding_cost_forward(const struct sc__gpu *gpu,
                                      const struct sc__kernel_key *key) {
     double elements = (double)key->size[0] * (double)key->size[2];

@@ -70,6 +70,10 @@ sc__kernel_us(struct sc__kernel_model *p, const struct sc__kernel_key *key, bool
 /* The model's time of key, cold. */
 double sc__kernel_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__gemm_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
+/* One of so many layers in turn, with weights of their own and the same input. */
+double sc__gemm_layers_cost(const struct sc__gpu *gpu,
+                            const struct sc__kernel_key *key,
+                            double layers);
 double sc__attention_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__memory_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);
 double sc__moe_cost(const struct sc__gpu *gpu, const struct sc__kernel_key *key);

@@ -653,6 +653,22 @@ static sc_status public_moe(struct kernel_table_reader *r) {
     return SC_OK;
 }
 
+/* How ai-dynamo/aiconfigurator times linear layers (collector/trtllm/collect_gemm.py,
+ * collector/vllm/collect_gemm.py): several with weights of their own, in turn, in a graph
+ * that is replayed. */
+static void public_loop(const struct kernel_table_reader *r, struct sc__kernel_row *row) {
+    enum { TRTLLM_LAYERS = 5, VLLM_LAYERS = 6 };
+    if (r->table != PUBLIC_GEMM || row->key.what != SC__KERNEL_OP_GEMM)
+        return;
+    if (sc__str_is(r->cells[SOFTWARE], "trtllm")) {
+        row->layers = TRTLLM_LAYERS;
+        row->filled = !sc__str_starts(r->cells[VERSION], "1.0.");
+    } else if (sc__str_is(r->cells[SOFTWARE], "vllm")) {
+        enum sc__dtype t = row->key.dtype;
+        row->layers = t == SC__FP8_BLOCK || t == SC__FP4 ? 1 : VLLM_LAYERS;
+    }
+}
+
 static sc_status public_row(struct kernel_table_reader *r, enum sc__dtype t) {
     switch (r->table) {
     case PUBLIC_GEMM:
@@ -704,6 +720,7 @@ static sc_status kernel_table_read_row(struct kernel_table_reader *r,
     cell = r->cells[US];
     if (cell.n && (!sc__parse_double(cell, &row->us) || !(row->us > 0)))
         return fail(r, cell.p, NULL, "us must be a number above 0, not", cell);
+    public_loop(r, row);
     return SC_OK;
 }
 

@@ -203,6 +203,16 @@ static sc_status
 check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
     const char *name = g->title ? g->title : g->name;
     const char *type = sc__dtype_name(p->gemm);
+    /* scales of 32 values are a matter of the tensor cores, as fp4 is: Transformer Engine
+     * refuses the recipe before Blackwell (check_mxfp8_support) */
+    if (p->gemm == SC__FP8 && p->fp8_recipe == SC_FP8_RECIPE_MXFP8 &&
+        !(g->peak[SC__FP4] > 0))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--fp8-recipe blockwise, delayed or tensorwise",
+                        "%s has no mxfp8",
+                        name);
     if (g->peak[p->gemm] > 0)
         return SC_OK;
     if (p->gemm == SC__FP8 || p->gemm == SC__FP4)

@@ -62,9 +62,13 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .v_norm = m->v_norm,
         .new_gelu = m->new_gelu,
         .rope = !m->positions && !m->no_rotary,
+        .complex_rope = l->constants.software.complex_rope > 0,
+        .repeat_keys = l->constants.software.repeat_keys > 0,
         .causal = !m->both_ways,
         .post_norms = m->post_norms,
         .dynamic_casts = p->dynamic_casts,
+        .row_scales = p->gemm == SC__FP8 && p->fp8_recipe == SC_FP8_RECIPE_ROWWISE,
+        .row_products = l->constants.software.row_products,
         .narrow_weights = p->fp8_params && p->zero >= 2,
         .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
         .dropout = p->dropout,
@@ -92,6 +96,8 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.imbalance = p->imbalance;
         s.expert_bias = m->expert_bias;
         s.clamped_apart = p->fusion == SC__FUSION_MEGATRON && !p->torch_copies;
+        s.wide_gate = l->constants.software.wide_gate > 0;
+        s.router_apart = l->constants.software.router_operators > 0;
         s.looped = p->moe_kernels == SC_MOE_KERNELS_UNFUSED;
         s.in_products = p->moe_kernels == SC_MOE_KERNELS_FUSED;
         s.sorted_on_arrival = p->dedup && p->mesh.ep > 1;

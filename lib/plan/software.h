@@ -30,6 +30,9 @@ struct sc__software_constants {
     /* 1: tokens are exchanged by HybridEP: copies carry probabilities of all experts of the
      * NVLink domain, and ranks on several nodes gather the map of routes first */
     double hybrid_ep;
+    double wide_gate; /* 1: gradients of the gate are products of fp32 */
+    /* 1: the router and the loss that balances it run operator by operator */
+    double router_operators;
     double tp_exposed; /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
@@ -51,6 +54,10 @@ struct sc__software_constants {
     double gather_again;
     /* 1: words are looked up by a product of their one-hot rows with the table */
     double one_hot_embedding;
+    /* 1: rotary positions by complex numbers of fp32, which compilers leave alone */
+    double complex_rope;
+    double repeat_keys;  /* 1: keys and values are copied for every head that shares them */
+    double row_products; /* factor on products in fp8 with scales of rows */
 };
 
 /* An option or a constant that a profile sets. Conditions are prefixes with commas

@@ -6,6 +6,7 @@
 #include "plan/software.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_EVIDENCE ((size_t)1 << 20)
@@ -58,7 +59,8 @@ static size_t best_name(const char *names, struct sc__str text) {
     return most;
 }
 
-/* Where the text has the shape, in which d is a digit; NULL: nowhere. */
+/* Where the text has the shape, in which d is a digit, with no digit before or after it;
+ * NULL: nowhere. */
 static const char *find_shape(struct sc__str text, const char *shape) {
     size_t n = strlen(shape);
     for (size_t at = 0; at + n <= text.n; at++) {
@@ -66,23 +68,92 @@ static const char *find_shape(struct sc__str text, const char *shape) {
         while (k < n && (shape[k] == 'd' ? isdigit((unsigned char)text.p[at + k]) != 0
                                          : text.p[at + k] == shape[k]))
             k++;
-        if (k == n)
+        bool before = at && isdigit((unsigned char)text.p[at - 1]);
+        bool after = at + n < text.n && isdigit((unsigned char)text.p[at + n]);
+        if (k == n && !before && !after)
             return text.p + at;
     }
     return NULL;
 }
 
-/* "2024-09" somewhere in the text, or the month in the number of a paper on arXiv. */
-static const char *find_month(struct sc__arena *arena, struct sc__str text) {
-    const char *at = find_shape(text, "20dd-dd");
-    if (at)
-        return sc__strndup(arena, at, 7);
-    at = holds_name(text, sc__str("arxiv")) ? find_shape(text, "dddd.ddddd") : NULL;
-    return at ? sc__format(arena, "20%.2s-%.2s", at, at + 2) : NULL;
+static const char *
+month_text(struct sc__arena *arena, const char *year, const char *month) {
+    bool is_one =
+        (month[0] == '0' && month[1] > '0') || (month[0] == '1' && month[1] < '3');
+    return is_one ? sc__format(arena, "20%.2s-%.2s", year, month) : NULL;
 }
 
-static bool covers(const struct sc__software *s, const char *month) {
-    return strcmp(s->from, month) <= 0 && strcmp(month, s->to) <= 0;
+/* "24.07": what containers are numbered by. */
+static const char *find_release(struct sc__arena *arena, struct sc__str text) {
+    const char *at;
+    while ((at = find_shape(text, "2d.dd"))) {
+        const char *month = month_text(arena, at, at + 3);
+        bool in_a_version = at > text.p && at[-1] == '.';
+        if (month && !in_a_version)
+            return month;
+        text.n -= (size_t)(at + 1 - text.p);
+        text.p = at + 1;
+    }
+    return NULL;
+}
+
+/* "Aug 2025", "August 2025". */
+static const char *find_named_month(struct sc__arena *arena, struct sc__str text) {
+    static const char months[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+    const char *at = find_shape(text, "20dd");
+    const char *word = at;
+    while (word && word > text.p && strchr(" ,.", word[-1]))
+        word--;
+    const char *end = word;
+    while (word && word > text.p && isalpha((unsigned char)word[-1]))
+        word--;
+    if (!word || end - word < 3)
+        return NULL;
+    for (unsigned m = 0; m < 12; m++)
+        if (same_letters(word, (struct sc__str){months + 3 * m, 3}))
+            return sc__format(arena, "%.4s-%02u", at, m + 1);
+    return NULL;
+}
+
+/* "2024-09" somewhere in the text, the month in the number of a paper on arXiv or of a
+ * container, one by its name, or the middle of a year in brackets. */
+static const char *find_month(struct sc__arena *arena, struct sc__str text) {
+    const char *at = find_shape(text, "20dd-dd");
+    const char *month = at ? month_text(arena, at + 2, at + 5) : NULL;
+    if (month)
+        return month;
+    at = holds_name(text, sc__str("arxiv")) ? find_shape(text, "dddd.ddddd") : NULL;
+    if (at)
+        return month_text(arena, at, at + 2);
+    month = find_release(arena, text);
+    if (!month)
+        month = find_named_month(arena, text);
+    at = month ? NULL : find_shape(text, "(20dd)");
+    return at ? month_text(arena, at + 3, "06") : month;
+}
+
+static int months_of(const char *month) {
+    return atoi(month) * 12 + atoi(month + 5);
+}
+
+/* Months between a month and the time that a profile covers. */
+static unsigned months_off(const struct sc__software *s, const char *month) {
+    if (strcmp(month, s->from) < 0)
+        return (unsigned)(months_of(s->from) - months_of(month));
+    if (strcmp(s->to, month) < 0)
+        return (unsigned)(months_of(month) - months_of(s->to));
+    return 0;
+}
+
+/* A stack that is named is meant as it was in the month that is named, or the nearest to
+ * it; without a month it says less than any release. */
+static size_t
+stack_weight(const struct sc__software *s, struct sc__str text, const char *month) {
+    size_t weight = best_name(s->stack, text);
+    unsigned off = month ? months_off(s, month) : 0;
+    if (!weight || !month)
+        return weight;
+    return weight + RELEASE_WEIGHT - (off < RELEASE_WEIGHT ? off : RELEASE_WEIGHT);
 }
 
 /* Of two that fit equally well the later release: it is what is installed. */
@@ -96,8 +167,8 @@ find_by_text(struct sc_context *ctx, struct sc__str text, const struct sc__softw
         const struct sc__software *s;
         SC__TRY(sc__software_head(ctx, names[i], &s));
         size_t weight = best_name(s->names, text);
-        if (month && best_name(s->stack, text) && covers(s, month))
-            weight = weight > RELEASE_WEIGHT ? weight : RELEASE_WEIGHT;
+        size_t by_stack = stack_weight(s, text, month);
+        weight = weight > by_stack ? weight : by_stack;
         bool better = weight > most ||
                       (weight && weight == most && strcmp(s->from, (*out)->from) > 0);
         if (!better)
@@ -123,7 +194,7 @@ sc_status sc__software_of_month(struct sc_context *ctx,
         const struct sc__software *s;
         SC__TRY(sc__software_head(ctx, names[i], &s));
         bool later = !*out || strcmp(s->from, (*out)->from) > 0;
-        if (!strcmp(s->stack, "megatron") && covers(s, month) && later)
+        if (!strcmp(s->stack, "megatron") && !months_off(s, month) && later)
             *out = s;
     }
     return *out ? sc__software_read(ctx, (*out)->name, out) : SC_OK;

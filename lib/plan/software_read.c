@@ -25,6 +25,8 @@
     DO(host_route_back_us)                                                                 \
     DO(host_product_us)                                                                    \
     DO(hybrid_ep)                                                                          \
+    DO(wide_gate)                                                                          \
+    DO(router_operators)                                                                   \
     DO(tp_exposed)                                                                         \
     DO(comm_tax)                                                                           \
     DO(shard_messages)                                                                     \
@@ -36,7 +38,10 @@
     DO(unaligned_heads)                                                                    \
     DO(early_stop)                                                                         \
     DO(gather_again)                                                                       \
-    DO(one_hot_embedding)
+    DO(one_hot_embedding)                                                                  \
+    DO(complex_rope)                                                                       \
+    DO(repeat_keys)                                                                        \
+    DO(row_products)
 
 #define NAME(member) #member,
 #define OFFSET(member) offsetof(struct sc__software_constants, member),

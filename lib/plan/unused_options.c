@@ -58,7 +58,10 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"zero", plain && given->zero > 0 && !p->zero, one},
         {"fsdp", plain && !p->zero, one},
         {"use-distributed-optimizer", alone, one},
-        {"use-megatron-fsdp", alone, one},
+        {"use-megatron-fsdp",
+         alone || given->zero < 3,
+         alone ? one : "--zero says what is sharded"},
+        {"use-torch-fsdp2", !alone && p->zero < 2, "--zero says what is sharded"},
         {"overlap-grad", alone || sharded, alone ? one : always},
         {"overlap-grad-reduce", alone || sharded, alone ? one : always},
         {"bucket", no_buckets, why},
@@ -69,10 +72,13 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"optimizer", !p->optimizer, "there is no optimizer"},
         {"shard-group", alone, one},
         {"num-distributed-optimizer-instances", alone, one},
-        {"fp8-recipe", !narrow, wide},
+        {"fp8-recipe",
+         !narrow || (p->gemm == SC__FP4 && given->fp8_recipe != SC_FP8_RECIPE_NVFP4),
+         narrow ? "products are in fp4, whose scales are nvfp4's" : wide},
         {"fp4-recipe", !narrow, wide},
         {"fp8-scaling", !narrow, wide},
         {"fp8-param-gather", !narrow, wide},
+        {"first-last-layers-bf16", !narrow, wide},
         {"num-layers-at-start-in-bf16", !narrow, wide},
         {"num-layers-at-end-in-bf16", !narrow, wide},
         {"gpu-spread", p->gpus == 1, "there is one GPU"},
@@ -121,11 +127,22 @@ static void of_parallelism(const struct sc__settings *s,
          cut,
          p->sequence_parallel ? "sequence parallel cuts them anyway"
                               : "it needs tp and pp above 1"},
+        {"account-for-embedding-in-pipeline-split", d->pp == 1, "pp is 1"},
+        {"account-for-loss-in-pipeline-split", d->pp == 1, "pp is 1"},
+        {"window-attn-skip-freq", !m->window, "all layers see all keys (--window-size)"},
         {"uneven-stages",
          m->layers % sc__plan_parts(p) == 0,
          "all stages have the same number of layers"},
     };
     PUT_NOTES(s, list);
+}
+
+/* Experts that no layer of a hybrid model has. */
+static bool none_has(const struct sc__model *m) {
+    for (uint32_t i = 0; i < m->layers; i++)
+        if (sc__model_has_experts(m, i))
+            return false;
+    return m->experts > 0;
 }
 
 static void of_experts(const struct sc__settings *s,
@@ -134,6 +151,8 @@ static void of_experts(const struct sc__settings *s,
                        const struct sc__plan *p) {
     static const char dense[] = "the model has no experts";
     static const char one[] = "ep is 1";
+    static const char once[] =
+        "only the flex dispatcher sends a token once to several of its experts";
     bool none = !m->experts, alone = none || p->mesh.ep == 1;
     double wanted = given->moe_imbalance != 0 ? given->moe_imbalance : 1;
     const struct idle list[] = {
@@ -146,6 +165,13 @@ static void of_experts(const struct sc__settings *s,
         {"moe-token-dispatcher-type", alone, none ? dense : one},
         {"overlap-moe", alone, none ? dense : one},
         {"overlap-moe-expert-parallel-comm", alone, none ? dense : one},
+        {"moe-routing",
+         alone || (!p->dedup && !sc__setting(s, "two-level")),
+         none    ? dense
+         : alone ? one
+                 : once},
+        {"num-experts", none_has(m), "no layer of the pattern has experts (E)"},
+        {"moe-shared-expert-gate", !m->shared_ffn, "the model has no shared experts"},
         {"moe-skew", alone, none ? dense : one},
         {"moe-expert-capacity-factor",
          none || p->capacity > p->imbalance || p->capacity == wanted,
@@ -167,9 +193,11 @@ static const char *nth_field(const void *self, const char *name, unsigned i) {
     static const char unset[sizeof(double)];
     const struct sc__option *o = sc__option_find(sc__model_options, name);
     const struct sc__option *first = sc__model_options;
-    while (o && (first->in != SC__IN_PLAN || first->offset != o->offset))
+    if (i || !o || o->in != SC__IN_PLAN)
+        return NULL;
+    while (first->in != SC__IN_PLAN || first->offset != o->offset)
         first++;
-    if (i || !o || o != first || o->in != SC__IN_PLAN)
+    if (o != first)
         return NULL;
     size_t size = sc__option_size(o);
     const char *field = (const char *)self + o->offset;

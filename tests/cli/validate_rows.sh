@@ -137,16 +137,21 @@ validate >/dev/null
 check derived_from_tflops "$(measured)" "$(python3 -c '
 n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
+row "yanring/Megatron-MoE-ModelZoo" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full dist-opt "TFLOP/s/GPU" 400 "" ""
+validate >/dev/null
+check derived_by_half_of_attention "$(measured)" "$(python3 -c '
+n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
+print(round(8 * 2048 * (6 * n + 6 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "smiles per hour" 400 "" ""
 has no_known_rate "no time per step is published"
 
 # spellings of other tables
-spelled() { # name, precision, recompute, text wanted in the command
-    row "x" "Llama 7B" $llama7 H100 8 1 1 "" "$2" "\"$3\"" "FSDP" "iteration seconds" "" 10 ""
+spelled() { # name, precision, recompute, text wanted in the command, GPU
+    row "x" "Llama 7B" $llama7 ${5:-H100} 8 1 1 "" "$2" "\"$3\"" "FSDP" "iteration seconds" "" 10 ""
     has "$1" "$4"
 }
 spelled underscores fp8_cs full "--fp8 --fp8-recipe tensorwise"
-spelled apart "fp8 mx" full "--fp8 --fp8-recipe mxfp8"
+spelled apart "fp8 mx" full "--fp8 --fp8-recipe mxfp8" B200
 spelled subchannels "FP8 (subchannel scaling)" full "--fp8-recipe blockwise"
 spelled blocks bf16 "full (block, 3)" "--recompute-method block --recompute-layers 3"
 spelled modules bf16 "['mla_up_proj', 'mlp']" "--recompute selective --recompute-modules mla_up_proj,mlp"
@@ -167,3 +172,79 @@ row "x" "Ling-1T" $none H100 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10
 has name_unknown 'the model "Ling-1T" is not known, and its heads are not given'
 row "x" "LLAMA3_8B" $none "TPU v5p" 8 1 1 "" bf16 full "FSDP" "iteration seconds" "" 10 ""
 has no_gpu 'the GPU "TPU v5p" is not described'
+
+# sources that no table lists: a stack in the source, its release or month there or in the notes
+says() { # name, source, notes, text wanted in the command
+    row "\"$2\"" "Llama 2 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "\"$3\""
+    has "says $1" "$4"
+}
+says container "a cloud's blog, NeMo" "nvcr.io/nvidia/nemo:24.12" "--software nemo-24.07 "
+says older_container "a cloud's recipes" "nemofw-training:23.08.03" "--software nemo-24.03 "
+says release "NVIDIA NeMo docs performance 25.02" "" "--software nemo-25.02 "
+says month_by_name "a blog on torchtitan" "Aug 2025" "--software torchtitan-2024 "
+says year "Megatron-LM README (2024)" "" "--software megatron-core-2024 "
+says source_before_notes "EleutherAI/gpt-neox" "DeepSpeed 0.3.15" "--software megatron-deepspeed-2022 "
+says other_case "a page on TORCHTITAN" "Async TP" "--overlap-tp chunks"
+says primus "ROCm Primus v25.9" "rocm/primus" "--software megatron-core-2025 "
+says playbook "The Ultra-Scale Playbook" "" "--software nanotron "
+says megatron_by_its_plan "a paper (arXiv 2403.04652)" "" "--software megatron-core-2024 "
+says plain_pytorch "a lab (2024-12)" "PyTorch 2.5, TE 1.8" "--software megatron-core-2025 "
+row "a lab" "Llama 2 7B" $llama7 H100 8 1 1 "" bf16 none zero3 "iteration seconds" "" 10 ""
+has says_zero3 "--software deepspeed "
+row "a lab" "Llama 2 7B" $llama7 H100 8 1 1 "" bf16 none Megatron-FSDP "iteration seconds" "" 10 ""
+has says_megatron_fsdp "--software megatron-core-2025 "
+
+# machines of clouds, GPUs inside other words, what the row says of its nodes
+machine() { # name, GPU, GPUs, source, text wanted in the command
+    row "$4" "Llama 2 7B" $llama7 "$2" "$3" 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+    has "machine $1" "$5"
+    runs "machine_$1"
+}
+machine p4d "A100 (p4d.24xlarge)" 16 x "--gpu a100-40 --cluster 'aws-p4d:16'"
+machine a3mega "a3-megagpu-8g" 16 x "--gpu h100-sxm --cluster 'gcp-a3-mega:16'"
+machine by_source "H200" 16 "recipes for A3 Ultra" "--gpu h200 --cluster 'gcp-a3-ultra:16'"
+machine others_are_spoken_of "H100" 16 "faster than p4d" "--gpu h100-sxm --cluster 'dgx-h100:16'"
+machine in_words "1-Click Cluster of 16xB200" 16 x "--gpu b200 --cluster 'dgx-b200:16'"
+machine tesla "Tesla V100-SXM2-32GB" 16 x "--gpu v100 "
+machine spaces "A100 SXM4 40 GB" 16 x "--gpu a100-40 "
+machine eighty "a100_80gb" 16 x "--gpu a100-80 "
+row "x" "Llama 2 7B" $llama7 "A100" 16 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+sed -i '2s/,A100,16,8,,,/,A100,16,4,200,50,/' "$tmp/row.csv"
+has machine_of_four "--cluster 'dgx-a100:16 node=4 nics=4 nvlink=200GB/s nic=50Gbps'"
+runs machine_of_four
+row "x" "Llama 2 7B" $llama7 "A10" 16 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has machine_a10_is_no_a100 'the GPU "A10" is not described'
+
+# names: a family behind a size, presets that go by another name where there are no dimensions
+row "x" "30B Llama" 60,6656,52,52,17920,32000 H100 8 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has name_family_behind "--swiglu"
+row "x" "Vicuna-7B" $none H100 8 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has name_vicuna "--model llama-7b"
+row "x" "GPT-2 1.5B" 40,1600,25,25,6400,50257 H100 8 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has name_dimensions_first "--num-layers 40"
+
+# words for the same rate: 8 sequences of 2048 on 8 GPUs
+rate() { # quantity, value, seconds
+    row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "$1" "$2" "" ""
+    validate >/dev/null
+    check "rate $1" "$(measured)" "$3"
+}
+rate "tok/s/GPU" 1000 2.048
+rate "tokens/sec/device" 1000 2.048
+rate "Tokens per second per GPU" 1000 2.048
+rate "tokens/GPU/s" 1000 2.048
+rate "samples/sec" 4 2
+rate "seq/s" 4 2
+rate "step time (s)" 3.5 3.5
+rate "seconds/step" 3.5 3.5
+rate "s/iter" 3.5 3.5
+rate "Step time (ms)" 3500 3.5
+rate "PFLOP/s" 3.2 "$(python3 -c '
+n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
+print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 3.2e15, 6))')"
+rate "TFLOPs/s/device" 400 "$(python3 -c '
+n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
+print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
+spelled per_op_sac bf16 "per-op SAC" "--recompute ops"
+spelled checkpoint_flag fp16 "checkpoint-activations" "--recompute full"
+spelled mx_in_brackets "FP8 (MX)" none "--fp8-recipe mxfp8" B200

@@ -34,6 +34,33 @@ for pair in "--moe-kernels=unfused" "--cuda-graph=moe_router"; do
 done
 check no_word_where_it_counts "$(result $wide --fp8 --fp8-recipe blockwise --fp8-scaling fused --cuda-graph attn,moe_router | grep -c 'step_time_us') $(result $wide --fp8 --fp8-recipe blockwise --cuda-graph attn,moe_router | grep -c 'has no effect')" "2 0"
 
+# recipes: of fp4 and of fp8, and of tensor cores that a GPU does not have
+expect recipe_of_fp4 2 "nvfp4 is a recipe of fp4" "$STEPCAST" run $wide --fp8 --fp8-recipe nvfp4
+expect recipe_of_fp8 0 "fp8-recipe has no effect: products are in fp4" "$STEPCAST" run $wide --cluster dgx-b200:1 --fp4 --fp8-recipe mxfp8 --json -
+expect recipe_of_later_cores 2 "has no mxfp8" "$STEPCAST" run $wide --cluster dgx-h100:1 --fp8 --fp8-recipe mxfp8
+expect recipe_of_its_cores 0 "step_time_us" "$STEPCAST" run $wide --cluster dgx-b200:1 --fp8 --fp8-recipe mxfp8 --json -
+
+# what another option, the model or the plan leaves nothing to say about
+unused() { # option, why, words
+    option=$1 why=$2
+    shift 2
+    expect "said: $option, $why" 0 "--${option%% *} has no effect: $why" "$STEPCAST" run --seq 2048 --ignore-memory "$@" --$option --json -
+}
+unused use-megatron-fsdp "--zero says what is sharded" --model llama3-8b --gpus 8 --zero 1
+unused use-torch-fsdp2 "--zero says what is sharded" --model llama3-8b --gpus 8 --zero 1
+unused first-last-layers-bf16 "no product is in fp8 or fp4" --model llama3-8b --gpus 8
+unused "window-attn-skip-freq 4" "all layers see all keys" --model llama3-8b --gpus 8
+unused account-for-loss-in-pipeline-split "pp is 1" --model llama3-8b --gpus 8
+unused "moe-routing in-turn" "the model has no experts" --model llama3-8b --gpus 8
+unused "moe-routing in-turn" "only the flex dispatcher" --model mixtral-8x7b --gpus 8 --ep 8
+unused moe-shared-expert-gate "the model has no shared experts" --model mixtral-8x7b --gpus 8 --ep 8
+unused "num-experts 16" "no layer of the pattern has experts" --model nemotron-h-8b --gpus 8
+for option in "proto ll" by-tuner "gpus-per-process 2"; do unused "$option" "there is no collective" --model llama3-8b --gpus 1; done
+for option in "comm-sm-tax 0.3" "order dp-tp-cp-ep-pp"; do unused "$option" "nothing is sent" --model llama3-8b --gpus 1; done
+unused "net-channels 4" "there is no all-to-all, and no message" --model llama3-8b --gpus 16
+used() { "$STEPCAST" run --seq 2048 --ignore-memory "$@" --json - 2>/dev/null | grep -c "\"mfu\"\|has no effect"; }
+check said_only_then "$(used --model mixtral-8x7b --gpus 8 --ep 8 --moe-token-dispatcher-type flex --moe-routing in-turn) $(used --model llama3-8b --gpus 16 --pp 2 --net-channels 4 --order tp-cp-ep-pp-dp --comm-sm-tax 0.1) $(used --model llama3-8b --gpus 8 --use-megatron-fsdp) $(used --model llama3-8b --gpus 8 --zero 3 --use-megatron-fsdp) $(used --model llama3-8b --gpus 8 --use-torch-fsdp2)" "1 1 1 1 1"
+
 # formats of others have no word for compute that is slower beside transfers
 plan="--model llama3-8b --tp 2 --dp 4 --zero 1 --seq 2048 --global-batch 16 --num-layers 2 --ignore-memory --cluster dgx-h100:8"
 for format in chakra goal; do

@@ -108,6 +108,37 @@ static void test_convolution(void **state) {
     assert_true(nine > peak / 0.75);
 }
 
+/* Each channel by itself, from pictures of 40 by 40 to 80 by 80: both are moved, and a
+ * stride of two spares nothing: four times the FLOPs, at 0.026 of the fp32 peak
+ * (data/operators.json). With a stride of one they count once. */
+static void test_depthwise(void **state) {
+    const struct sc__gpu *gpu;
+    struct sc__kernel_model *model = h200(&gpu);
+    static const double wide[] = {40, 80};
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        double small = 8 * 64 * 1600.0;
+        double large = 8 * 64 * wide[i] * wide[i];
+        const char *tensors = sc__format(&ctx->arena,
+                                         "[[\"bf16\", [8, 64, 40, 40]], "
+                                         "[\"bf16\", [64, 1, 2, 2]], "
+                                         "[\"bf16\", [8, 64, %g, %g]]]",
+                                         wide[i],
+                                         wide[i]);
+        const char *call = sc__format(&ctx->arena,
+                                      "{\"op\": \"aten.convolution\", \"in\": [0, 1], "
+                                      "\"out\": [2], \"with\": {\"stride\": [%u, %u], "
+                                      "\"groups\": 64, \"transposed\": true}}",
+                                      i + 1,
+                                      i + 1);
+        double moved = sc__elementwise(model, NULL, 2 * (small + large)).us;
+        double flop = 2 * small * 4 * large / small;
+        assert_within(us_of(tensors, call),
+                      moved + flop / (0.026 * gpu->peak[SC__FP32] * 1e6) + gpu->gap,
+                      1e-6);
+    }
+}
+
 /* Tensors that lie alike go by their bytes; a row that is added to each line has its
  * place computed for every element, which takes longer; where neighbours of the output
  * lie far apart in an input, longer still. */
@@ -291,6 +322,35 @@ static void test_memory(void **state) {
     assert_int_equal(w->memory[0].activations, 4096);
     assert_int_equal(w->memory[0].gradients, 512);
     assert_int_equal(w->memory[0].optimizer, 0);
+}
+
+/* What a call needs beside its tensors counts while it runs: the first moment has 1.5 KiB
+ * and 4 KiB of that, the second 5 KiB alone. A storage that is said to be born or freed
+ * twice is there once. */
+static void test_scratch(void **state) {
+    struct sc__capture_storage storages[] = {{1024, SC__STORAGE_WEIGHTS},
+                                             {300, SC__STORAGE_OTHER},
+                                             {3584, SC__STORAGE_GRADIENTS}};
+    uint32_t places[] = {0, 1, 1, 0, 2, 1, 1};
+    struct sc__capture_op ops[] = {{.call = 0, .born = {1, 3}},
+                                   {.call = 1, .born = {4, 1}},
+                                   {.call = 1, .freed = {5, 2}}};
+    struct sc__capture c = {.places = places};
+    struct sc__capture_program program = {.storages = storages,
+                                          .storage_count = 3,
+                                          .alive = {0, 1},
+                                          .ops = ops,
+                                          .op_count = 3};
+    (void)state;
+    struct sc__memory m =
+        sc__capture_peak(ctx, &c, &program, (const double[]){4096, 0}, 77);
+    assert_int_equal(m.weights, 1024);
+    assert_int_equal(m.activations, 512 + 4096);
+    assert_int_equal(m.gradients, 0);
+    assert_int_equal(m.workspace, 77);
+    m = sc__capture_peak(ctx, &c, &program, (const double[]){3000, 0}, 77);
+    assert_int_equal(m.activations, 512);
+    assert_int_equal(m.gradients, 3584);
 }
 
 /* The host starts kernels one after another: their start waits for it. */
@@ -567,7 +627,9 @@ int main(void) {
                                         open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(test_unknown_operator, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_depthwise, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_scratch, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_host_is_the_limit,
                                         open_context,
                                         close_context),

@@ -116,6 +116,21 @@ static void parts_of_a_v(void **state) {
     assert_int_equal(sc__schedule_last_stage(SC__SCHEDULE_INTERLEAVED, 4), 3);
 }
 
+/* DualPipe: four stages hold four parts, each twice; half of the micro-batches pass each
+ * way. */
+static void parts_of_two_copies(void **state) {
+    (void)state;
+    for (uint32_t s = 0; s < 4; s++) {
+        assert_int_equal(sc__schedule_part(SC__SCHEDULE_DUALPIPE, 4, s, 0), s);
+        assert_int_equal(sc__schedule_part(SC__SCHEDULE_DUALPIPE, 4, s, 1), 3 - s);
+    }
+    assert_int_equal(sc__schedule_parts(SC__SCHEDULE_DUALPIPE, 4, 2), 4);
+    assert_int_equal(sc__schedule_parts(SC__SCHEDULE_DUALPIPEV, 4, 2), 8);
+    assert_int_equal(sc__schedule_passes(SC__SCHEDULE_DUALPIPE, 10), 5);
+    assert_int_equal(sc__schedule_passes(SC__SCHEDULE_DUALPIPEV, 10), 10);
+    assert_int_equal(sc__schedule_last_stage(SC__SCHEDULE_DUALPIPE, 4), 3);
+}
+
 /* Megatron: 2 (pp − stage − 1) + (vpp − 1) pp forwards to warm up, then one of each. */
 static void interleaved_warm_up(void **state) {
     (void)state;
@@ -196,6 +211,7 @@ int main(void) {
         cmocka_unit_test(counts_have_32_bits),
         cmocka_unit_test(bytes_of_characters),
         cmocka_unit_test(parts_of_a_v),
+        cmocka_unit_test(parts_of_two_copies),
         cmocka_unit_test(interleaved_warm_up),
         cmocka_unit_test(slow_gpus_lose_nothing),
         cmocka_unit_test(recovery_has_four_parts),

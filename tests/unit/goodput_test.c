@@ -184,6 +184,31 @@ static void slow_gpus_cost_their_pace(void **state) {
     close_to(mean_ettr(&in, 1), 1 - 0.5 * slow, 0.001);
 }
 
+/* A replica short and a slow GPU at once: the slower of both paces. Replicas are short
+ * while the queue of machines is not empty (M/G/∞, 0.5 on average), GPUs are slow for a
+ * third of the time, each whatever the other is. */
+static void the_slower_pace_holds(void **state) {
+    (void)state;
+    struct small_set s;
+    double hot = 0;
+    make_small(&s, 5e4, 5e4, 0);
+    s.set.hot.seconds = &hot;
+    s.classes[0].scope = SC__SCOPE_NODE;
+    s.classes[1].symptom = SC__SYMPTOM_SLOW;
+    s.classes[1].detect_s = 5e4;
+    struct sc__goodput_input in = {.set = &s.set,
+                                   .gpus = 8,
+                                   .work_s = 1e10,
+                                   .interval_s = 1,
+                                   .recovery = SC__RECOVERY_DROP,
+                                   .slow_share = (double[]){1, 0.8}};
+    for (unsigned i = 0; i < SC__MOST_LOST; i++)
+        in.lost_replicas[i] = 0.5;
+    double one_short = 1 - exp(-0.5);
+    double slow = 1 / 3.;
+    close_to(mean_ettr(&in, 1), 1 - 0.5 * one_short - 0.2 * (1 - one_short) * slow, 0.005);
+}
+
 /* No spare: every failure waits for its repair. Many spares: none does. */
 static void spares_are_waited_for(void **state) {
     (void)state;
@@ -205,6 +230,30 @@ static void spares_are_waited_for(void **state) {
     close_to(mean_ettr(&in, 1), exp(-0.05) * 1.05, 0.001);
     in.spares = 100;
     close_to(mean_ettr(&in, 1), 1, 0.001);
+}
+
+/* Without a failure: the work, and a checkpoint behind each interval but the last, which
+ * nobody waits for; nine of ten whole ones, ten of ten and a half. */
+static void checkpoints_of_a_sound_run(void **state) {
+    (void)state;
+    struct small_set s;
+    struct sc__goodput out;
+    make_small(&s, 1e15, 0, 0);
+    struct sc__goodput_input in = {.set = &s.set,
+                                   .gpus = 8,
+                                   .work_s = 10000,
+                                   .interval_s = 1000,
+                                   .blocking_s = 5};
+    sc__goodput_simulate(&in, 1, &ctx->arena, &out);
+    assert_int_equal(out.failures, 0);
+    close_to(out.wall_s, 10000 + 9 * 5, 1e-6);
+    close_to(out.time_s[SC__TIME_CHECKPOINT], 9 * 5, 1e-6);
+    in.work_s = 10500;
+    sc__goodput_simulate(&in, 1, &ctx->arena, &out);
+    close_to(out.wall_s, 10500 + 10 * 5, 1e-6);
+    s.classes[0].per_day = s.classes[1].per_day = 0; /* never */
+    sc__goodput_simulate(&in, 1, &ctx->arena, &out);
+    close_to(out.wall_s, 10500 + 10 * 5, 1e-6);
 }
 
 /* Rare failures, to first order: a restart and the work since the last checkpoint, then
@@ -231,6 +280,14 @@ static void shrinking_costs_two_restarts(void **state) {
     /* The 4,000 s of the queue run while the job restarts; checkpoints cost 1 in 2,001 */
     double expected = 150 + 1000 + (4000 - 150) * 0.5 + 151;
     close_to(each / expected, 1, 0.01);
+    /* … and begin when the machine is known: 500 s more stand still, as many run alone */
+    for (int i = 0; i < 2; i++) {
+        s.classes[i].detect_s = 300;
+        s.classes[i].locate_s = 200;
+    }
+    sc__goodput_simulate(&in, 3, &ctx->arena, &out);
+    each = (out.wall_s - in.work_s * (1 + 1. / 2000)) / (double)out.failures;
+    close_to(each / (expected + 500), 1, 0.01);
 }
 
 static void same_for_a_seed_and_any_number_of_threads(void **state) {
@@ -406,6 +463,8 @@ int main(void) {
         cmocka_unit_test(time_is_conserved),
         cmocka_unit_test(slow_gpus_cost_their_pace),
         cmocka_unit_test(spares_are_waited_for),
+        cmocka_unit_test(checkpoints_of_a_sound_run),
+        cmocka_unit_test(the_slower_pace_holds),
         cmocka_unit_test(shrinking_costs_two_restarts),
         cmocka_unit_test(same_for_a_seed_and_any_number_of_threads),
         cmocka_unit_test(fast_enough),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hardware/kernel_model.h"
+#include "hardware/kernel_table.h"
 #include "kernel_checks.h"
 
 /* ---- GEMMs by trying everything ---- */
@@ -36,8 +37,9 @@ static double one_way(const struct sc__gpu *g,
     if (odd)
         tiles *= 1 + c->odd;
     double all = 2 * (m * k + n * k + m * n);
-    double found = 2 * m * k / (1 + pow(all / c->cache, 3)) +
-                   2 * n * k / (1 + pow(all / c->cache_b, 3));
+    double found = 2 * m * k / (1 + pow(all / c->cache, 3));
+    if (c->cache_b > 0)
+        found += 2 * n * k / (1 + pow(all / c->cache_b, 3));
     double saved = found * (1 / c->bw - 1 / c->cache_bw);
     double out = 2 * m * n;
     double taken = c->cache_out > 0 ? 1 / (1 + pow(out / c->cache_out, 3)) : 1;
@@ -50,7 +52,8 @@ static double one_way(const struct sc__gpu *g,
         double clock = 1 + c->hot * pow(chip, 4) / (pow(chip, 4) + pow(c->hot_us, 4)) +
                        c->limit * chip * chip / (chip * chip + c->limit_us * c->limit_us);
         chip *= clock;
-        tiles *= clock;
+        tiles = pow(pow(clock * tiles, 6) + pow(chip, 6), 1.0 / 6);
+        chip = 0;
     }
     double us = pow(pow(tiles, c->q) + pow(memory, c->q) + pow(chip, c->q), 1 / c->q);
     us = fmax(us, ramp * (read + taken * out / c->write + beyond)) + c->t0;
@@ -63,7 +66,7 @@ static void gemms_of(const struct sc__gpu *g) {
     static const int splits[] = {1, 2, 3, 4, 6, 8, 16};
     struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     uint64_t seed = 3;
-    assert_true(g->gemm.tile_count > 0 && g->gemm.cache > 0 && g->gemm.cache_b > 0);
+    assert_true(g->gemm.tile_count > 0 && g->gemm.cache > 0);
     for (int round = 0; round < 1000; round++) {
         uint64_t size[3];
         for (int i = 0; i < 3; i++)
@@ -192,6 +195,22 @@ static void wide_elements(void **state) {
     near(wide.effort / narrow.effort, 20);
 }
 
+/* Products of fp8 write bf16: where the memory is slow and there is little to read, one
+ * takes as long as one of bf16, 2·m·n bytes and a hundredth of that more or less. */
+static void narrow_elements(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.gemm.bw *= 1e-4;
+    g.gemm.cache_bw *= 1e-4;
+    g.gemm.write *= 1e-4;
+    memset(&g.dtype[SC__FP8], 0, sizeof g.dtype[SC__FP8]);
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, &g);
+    double wide = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 64).us;
+    double narrow = sc__gemm(p, NULL, SC__FP8, 8192, 8192, 64).us;
+    assert_number(wide, >, 8e3); /* us: 134 MB at no more than 1e-4 of some TB/s */
+    assert_within(narrow, wide, 0.02);
+}
+
 /* Batched products by kernels of before Hopper, written out where one tile of 32x32 is
  * best; what they are computed in and what divides their sizes decides which constants. */
 static void fallback_batches(void **state) {
@@ -223,13 +242,98 @@ static void fallback_batches(void **state) {
     near(sc__gemm_batched_us(&g, SC__BF16, 64, 512, 512, 64), bf16);
 }
 
+/* A GPU whose products take as long as their operands take to be read: 1 us for a MB, from
+ * the cache nothing. */
+static struct sc__gpu reader(void) {
+    struct sc__gpu g = *gpu("h200");
+    g.l2 = 100e6 / 1.048576;
+    g.gemm = (struct sc__gemm_constants){.r = 1e30,
+                                         .rp = 1e30,
+                                         .bw = 1e6,
+                                         .write = 1e30,
+                                         .cache_bw = 1e30,
+                                         .q = 4};
+    return g;
+}
+
+static double row_us(const struct sc__gpu *g, uint64_t n, uint64_t k, bool filled) {
+    struct sc__kernel_row row = {.key = {.what = SC__KERNEL_OP_GEMM, .dtype = SC__BF16},
+                                 .layers = 5,
+                                 .filled = filled};
+    row.key.size[0] = 1;
+    row.key.size[1] = n;
+    row.key.size[2] = k;
+    row.key.size[3] = 1;
+    return sc__kernel_row_us(g, &row);
+}
+
+/* Layers in turn whose replay takes 3 us more: five of them, or as many as 100 MB hold. */
+static void layers_of_a_replay(void **state) {
+    (void)state;
+    struct sc__gpu g = reader();
+    double small = 2 * (4e6 + 2000) / 1e6; /* us of weights of 8 MB and their input */
+    near(row_us(&g, 2000, 2000, true), small);
+    g.gemm.replay = 3;
+    near(row_us(&g, 2000, 2000, true), small + 3.0 / 5);
+    near(row_us(&g, 4000, 4000, true), 2 * (16e6 + 4000) / 1e6 + 3.0 / 4);
+    near(row_us(&g, 4000, 4000, false), 2 * (16e6 + 4000) / 1e6 + 3.0 / 5);
+    near(row_us(&g, 8000, 8000, true), 2 * (64e6 + 8000) / 1e6 + 3);
+}
+
+/* Of weights that are read again after those of four others half is found where all of
+ * them, the input and the output just fit. */
+static void layers_that_stay_in_the_cache(void **state) {
+    (void)state;
+    struct sc__gpu g = reader();
+    double all = 2 * (4e6 + 2000 + 2000);
+    g.gemm.replay = 3;
+    g.gemm.cache = all + 4 * 8e6;
+    double input = 4000 * (1 - 1 / (1 + pow(all / g.gemm.cache, 3)));
+    near(row_us(&g, 2000, 2000, true), (8e6 / 2 + input) / 1e6 + 3.0 / 5);
+    /* a tenth more passes: of the weights 1/(1 + 1.1^12) is found, with a sharp edge
+     * nothing */
+    g.gemm.cache /= 1.1;
+    input = 4000 * (1 - 1 / (1 + pow(all / g.gemm.cache, 3)));
+    near(row_us(&g, 2000, 2000, true),
+         (8e6 * (1 - 1 / (1 + pow(1.1, 12))) + input) / 1e6 + 3.0 / 5);
+    g.gemm.edge = 1e3;
+    near(row_us(&g, 2000, 2000, true), (8e6 + input) / 1e6 + 3.0 / 5);
+    /* a kernel alone finds none of its weights */
+    struct sc__kernel_key key = {.what = SC__KERNEL_OP_GEMM, .dtype = SC__BF16};
+    memcpy(key.size, (uint64_t[]){1, 2000, 2000, 1}, 4 * sizeof *key.size);
+    near(sc__kernel_cost(&g, &key), (8e6 + input) / 1e6);
+}
+
+/* The end of a replay is seen on a grid of 2 us, half a us late; how long the kernels take
+ * is known to 5 %. */
+static void ticks_of_a_replay(void **state) {
+    (void)state;
+    struct sc__gpu g = reader();
+    g.gemm.replay = 1;
+    g.gemm.tick = 2;
+    g.gemm.tick_start = 0.5;
+    double kernels = 2 * (64e6 + 8000) / 1e6; /* one layer: 128.016 us */
+    g.gemm.bw *= kernels / 6;                 /* 6 and 1 of the replay: the end is 8 */
+    near(row_us(&g, 8000, 8000, true), 8 + 0.5);
+    g.gemm.replay = 2; /* at 8 it is seen at 8 or at 10 */
+    near(row_us(&g, 8000, 8000, true), 9 + 0.5);
+    g.gemm.replay = 94; /* from 95 to 105, half a tick late in the mean */
+    near(row_us(&g, 8000, 8000, true), 101 + 0.5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gemms_by_brute_force, open_context, close_context),
+        cmocka_unit_test_setup_teardown(narrow_elements, open_context, close_context),
         cmocka_unit_test_setup_teardown(wide_elements, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_heads, open_context, close_context),
         cmocka_unit_test_setup_teardown(fallback_batches, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layers_of_a_replay, open_context, close_context),
+        cmocka_unit_test_setup_teardown(layers_that_stay_in_the_cache,
+                                        open_context,
+                                        close_context),
+        cmocka_unit_test_setup_teardown(ticks_of_a_replay, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

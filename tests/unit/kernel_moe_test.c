@@ -108,6 +108,29 @@ static void closed_form(void **state) {
     near(sc__moe_us(&g, &moe), 0);
 }
 
+/* Ten tiles on four SMs are three waves, or two and a half where SMs go on as they come
+ * free; the two of the second product are one either way. */
+static void waves_of_tiles(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.sms = 4;
+    g.moe = (struct sc__moe_constants){.b = 1,
+                                       .bw = 1e12,
+                                       .rp = 1e15,
+                                       .q = 50,
+                                       .rows = {1, 100, 100, 100, 100},
+                                       .columns = {1, 100, 100}};
+    struct sc__moe moe =
+        {.tokens = 4, .hidden = 128, .inter = 320, .topk = 1, .experts = 1, .ep = 1};
+    double first = 2 * (8 + 64);  /* k = 128 */
+    double second = 5 * (8 + 64); /* k = 320 */
+    near(sc__moe_us(&g, &moe), 3 * first + second);
+    g.moe.wave = 0.5;
+    near(sc__moe_us(&g, &moe), 2.75 * first + second);
+    g.moe.wave = 1;
+    near(sc__moe_us(&g, &moe), 2.5 * first + second);
+}
+
 /* What the cache holds of the whole call is read at no cost, and nothing once the call
  * is much larger. */
 static void cache_saves(void **state) {
@@ -155,6 +178,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(loads_add_up, open_context, close_context),
         cmocka_unit_test_setup_teardown(few_and_many, open_context, close_context),
         cmocka_unit_test_setup_teardown(closed_form, open_context, close_context),
+        cmocka_unit_test_setup_teardown(waves_of_tiles, open_context, close_context),
         cmocka_unit_test_setup_teardown(cache_saves, open_context, close_context),
         cmocka_unit_test_setup_teardown(unequal_is_slower, open_context, close_context),
     };

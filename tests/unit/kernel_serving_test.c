@@ -113,11 +113,39 @@ static void context_by_hand(void **state) {
     near(sc__kernel_cost(&g, &key),
          3 + 5 * 8 * (3 * 2 + 2 * 0.5) / 10.0 + 2.0 * 5 * 256 * (8 + 3 * 2) * 256 / 1e3);
     c[SC__CONTEXT_BW] = 1e30;
+    /* four blocks of which a window of 129 shows two: 1 + 2 + 2 + 2 steps */
+    key = serving_key(SC__SERVING_CONTEXT, 5, 8, 2, 512, 128);
+    key.size[5] = 129;
+    near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * (7 * 2 + 4 * 0.5) / 10.0);
+    /* heads of keys that are written */
+    c[SC__CONTEXT_SEQUENCE] = 7;
+    near(sc__kernel_cost(&g, &key),
+         3 + 5 * 8 * (7 * 2 + 4 * 0.5) / 10.0 + 7 * 5 * 2 / 10.0);
+    c[SC__CONTEXT_SEQUENCE] = 0;
     /* packed: one token of four queries that share keys is one tile, not four */
     key = serving_key(SC__SERVING_CONTEXT, 5, 8, 2, 1, 128);
     near(sc__kernel_cost(&g, &key), 3 + 5 * 8 * 2.5 / 10.0);
     c[SC__CONTEXT_PACK] = 1;
     near(sc__kernel_cost(&g, &key), 3 + 5 * 2 * 2.5 / 10.0);
+}
+
+/* Prompts of latent attention: queries and keys of 192, values and outputs of 128, as many
+ * heads of keys as of queries. */
+static void latent_context(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    g.sms = 10;
+    double *c = g.serving[SC__SERVING_TRTLLM][SC__SERVING_MLA_CONTEXT][SC__SERVING_BF16];
+    memset(c, 0, SC__SERVING_CONSTANTS * sizeof *c);
+    c[SC__CONTEXT_FIXED] = 3;
+    c[SC__CONTEXT_BW] = 1e3;
+    c[SC__CONTEXT_CACHE] = 1;
+    c[SC__CONTEXT_KEYS] = 1;
+    c[SC__CONTEXT_Q] = 1;
+    c[SC__CONTEXT_STEP + 2] = 2;
+    struct sc__kernel_key key = serving_key(SC__SERVING_MLA_CONTEXT, 5, 8, 2, 256, 128);
+    near(sc__kernel_cost(&g, &key),
+         3 + 5 * 8 * 3 * 2 / 10.0 + 2.0 * 5 * 256 * (8 + 8) * (192 + 128) / 1e3);
 }
 
 /* Ten SMs; one block of an SM at a time, which starts in 2 us and takes 64 keys of heads
@@ -188,10 +216,31 @@ static void generation_parts(void **state) {
     key.size[5] = 128;
     c[SC__GENERATION_IDLE] = 0.5;
     near(sc__kernel_cost(&g, &key), 3 + 2 * (2 + 3) + 2 + 5 + 0.5 * 96 * 2 / 10);
+    /* of three parts two are idle, 24 blocks in three waves; one of them is combined with
+     * the part that is not */
+    shared[SC__BLOCK_TOKENS] = 128;
+    key.size[3] = 2048;
+    near(sc__kernel_cost(&g, &key), 3 + 3 * (2 + 3) + 2 + 5 + 0.5 * 96 * 2 / 10);
     /* heads of 256 are twice as wide, and start so */
     key = serving_key(SC__SERVING_GENERATION, 2, 16, 1, 64, 256);
     c[SC__GENERATION_START_WIDTH] = 1;
     near(sc__kernel_cost(&g, &key), 3 + 4 + 2 + 4);
+}
+
+/* Sequences are planned on the GPU, 992 at most. */
+static double planning_us(struct sc__gpu *g, uint64_t batch) {
+    struct sc__kernel_key key = serving_key(SC__SERVING_GENERATION, batch, 1, 1, 64, 128);
+    double *c = plain_generation(g);
+    double without = sc__kernel_cost(g, &key);
+    c[SC__GENERATION_SEQUENCE] = 0.25;
+    return sc__kernel_cost(g, &key) - without;
+}
+
+static void generation_is_planned(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    near(planning_us(&g, 992), 0.25 * 992);
+    near(planning_us(&g, 993), 0);
 }
 
 /* 24 queries of one head of keys in blocks of 16 are two blocks: twelve in all. */
@@ -301,6 +350,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(context_by_hand, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_parts, open_context, close_context),
+        cmocka_unit_test_setup_teardown(latent_context, open_context, close_context),
+        cmocka_unit_test_setup_teardown(generation_is_planned, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_queries, open_context, close_context),
         cmocka_unit_test_setup_teardown(generation_alone, open_context, close_context),
         cmocka_unit_test_setup_teardown(odd_heads, open_context, close_context),

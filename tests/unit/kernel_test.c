@@ -157,6 +157,28 @@ static void attention_rounds(void **state) {
     near(sc__attention_forward(p, &many).us - sc__attention_forward(p, &few).us, 7 * head);
 }
 
+/* Kernels whose schedule is not known: the mean over the SMs, and the longest tile once.
+ * 40 heads of 1024 tokens: 1 + 2 + … + 8 steps and 8 tiles each. */
+static void attention_mean(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("h200");
+    struct sc__attention_constants *a = &g.attention[1];
+    static const double forward[] = {1, 2, 3, 4};
+    memcpy(a->forward, forward, sizeof forward);
+    a->bk = 0;
+    a->bq = 128;
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, &g);
+    struct sc__attention s = {.batch = 1,
+                              .heads = 40,
+                              .kv_heads = 40,
+                              .sq = 1024,
+                              .head_dim = 128,
+                              .causal = true};
+    near(sc__attention_forward(p, &s).us,
+         g.software[SC__ATTENTION_CURRENT][0] *
+             (1 + 2 * 40 * 36 / g.sms + 3 * 40 * 8 / g.sms + 4 * 8));
+}
+
 /* Without a mask every wave of tiles is as long as the keys. */
 static void attention_whole(void **state) {
     (void)state;
@@ -392,8 +414,9 @@ static void every_gpu_reads(void **state) {
         double rate =
             2 * pow(8192, 3) / sc__gemm(p, NULL, SC__FP16, 8192, 8192, 8192).us * 1e-6;
         double peak = g->peak[SC__FP16];
-        /* AMD's own best is 0.54 to 0.64 of the peak */
-        double least = !strcmp(g->grade, "guessed") ? 0.4 : 0.55;
+        /* AMD's own best is 0.54 to 0.64 of the peak; products of milliseconds on an L40S
+           were measured at 0.54 (195 TFLOP/s in the median of the public table) */
+        double least = !strcmp(g->grade, "guessed") ? 0.4 : 0.5;
         if (!(rate > least * peak && rate < peak))
             fail_msg("%s: %.0f of %.0f TFLOP/s", g->name, rate, peak);
         double copy =
@@ -682,6 +705,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(wide_attention, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_schedules, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_rounds, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_mean, open_context, close_context),
         cmocka_unit_test_setup_teardown(attention_whole, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_flops, open_context, close_context),
         cmocka_unit_test_setup_teardown(layer_cut_by_tensor_parallel,

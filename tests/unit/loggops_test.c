@@ -139,7 +139,56 @@ static void messages_in_line(void **state) {
         try_case(k);
 }
 
+/* Eight ranks, L 1000, o 100, g 50 ps, 2 ps a byte. The seven messages of a root follow
+ * each other as its NIC goes, or its processor where that takes longer; a barrier is
+ * three rounds of a byte. */
+static void collectives_of_messages(void **state) {
+    static const struct {
+        const char *figures;
+        int64_t gather; /* of 8 times 1001 bytes */
+        int64_t barrier;
+    } cases[] = {
+        {"1000ps,100ps,50ps,2ps", 1000 + 200 + 2000 + 6 * (50 + 2000), 3 * (1000 + 200)},
+        {"1000ps,3000ps,50ps,2ps", 1000 + 6000 + 2000 + 6 * 3000, 3 * (1000 + 6000)},
+    };
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct sc_context *ctx = sc_open();
+        struct sc__workload *w = sc__workload_new(&ctx->arena, "test");
+        struct sc__net net;
+        struct sc_claims claims;
+        int64_t time;
+        w->mesh = sc__mesh(8, 1, 1, 1, 1, 0);
+        uint16_t group = sc__workload_group(w, SC__GROUP_TP);
+        assert_int_equal(sc__net_loggops(ctx, cases[i].figures, w, &net), SC_OK);
+        struct sc_transfer t = {.coll = SC__GATHER, .group = group, .bytes = 8 * 1001};
+        assert_int_equal(net.ops->alone(net.self, &t, &time, &claims), SC_OK);
+        assert_int_equal(time, cases[i].gather);
+        t.coll = SC__BARRIER;
+        assert_int_equal(net.ops->alone(net.self, &t, &time, &claims), SC_OK);
+        assert_int_equal(time, cases[i].barrier);
+        sc_close(ctx);
+    }
+}
+
+/* o + (s - 1)O on both sides; from S on a message waits for its receive. */
+static void overheads(void **state) {
+    struct sc_context *ctx = sc_open();
+    struct sc__net net;
+    struct sc_overhead x;
+    (void)state;
+    assert_int_equal(sc__net_loggops(ctx, "1000ps,100ps,0,2ps,3ps,64", two_nics(ctx), &net),
+                     SC_OK);
+    assert_int_equal(net.ops->overhead(net.self, 64, &x), SC_OK);
+    assert_true(x.send == 100 + 63 * 3 && x.recv == x.send && !x.rendezvous);
+    assert_int_equal(net.ops->overhead(net.self, 65, &x), SC_OK);
+    assert_true(x.send == 100 + 64 * 3 && x.rendezvous);
+    sc_close(ctx);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(messages_in_line)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(messages_in_line),
+                                       cmocka_unit_test(collectives_of_messages),
+                                       cmocka_unit_test(overheads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

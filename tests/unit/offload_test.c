@@ -202,6 +202,12 @@ static void weights_of_shards(void **state) {
     struct run r = evaluate(host, &plan);
     near((double)r.copies.bytes, 2 * 2 * 2 * parameters / 8, 1e-6);
     near(r.on_host, 2 * parameters / 8, 1e-6);
+    /* with the optimizer there, gradients go out (4 bytes) and new weights stay */
+    plan.offload_optimizer = 1;
+    near((double)evaluate(host, &plan).copies.bytes,
+         (2 * 2 * 2 + 4) * parameters / 8,
+         1e-6);
+    plan.offload_optimizer = 0;
     plan.offload_params = SC_OFF;
     near((double)evaluate(host, &plan).memory.weights - (double)r.memory.weights,
          2 * parameters / 8,
@@ -224,6 +230,16 @@ static void activations_of_layers(void **state) {
     near((double)here.memory.activations - (double)away.memory.activations,
          (6 - 2) * layer,
          1e-6);
+    /* of the first three layers, which are computed again, only the input is kept */
+    plan.recompute = SC_RECOMPUTE_FULL;
+    plan.recompute_method = SC_RECOMPUTE_BLOCK;
+    plan.recompute_layers = 3;
+    near((double)evaluate(host, &plan).copies.bytes,
+         4 * 2 * 3 * (2 * tokens * HIDDEN + layer),
+         1e-6);
+    plan.recompute = SC_RECOMPUTE_NONE;
+    plan.recompute_method = SC_RECOMPUTE_METHOD_AUTO;
+    plan.recompute_layers = 0;
     /* a link that is never late hides all of it but the first layer's way back */
     struct run fast = evaluate(
         "dgx-h100:8 host-link=4000GB/s host-memory=1000GB/s host-cores=4 host-gpus=1",

@@ -276,6 +276,59 @@ static void synthesised_backward(void **state) {
     assert_false(noted("backward-missing"));
 }
 
+/* A row of 2 ms forward with these times of backward. */
+#define ROW(name, input, weight)                                                           \
+    name "\t2\tNone\t0\t" input "\tNone\t0\t" weight "\tNone\t0\t0\n"
+
+/* By the bytes that forward and backward read and write; what the table says of a backward
+ * stays. */
+static void backward_by_bytes(void **state) {
+    static const char text[] =
+        HEADER ROW("add_1", "0", "0") ROW("gelu_1", "0", "0") ROW("ln_1", "0", "0")
+            ROW("wte", "0", "0") ROW("mul_2", "0", "0") ROW("softmax_1", "0", "0")
+                ROW("fc_1", "0", "0") ROW("fc_2", "0", "5") ROW("fc_3", "7", "0");
+    static const double ms[][2] =
+        {{2, 0}, {3, 0}, {3, 2}, {0, 3}, {4, 0}, {3, 0}, {2, 2}, {0, 5}, {7, 0}};
+    struct sc__document doc;
+    struct sc__operators o;
+    (void)state;
+    must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
+    must(sc__expand_operators(ctx, SETTINGS("backward=synth"), doc.layers, &o));
+    assert_int_equal(o.count, 9);
+    for (uint32_t i = 0; i < 9; i++) {
+        const struct sc__row_part *part = o.items[i].row.part;
+        assert_number(part[SC__PART_INPUT].compute, ==, ms[i][0] * SC__PS_PER_MS);
+        assert_number(part[SC__PART_WEIGHT].compute, ==, ms[i][1] * SC__PS_PER_MS);
+    }
+}
+
+/* Rows without a number belong to the layer before them; the last layer is repeated. */
+static void rows_of_layers(void **state) {
+    static const char text[] = HEADER ROW("embed", "0", "0") ROW("h_0_ln", "0", "0")
+        ROW("h_0_fc", "0", "0") ROW("middle", "0", "0") ROW("h_1_ln", "0", "0")
+            ROW("h_1_fc", "0", "0") ROW("head", "0", "0");
+    static const struct {
+        const char *layers;
+        const char *names;
+    } cases[] = {
+        {"layers=1", "embed h_0_ln h_0_fc middle head"},
+        {"layers=2", "embed h_0_ln h_0_fc middle h_1_ln h_1_fc head"},
+        {"layers=3", "embed h_0_ln h_0_fc middle h_1_ln h_1_fc h_1_ln h_1_fc head"}};
+    struct sc__document doc;
+    (void)state;
+    must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
+    for (unsigned i = 0; i < 3; i++) {
+        struct sc__operators o;
+        char names[256] = "";
+        must(sc__expand_operators(ctx, SETTINGS(cases[i].layers), doc.layers, &o));
+        for (uint32_t k = 0; k < o.count; k++) {
+            strcat(names, k ? " " : "");
+            strcat(names, o.items[k].row.name);
+        }
+        assert_string_equal(names, cases[i].names);
+    }
+}
+
 /* ---- pipelines ---- */
 
 static void sendrecv_cuts_stages(void **state) {
@@ -434,6 +487,8 @@ int main(void) {
         TEST(a_full_bucket_closes),
         TEST(gradients_are_reduced_once),
         TEST(synthesised_backward),
+        TEST(backward_by_bytes),
+        TEST(rows_of_layers),
         TEST(sendrecv_cuts_stages),
         TEST(messages_differ_by_boundary),
         TEST(layers_distributed_over_stages),

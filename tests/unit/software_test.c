@@ -194,6 +194,20 @@ static void names_are_found(void **state) {
         {"megatron 2021-06", "megatron-2021"},
         {"Megatron-LM v2.5", "megatron-2021"},
         {"mlcommons/training_results_v4.1", "mlperf-v4"},
+        /* a release by its container, a month by its name, a year in brackets */
+        {"NVIDIA NeMo docs, 24.09 container", "nemo-24.07"},
+        {"nvcr.io/nvidia/nemo:23.07", "nemo-24.03"},
+        {"nemofw-training:23.08.03", "nemo-24.03"},
+        {"NeMo, Aug 2025", "nemo-25.04"},
+        {"NeMo of August 2024", "nemo-24.07"},
+        {"Megatron-LM, pytorch:24.03-py3", "megatron-core-2024"},
+        {"Megatron-LM (2021)", "megatron-2021"},
+        {"Megatron-DeepSpeed (2022)", "megatron-deepspeed-2022"},
+        {"Megatron-DeepSpeed", "megatron-deepspeed-2022"},
+        {"Megatron-LM 2026-03", "megatron-core-2025"}, /* the nearest in time */
+        {"MLPerf training (2024-06)", "mlperf-v4"},
+        {"NeMo", "nemo-25.04"}, /* the latest */
+        {"nanotron", "nanotron"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct sc__software *s;
@@ -213,6 +227,13 @@ static void evidence_decides_for_auto(void **state) {
     struct sc__str toml = sc__str("[parallelism]\ndata_parallel_shard_degree = -1\n");
     assert_int_equal(sc__software_find(ctx, "auto", toml, &s), SC_OK);
     assert_string_equal(s->stack, "torchtitan");
+    /* a version is no month, a seed no year, a word inside another no stack */
+    struct sc__str version = sc__str("megatron --version 1.24.05 --seed 2021");
+    assert_int_equal(sc__software_find(ctx, "auto", version, &s), SC_OK);
+    assert_string_equal(s->name, "megatron-core-2025");
+    struct sc__str words = sc__str("hpcaitech transformers_version TE PyTorch 2024-09");
+    assert_int_equal(sc__software_find(ctx, "auto", words, &s), SC_OK);
+    assert_null(s);
     struct sc__str nothing = sc__str("hello");
     assert_int_equal(sc__software_find(ctx, "auto", nothing, &s), SC_OK);
     assert_null(s);

@@ -3,6 +3,8 @@
  * without need. */
 #include "test.h"
 
+#include <math.h>
+
 #include "base/base.h"
 #include "base/random.h"
 #include "lower/pipeline.h"
@@ -169,6 +171,15 @@ static void no_more_classes_than_needed(void **state) {
         assert_int_equal(c->ranks, r % 64 == 36 ? 1 : 63);
         assert_true(c->slow == (r == 100 ? 1.2 : 1.0));
     }
+    /* Every class keeps the memory of the one it came from. */
+    w = make(ctx, sc__mesh(1, 1, 1, 64, 4, 0), false);
+    struct sc__memory of_stages[4];
+    for (uint32_t c = 0; c < 4; c++)
+        of_stages[c] = (struct sc__memory){.weights = 1000 + w->classes[c].stage};
+    w->memory = of_stages;
+    assert_int_equal(sc__workload_slow_rank(ctx, w, 100, 1.2), SC_OK);
+    for (uint32_t c = 0; c < w->class_count; c++)
+        assert_int_equal(w->memory[c].weights, 1000 + w->classes[c].stage);
     /* With tp 8 the peers of the slow rank in its tensor-parallel group stand apart too. */
     w = make(ctx, sc__mesh(8, 1, 1, 64, 1, 0), false);
     assert_int_equal(sc__workload_slow_rank(ctx, w, 3, 1.2), SC_OK);
@@ -213,6 +224,18 @@ static void many_ranks_split_too(void **state) {
     sc_close(ctx);
 }
 
+static void only_ranks_and_factors_that_can_be(void **state) {
+    static const double factors[] = {0, -1, 100.5, NAN};
+    (void)state;
+    struct sc_context *ctx = sc_open();
+    struct sc__workload *w = make(ctx, sc__mesh(1, 1, 1, 4, 1, 0), false);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(sc__workload_slow_rank(ctx, w, 3, factors[i]), SC_USAGE);
+    assert_int_equal(sc__workload_slow_rank(ctx, w, 4, 2), SC_USAGE);
+    assert_int_equal(sc__workload_slow_rank(ctx, w, 3, 100), SC_OK);
+    sc_close(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(split_classes_run_like_single_ranks),
@@ -221,6 +244,7 @@ int main(void) {
         cmocka_unit_test(no_more_classes_than_needed),
         cmocka_unit_test(merging_undoes_splitting),
         cmocka_unit_test(many_ranks_split_too),
+        cmocka_unit_test(only_ranks_and_factors_that_can_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,29 @@ static void rates(void **state) {
     sc_close(ctx);
 }
 
+/* Of a rank that takes twice as long, its own times. */
+static void shares_of_a_slow_rank(void **state) {
+    (void)state;
+    sc_context *ctx = sc_open();
+    struct step_plan one = pipeline;
+    one.pp = 1;
+    struct sc__workload *w = step_workload(ctx, &one);
+    struct sc__net net = fixed_net(ctx, 30 * US, 7 * US);
+    struct sc__sim_options options = {0};
+    struct sc__sim sim;
+    struct sc__result r;
+    w->classes[0].slow = 2;
+    assert_int_equal(sc__simulate(ctx, w, &net, &options, &sim), SC_OK);
+    assert_int_equal(sc__result_make(ctx, w, NULL, &net, &sim, &r), SC_OK);
+    sc__result_add_shares(&r, w);
+    assert_string_equal(r.shares->items[0].name, "mlp_grad");
+    assert_number(r.shares->items[0].time, ==, 2 * 6 * 200 * US);
+    assert_string_equal(r.shares->items[1].name, "mlp");
+    assert_number(r.shares->items[1].time, ==, 2 * 6 * 100 * US);
+    sc__result_free(&r);
+    sc_close(ctx);
+}
+
 static bool has_note(const struct sc__result *r, const char *code) {
     for (uint32_t i = 0; i < r->note_count; i++)
         if (!strcmp(r->notes[i].code, code))
@@ -174,6 +197,7 @@ static void cells(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates),
+        cmocka_unit_test(shares_of_a_slow_rank),
         cmocka_unit_test(above_the_peak),
         cmocka_unit_test(volumes_of_the_slowest),
         cmocka_unit_test(table_of_rows),

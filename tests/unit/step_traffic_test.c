@@ -1,5 +1,6 @@
 /* What a step sends where plans do more than reduce gradients: updated weights beside
- * forward, copies of the model, pieces of messages, experts that are cut. */
+ * forward, copies of the model, pieces of messages, experts that are cut; and what its
+ * update takes. */
 #include "lower/step_blocks.h"
 #include "lower/step_scripts.h"
 #include "traffic.h"
@@ -110,6 +111,25 @@ static void experts_that_are_cut(void **state) {
                   1e-9);
 }
 
+/* HybridEP over two nodes of eight: every rank first learns which tokens go where, a byte
+ * for each token of all ranks and expert; with a copy of a token, and with its gradient,
+ * go 4 bytes for each expert of the node. */
+static void routes_of_hybrid_ep(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    static const char text[] =
+        SHAPE "num-experts 32;moe-router-topk 2;ep 16;etp 1;gpus 16;global-batch 16;"
+              "moe-token-dispatcher-type flex;moe-kernels grouped;software bridge-26.02";
+    struct traffic t = lower(*state, text, &m, &p);
+    double copies = 16 * (1 - 15 / 16.0 * 15 / 16.0); /* ranks that two experts lie on */
+    double sent = SEQ * copies * (2.0 * HIDDEN);
+    double more = SEQ * copies * (4.0 * 16);
+    assert_within(t.bytes[SC__GROUP_EP][SC__ALLGATHER], LAYERS * 16.0 * SEQ * 32, 1e-9);
+    assert_within(t.bytes[SC__GROUP_EP][SC__ALLTOALL],
+                  LAYERS * (4 * sent + 2 * more),
+                  1e-6);
+}
+
 /* Eight ranks have the dense weights, two of them the same experts. */
 static void updated_by_a_rank(void **state) {
     struct sc__model m;
@@ -121,6 +141,137 @@ static void updated_by_a_rank(void **state) {
     assert_within(sc__step_updated(&p, &s), 800 / 8 + 80 / 2, 1e-12);
     p.zero = 0;
     assert_within(sc__step_updated(&p, &s), 880, 1e-12);
+}
+
+/* us of the operations of this name and phase. */
+static double
+named_us(struct sc_context *ctx, const char *text, const char *name, enum sc__phase phase) {
+    struct sc__model m;
+    struct sc__plan p;
+    struct sc__workload *w = lowered(ctx, text, &m, &p);
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < w->op_count; i++)
+        if (w->ops[i].phase == phase && !strcmp(w->names.text[w->ops[i].name], name))
+            sum += w->ops[i].cost;
+    return (double)sum / SC__PS_PER_US;
+}
+
+/* Newton-Schulz of 40 layers is that of 40 times one, until the products have lasted so
+ * long that the power limit acts, 40 ms on an H200: from then on they are slower. */
+static void muon_meets_the_power_limit(void **state) {
+    static const char shape[] = "hidden-size 4096;num-attention-heads 32;vocab-size 1024;"
+                                "seq 256;gpus 1;global-batch 1;optimizer muon;num-layers ";
+    static const struct sc__cluster alone = {.ideal = true, .node_gpus = 1};
+    static const unsigned layers[] = {1, 40};
+    struct sc_context *ctx = *state;
+    const struct sc__gpu *gpu;
+    double each[2];
+    assert_int_equal(sc__gpu_find(ctx, "h200", &gpu), SC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        struct sc__lowering l = {.ctx = ctx,
+                                 .arena = &ctx->arena,
+                                 .cluster = &alone,
+                                 .gpu = gpu,
+                                 .kernel_model = sc__kernel_model_new(&ctx->arena, gpu)};
+        struct sc__model m;
+        char text[256];
+        snprintf(text, sizeof text, "%s%u", shape, layers[i]);
+        assert_int_equal(plan_of(ctx, text, &m, &l.plan), SC_OK);
+        l.model = &m;
+        l.constants.gemm = 1;
+        l.constants.memory = 1;
+        l.constants.software.adam_bytes = 30;
+        l.throttling = sc__throttle(gpu, &(struct sc__load){0}, 1); /* of a cold GPU */
+        each[i] = sc__step_update_us(&l, 0) / layers[i];
+    }
+    assert_number(each[0], <, 40000);
+    assert_number(40 * each[1], >, 10 * 40000);
+    assert_number(each[1], >, 1.05 * each[0]);
+    assert_number(each[1], <, 2 * each[0]);
+}
+
+/* Compiled, PyTorch puts the four pieces of context parallelism together in fp32. Bytes for
+ * each element of a rank's output, in bf16: keys and values side by side 4·2; forward the
+ * first piece widened 2 + 4, each further one added 4 + 2 + 4; backward each piece of three
+ * gradients added. An exchange of heads has no pieces. */
+static void pieces_of_attention(void **state) {
+    static const char shape[] =
+        "num-layers 2;hidden-size 4096;num-attention-heads 32;vocab-size 1024;seq "
+        "16384;gpus 4;cp 4;global-batch 1;zero 3;use-torch-fsdp2;host-launch "
+        "0;cp-comm-type ";
+    static const enum sc__phase phases[] = {SC__FORWARD, SC__BACKWARD};
+    char text[2][256];
+    double merged[2];
+    snprintf(text[0], sizeof text[0], "%sall_gather", shape);
+    snprintf(text[1], sizeof text[1], "%sa2a", shape);
+    for (unsigned i = 0; i < 2; i++)
+        merged[i] = named_us(*state, text[0], "elementwise", phases[i]) -
+                    named_us(*state, text[1], "elementwise", phases[i]);
+    assert_number(merged[0], >, 0);
+    assert_within(merged[0] / merged[1],
+                  (8 + 6 + 3 * 10) / (8 + 4 * 3 * 10.0),
+                  0.04); /* small kernels are a little slower than their bytes */
+}
+
+/* Adam in mixed precision moves 2 bytes less where fp32 weights are their own main copy:
+ * of many parameters the time is that of the bytes, and that of a clock which fp32's
+ * products let rest a little. */
+static void bytes_of_adam(void **state) {
+    static const char shape[] = "hidden-size 4096;num-attention-heads 32;vocab-size 1024;"
+                                "seq 256;gpus 1;global-batch 1;num-layers 8;dtype ";
+    char text[2][256];
+    struct sc__model m;
+    struct sc__plan p;
+    snprintf(text[0], sizeof text[0], "%sbf16", shape);
+    snprintf(text[1], sizeof text[1], "%sfp32", shape);
+    lowered(*state, text[0], &m, &p);
+    double bytes = p.software_constants.adam_bytes;
+    assert_number(bytes, >=, 26); /* gradient, weights, moments read and written, copy */
+    assert_within(named_us(*state, text[1], "optimizer", SC__UPDATE) /
+                      named_us(*state, text[0], "optimizer", SC__UPDATE),
+                  (bytes - 2) / bytes,
+                  0.02);
+}
+
+/* PyTorch's checkpointing of operators runs each second product again: k of q, k, v, out
+ * of the next, up of gate and up; without a gate up is the fifth, and kept. */
+static void products_run_again(void **state) {
+    static const char *const shapes[] = {
+        SHAPE "gpus 1;global-batch 1",
+        SHAPE "swiglu;ffn-hidden-size 1536;group-query-attention;num-query-groups 2;gpus "
+              "1;global-batch 1"};
+    const double h = HIDDEN;
+    const double kv = h / 4; /* two of eight heads */
+    const double again[] = {h * h + h * h, h * kv + h * h + h * 1536};
+    const double all[] = {12 * h * h, 2 * h * h + 2 * h * kv + 3 * h * 1536};
+    for (unsigned i = 0; i < 2; i++) {
+        static struct sc__lowering l;
+        struct sc__model m;
+        assert_int_equal(plan_of(*state, shapes[i], &m, &l.plan), SC_OK);
+        assert_within(sc__repeated_gemms(&m), again[i] / all[i], 1e-12);
+        l.model = &m;
+        l.plan.recompute = SC__RECOMPUTE_OPS;
+        struct sc__layer_kernel x = {.part = SC__PART_MLP_IN};
+        x.kernel.kind = SC__KERNEL_GEMM;
+        assert_number(sc__step_repeat_share(&l, &x, 0), ==, i ? 0.5 : 0);
+        x.part = SC__PART_ATTENTION_OUT;
+        assert_number(sc__step_repeat_share(&l, &x, 0), ==, 1);
+        x.kernel.kind = SC__KERNEL_MEMORY;
+        assert_number(sc__step_repeat_share(&l, &x, 0), ==, 1);
+    }
+}
+
+/* A layer that is computed again ends before its last product, unless a norm follows. */
+static void recomputation_stops_early(void **state) {
+    static struct sc__lowering l;
+    struct sc__model m;
+    assert_int_equal(plan_of(*state, SHAPE "gpus 1;global-batch 1", &m, &l.plan), SC_OK);
+    l.model = &m;
+    assert_false(sc__step_stops_early(&l, 0));
+    l.constants.software.early_stop = 1;
+    assert_true(sc__step_stops_early(&l, 0));
+    m.post_norms = true;
+    assert_false(sc__step_stops_early(&l, 0));
 }
 
 /* Operators of the router take 10 us of the host forward and 30 backward, half of them up
@@ -168,8 +319,14 @@ int main(void) {
         cmocka_unit_test(hosts_wait_for_messages),
         cmocka_unit_test(recomputed_layers),
         cmocka_unit_test(experts_that_are_cut),
+        cmocka_unit_test(routes_of_hybrid_ep),
         cmocka_unit_test(updated_by_a_rank),
+        cmocka_unit_test(products_run_again),
+        cmocka_unit_test(recomputation_stops_early),
         cmocka_unit_test(host_of_experts),
+        cmocka_unit_test(muon_meets_the_power_limit),
+        cmocka_unit_test(bytes_of_adam),
+        cmocka_unit_test(pieces_of_attention),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -35,9 +35,8 @@ static struct traffic traffic_of(const struct sc__workload *w, uint32_t class) {
     return t;
 }
 
-/* Of one rank of each class together. */
-static struct traffic
-lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
+static struct sc__workload *
+lowered(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
     struct sc__workload *w;
     struct sc__cluster c;
     if (plan_of(ctx, text, m, p) != SC_OK)
@@ -46,6 +45,13 @@ lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__
     assert_int_equal(sc__cluster_parse(ctx, "dgx-h100", p->gpus, &c), SC_OK);
     if (sc__lower_plan(ctx, m, p, &c, &w) != SC_OK)
         fail_msg("%s: %s", text, sc_error_text(ctx));
+    return w;
+}
+
+/* Of one rank of each class together. */
+static struct traffic
+lower(struct sc_context *ctx, const char *text, struct sc__model *m, struct sc__plan *p) {
+    const struct sc__workload *w = lowered(ctx, text, m, p);
     struct traffic sum = {0};
     for (uint32_t i = 0; i < w->class_count; i++) {
         struct traffic t = traffic_of(w, i);

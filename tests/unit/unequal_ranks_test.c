@@ -20,6 +20,7 @@ struct outcome {
     double skew[MOST_CLASSES];
     double bytes[MOST_CLASSES]; /* of the exchanges */
     double exposed[MOST_CLASSES];
+    double kept[MOST_CLASSES]; /* bytes of activations */
 };
 
 static struct outcome evaluate(const sc_plan *plan) {
@@ -40,6 +41,9 @@ static struct outcome evaluate(const sc_plan *plan) {
         out.ranks[c] = parts.ranks;
         out.compute[c] = parts.compute_us;
         out.skew[c] = parts.skew_us;
+        sc_memory memory;
+        assert_int_equal(sc_result_memory(result, c, &memory), SC_OK);
+        out.kept[c] = (double)memory.activations;
         for (uint32_t g = 0; g < sc_result_groups(result); g++) {
             sc_communication x;
             assert_int_equal(sc_result_communication(result, c, g, &x), SC_OK);
@@ -116,6 +120,22 @@ static void test_time_follows_tokens(void **state) {
     near((thrice - even) / (twice - even), 2, 0.05);
 }
 
+/* What is kept for backward, too: a + b·tokens, on the full rank and on the others. */
+static void test_memory_follows_tokens(void **state) {
+    (void)state;
+    sc_plan plan = plan_of(1);
+    double even = evaluate(&plan).kept[0];
+    plan.moe_imbalance = 2;
+    double each = evaluate(&plan).kept[0] - even;
+    assert_true(each > 0.05 * even);
+    for (double x = 1.5; x < 8; x += 2.5) {
+        plan.moe_imbalance = x;
+        struct outcome o = evaluate(&plan);
+        near(o.kept[0], even + each * (x - 1), 1e-6);
+        near(o.kept[1], even + each * ((8 - x) / 7 - 1), 1e-6);
+    }
+}
+
 /* By a power law: as many kinds of ranks as there are ranks of ep, their tokens together
  * all there are, the fuller the longer they compute. */
 static void test_power_law(void **state) {
@@ -142,6 +162,7 @@ int main(void) {
         cmocka_unit_test(test_equal_is_as_it_was),
         cmocka_unit_test(test_one_hot_rank),
         cmocka_unit_test(test_time_follows_tokens),
+        cmocka_unit_test(test_memory_follows_tokens),
         cmocka_unit_test(test_power_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

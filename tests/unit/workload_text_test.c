@@ -254,6 +254,31 @@ static void recompute_is_counted(void **state) {
     json_decref(a.json);
 }
 
+/* Two rows of 1000 + 20 and 2000 + 20 units. */
+static void times_have_a_unit(void **state) {
+    (void)state;
+    static const char text[] =
+        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 all_gpus: 1\n2\n"
+        "a -1 1000 NONE 0 10 NONE 0 10 NONE 0 0\nb -1 2000 NONE 0 10 NONE 0 10 NONE 0 0\n";
+    static const struct {
+        const char *unit;
+        double us;
+    } cases[] = {{"ns", 3.04}, {"us", 3040}};
+    const char *path = temporary_file(text, sizeof text - 1);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *const options[] = {"cluster",
+                                       "ideal",
+                                       "time-unit",
+                                       cases[i].unit,
+                                       NULL};
+        struct answer a = run_file(path, options);
+        assert_int_equal(a.status, SC_OK);
+        NEAR(number(a.json, "step_time_us"), cases[i].us);
+        json_decref(a.json);
+    }
+    unlink(path);
+}
+
 static void bad_inputs_are_errors_with_a_place(void **state) {
     (void)state;
     static const struct {
@@ -413,6 +438,7 @@ int main(void) {
         cmocka_unit_test(compat_equals_simai),
         cmocka_unit_test(accepted_variants),
         cmocka_unit_test(recompute_is_counted),
+        cmocka_unit_test(times_have_a_unit),
         cmocka_unit_test(bad_inputs_are_errors_with_a_place),
         cmocka_unit_test(nul_bytes_are_refused),
         cmocka_unit_test(a_long_line_is_refused_early),
