@@ -45,7 +45,7 @@ WORK = "build/mutate"
 SOUND = WORK + "/sound"
 # They take long and look at packaging, pages and texts.
 LAST_OF_ALL = {"page/page", "cli/api", "cli/deps", "cli/examples", "cli/manual", "cli/python", "cli/simgrid", "cli/terminal"}
-LONGEST = 900  # s, of a test whose time is not known
+LONGEST = 300  # s, of a test whose time is not known
 
 
 def is_unit(name):

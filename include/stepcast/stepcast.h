@@ -209,7 +209,8 @@ typedef enum sc_fp8_recipe {
     SC_FP8_RECIPE_TENSORWISE, /* scaled by the maximum of the tensor at hand */
     SC_FP8_RECIPE_BLOCKWISE,  /* by blocks of 128 */
     SC_FP8_RECIPE_MXFP8,      /* by blocks of 32 */
-    SC_FP8_RECIPE_NVFP4       /* fp4 by blocks of 16, with a Hadamard transform */
+    SC_FP8_RECIPE_NVFP4,      /* fp4 by blocks of 16, with a Hadamard transform */
+    SC_FP8_RECIPE_ROWWISE     /* by the maximum of each row at hand, as torchao does */
 } sc_fp8_recipe;
 
 typedef enum sc_fusion {

@@ -163,6 +163,27 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
     return h;
 }
 
+/* Pairs of fp32 are multiplied by a complex number: a kernel of its own, and casts before
+ * and behind it that are fused with nothing that is large. */
+static void rotate_complex(struct sc__layer_maker *m, double elements) {
+    double narrow = sc__dtype_bytes(m->s->dtype);
+    double wide = sc__dtype_bytes(SC__FP32);
+    sc__layer_elementwise(m, "rope_cast", (narrow + wide) * elements, 1);
+    sc__layer_elementwise(m, "rope_complex", 2 * wide * elements, 1);
+    sc__layer_elementwise(m, "rope_cast", (narrow + wide) * elements, 1);
+}
+
+/* Attention that knows no shared keys gets them as often as there are heads, and sums
+ * their gradients. */
+static void repeat_keys(struct sc__layer_maker *m, const struct heads *h) {
+    double bytes = 2 * sc__dtype_bytes(m->s->dtype) * (double)m->tokens;
+    if (m->s->repeat_keys && h->q > h->kv)
+        sc__layer_elementwise(m,
+                              "repeat_keys",
+                              bytes * (double)((h->q + h->kv) * m->s->head_dim),
+                              1);
+}
+
 static void rotate(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     /* latent attention rotates one key for all heads */
@@ -172,7 +193,9 @@ static void rotate(struct sc__layer_maker *m, const struct heads *h) {
         op = SC__MEM_ROPE_OPS_F;
     else if (eager(m))
         op = SC__MEM_ROPE_EAGER_F;
-    if (s->rope)
+    if (s->rope && s->complex_rope && !eager(m))
+        rotate_complex(m, (double)m->tokens * (double)width);
+    else if (s->rope)
         sc__layer_either(m, op, m->tokens, width);
 }
 
@@ -298,6 +321,7 @@ static void attention_in(struct sc__layer_maker *m, const struct heads *h) {
     if (!m->backward)
         norm_heads(m, h);
     rotate(m, h);
+    repeat_keys(m, h);
     if (m->backward)
         norm_heads(m, h);
     if (m->backward)

@@ -67,6 +67,8 @@ struct sc__layer_shape {
     bool rmsnorm;
     bool bias;
     bool rope;
+    bool complex_rope; /* cast to fp32, multiplied as complex numbers, and cast back */
+    bool repeat_keys;  /* keys and values are copied for every head that shares them */
     bool causal;
     bool dropout;
     /* new_gelu: the tanh approximation written out */
@@ -79,6 +81,8 @@ struct sc__layer_shape {
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;
+    bool row_scales; /* with it: each side of a product scales along what it sums over */
+    double row_products; /* factor on the time of those products */
     bool narrow_weights; /* with it: weights come as they were cast, from the shards */
     bool scale_of_now;   /* Transformer Engine's current scaling */
     bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */

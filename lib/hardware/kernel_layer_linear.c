@@ -58,10 +58,23 @@ static struct sc__kernel grouped(struct sc__layer_maker *m,
     return sc__layer_repeated(one, (double)l->experts);
 }
 
+/* Tensor parallelism of torchao (float8_tensor_parallel.py) casts the shard of a sequence
+ * and gathers what it cast, once for forward and the weight gradient; scales of rows are
+ * made of what was gathered. */
+static bool gathers_narrow(const struct sc__layer_maker *m) {
+    return m->s->tp > 1 && m->s->sequence_parallel && !m->s->row_scales;
+}
+
+/* Inputs of the first products of a half layer are gathered, gradients of the others. */
+static bool in_front(unsigned part) {
+    return part == SC__PART_ATTENTION_IN || part == SC__PART_MLP_IN;
+}
+
 /* PyTorch scales by the maximum of the moment: a pass over the operand finds
  * it (2 bytes an element of bf16), another casts (3), and a transpose (2) is made
  * for backward's GEMMs; weights are cast every time, unless they were gathered as they
- * are cast and only transposed, inputs again in backward. */
+ * are cast and only transposed, inputs again in backward. Scales of rows are along what a
+ * product sums over: backward casts its gradient twice, input and weight anew. */
 static void dynamic_cast(struct sc__layer_maker *m,
                          const struct sc__linear *l,
                          uint64_t rows) {
@@ -70,9 +83,16 @@ static void dynamic_cast(struct sc__layer_maker *m,
     double w = (double)l->in * (double)l->out;
     double transpose = 2;
     double each = 2 * sc__dtype_bytes(m->s->dtype) + 1;
-    double bytes = each * in;
-    if (m->backward)
-        bytes = (each + transpose) * (in + out) + transpose * w;
+    double shard = gathers_narrow(m) ? 1.0 / m->s->tp : 1;
+    bool gathered_in = in_front(m->part);
+    double bytes = each * in * (gathered_in ? shard : 1);
+    if (m->backward && m->s->row_scales) {
+        bytes = each * (in + 2 * out);
+    } else if (m->backward) {
+        bool kept = gathered_in && shard < 1;
+        bytes = transpose * (in + out + w) + (kept ? 0 : each * in) +
+                each * out * (gathered_in ? 1 : shard);
+    }
     if (!m->s->narrow_weights)
         bytes += each * w;
     sc__layer_push(m, sc__elementwise(m->kernel_model, "cast_dynamic", bytes));
@@ -191,6 +211,13 @@ static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint6
     sc__layer_push(m, b);
 }
 
+/* A product of a layer without experts: with scales of rows its kernel may be another. */
+static void product(struct sc__layer_maker *m, struct sc__kernel k) {
+    if (m->s->row_scales)
+        k.us *= m->s->row_products;
+    sc__layer_push(m, k);
+}
+
 static void
 linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     cast(m, l, rows, l->in);
@@ -202,19 +229,18 @@ linear_forward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t r
     else if (l->experts)
         sc__layer_push(m, grouped(m, l, SC__LAYOUT_FORWARD, l->name, rows, l->out, l->in));
     else
-        sc__layer_push(m,
-                       sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
+        product(m, sc__gemm(m->kernel_model, l->name, m->s->gemm, rows, l->out, l->in));
 }
 
 static void
 linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     cast(m, l, rows, l->out);
     reorder_scales(m, l, rows, m->s->lora ? 1 : 2);
-    sc__layer_push(
-        m,
-        l->experts
-            ? grouped(m, l, SC__LAYOUT_DGRAD, l->dgrad, rows, l->in, l->out)
-            : sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
+    if (l->experts)
+        sc__layer_push(m, grouped(m, l, SC__LAYOUT_DGRAD, l->dgrad, rows, l->in, l->out));
+    else
+        product(m,
+                sc__gemm_dgrad(m->kernel_model, l->dgrad, m->s->gemm, rows, l->in, l->out));
     if (m->s->lora)
         return; /* frozen: no gradients of weight and bias */
     struct sc__kernel w =
@@ -227,7 +253,10 @@ linear_backward(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t 
                                     rows,
                                     m->s->accumulate);
     w.phase = SC__WGRAD;
-    sc__layer_push(m, w);
+    if (l->experts)
+        sc__layer_push(m, w);
+    else
+        product(m, w);
     if (l->bias_in_gemm)
         sc__layer_memory(m, SC__MEM_BIAS_GRAD, rows, l->out);
 }

@@ -231,7 +231,8 @@ static double gathered_width(const struct sc__lowering *l, int kind, bool gradie
         return sc__plan_width(p);
     if (p->gemm == SC__FP4)
         return (gradient ? 2 : 1) * (0.5 + 1.0 / 16);
-    if (p->gemm != SC__FP8)
+    /* by rows in forward, by columns in backward: cast behind the gathering */
+    if (p->gemm != SC__FP8 || p->fp8_recipe == SC_FP8_RECIPE_ROWWISE)
         return sc__plan_width(p);
     bool by_blocks = !p->dynamic_casts && (p->fp8_recipe == SC_FP8_RECIPE_BLOCKWISE ||
                                            p->fp8_recipe == SC_FP8_RECIPE_MXFP8);

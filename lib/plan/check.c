@@ -364,11 +364,12 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
 static sc_status check_recipe(struct sc_context *ctx, const struct sc__plan *p) {
     if (p->gemm != SC__FP8 || p->fp8_recipe != SC_FP8_RECIPE_NVFP4)
         return SC_OK;
-    return sc__fail(ctx,
-                    SC_USAGE,
-                    NULL,
-                    "--fp4, or a recipe of fp8: delayed, tensorwise, blockwise, mxfp8",
-                    "--fp8-recipe nvfp4 is a recipe of fp4, and products are in fp8");
+    return sc__fail(
+        ctx,
+        SC_USAGE,
+        NULL,
+        "--fp4, or a recipe of fp8: delayed, tensorwise, rowwise, blockwise, mxfp8",
+        "--fp8-recipe nvfp4 is a recipe of fp4, and products are in fp8");
 }
 
 sc_status sc__plan_check(struct sc_context *ctx,

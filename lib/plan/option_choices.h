@@ -70,6 +70,7 @@ static const struct sc__choice recipes[] = {{"delayed", SC_FP8_RECIPE_DELAYED},
                                             {"blockwise", SC_FP8_RECIPE_BLOCKWISE},
                                             {"mxfp8", SC_FP8_RECIPE_MXFP8},
                                             {"nvfp4", SC_FP8_RECIPE_NVFP4},
+                                            {"rowwise", SC_FP8_RECIPE_ROWWISE},
                                             {0}};
 static const struct sc__choice fusions[] = {{"megatron", SC_FUSION_MEGATRON},
                                             {"eager", SC_FUSION_EAGER},

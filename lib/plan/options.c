@@ -171,7 +171,7 @@ const struct sc__option sc__model_options[] = {
          "NAME",
          "delayed",
          TRAIN,
-         "scales of fp8 and fp4: delayed, tensorwise, blockwise, mxfp8 or nvfp4",
+         "scales of fp8 and fp4: delayed, tensorwise, rowwise, blockwise, mxfp8 or nvfp4",
          recipes,
          fp8_recipe),
     {"num-layers-at-start-in-bf16",

@@ -224,7 +224,9 @@ static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->fp8_recipe = p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
                     : g->fp8_recipe    ? g->fp8_recipe
                                        : SC_FP8_RECIPE_DELAYED;
-    p->dynamic_casts = g->fp8_scaling == SC_FP8_DYNAMIC;
+    /* scales of rows are torchao's alone, and of the moment */
+    p->dynamic_casts =
+        g->fp8_scaling == SC_FP8_DYNAMIC || p->fp8_recipe == SC_FP8_RECIPE_ROWWISE;
     bool half = g->grad_dtype ? g->grad_dtype != SC_DTYPE_FP32 : p->dtype == SC__FP16;
     p->grad_bytes = half ? 2 : 4;
 }
@@ -377,7 +379,8 @@ resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->torch_copies = on(g->torch_fsdp2);
     p->zero = shared_state(g, p);
     p->reshard = p->zero == 3 && unless_said(g->reshard, p->mesh.pp == 1);
-    p->fp8_params = on(g->fp8_params);
+    /* forward and backward scale weights along other sides: no one cast is gathered */
+    p->fp8_params = on(g->fp8_params) && p->fp8_recipe != SC_FP8_RECIPE_ROWWISE;
     SC__TRY(resolve_shard_group(ctx, g, p));
     if (p->fp8_params && p->gemm != SC__FP8 && p->gemm != SC__FP4)
         return sc__fail(ctx,
@@ -587,7 +590,8 @@ static const char *recipe_name(unsigned recipe) {
                                         [SC_FP8_RECIPE_TENSORWISE] = "tensorwise",
                                         [SC_FP8_RECIPE_BLOCKWISE] = "blockwise",
                                         [SC_FP8_RECIPE_MXFP8] = "mxfp8",
-                                        [SC_FP8_RECIPE_NVFP4] = "nvfp4"};
+                                        [SC_FP8_RECIPE_NVFP4] = "nvfp4",
+                                        [SC_FP8_RECIPE_ROWWISE] = "rowwise"};
     return recipe < sizeof names / sizeof *names ? names[recipe] : NULL;
 }
 

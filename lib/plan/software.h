@@ -54,6 +54,10 @@ struct sc__software_constants {
     double gather_again;
     /* 1: words are looked up by a product of their one-hot rows with the table */
     double one_hot_embedding;
+    /* 1: rotary positions by complex numbers of fp32, which compilers leave alone */
+    double complex_rope;
+    double repeat_keys;  /* 1: keys and values are copied for every head that shares them */
+    double row_products; /* factor on products in fp8 with scales of rows */
 };
 
 /* An option or a constant that a profile sets. Conditions are prefixes with commas

@@ -38,7 +38,10 @@
     DO(unaligned_heads)                                                                    \
     DO(early_stop)                                                                         \
     DO(gather_again)                                                                       \
-    DO(one_hot_embedding)
+    DO(one_hot_embedding)                                                                  \
+    DO(complex_rope)                                                                       \
+    DO(repeat_keys)                                                                        \
+    DO(row_products)
 
 #define NAME(member) #member,
 #define OFFSET(member) offsetof(struct sc__software_constants, member),

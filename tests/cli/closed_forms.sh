@@ -83,7 +83,7 @@ gathered() {
             --sequence-parallel "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "tp" and v["collective"] == "ALLGATHER"))'
     done | paste -sd ' ' | awk '{print ($2 - $1) / 2 / 1024 / 4096}'
 }
-check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 8 8 4.5"
+check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe rowwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 12 8 8 4.5"
 
 # TorchTitan's float8: a layer's 12h² weights, gathered forward and backward, a byte each, bf16's two
 weights() {
@@ -92,7 +92,7 @@ weights() {
             "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(*[v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"])'
     done | paste -sd ' ' | awk '{print int(($2 - $1) / 2 / 12 / 4096 / 4096 + 0.5)}'
 }
-check float8_weights "$(weights) $(weights --fp8)" "4 2"
+check float8_weights "$(weights) $(weights --fp8) $(weights --fp8 --fp8-recipe rowwise)" "4 2 4"
 
 # gradients of ZeRO 3 in a pipeline: PyTorch's stages begin to reduce them when their last backward has ended, others during it
 ends() { "$STEPCAST" run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 4096 --global-batch 16 --gpus 16 --pp 2 --zero 3 --ignore-memory "$@" --trace "$tmp/ends.json" >/dev/null 2>&1 && python3 - "$tmp/ends.json" <<'P'

@@ -109,6 +109,39 @@ static void few_nics_are_shared(void **state) {
     assert_true(alone_us(&four, &dp) > 1.9 * alone_us(&eight, &dp));
 }
 
+/* Two GPUs share a NIC, and the groups of both have their half of it in their time alone:
+ * also where one of them is a class of its own, they do not hinder each other again. */
+static void halves_of_a_nic(void **state) {
+    double end[2];
+    (void)state;
+    struct job j =
+        make_job("gpu=h100 gpus=64 node=8 nics=4 nic=400Gbps class=ib", 8, 8, 1, NULL);
+    struct sc__workload *w = j.w = sc__workload_new(&ctx->arena, "test");
+    w->mesh = sc__mesh(8, 1, 1, 8, 1, 0);
+    j.dp = sc__workload_group(w, SC__GROUP_DP);
+    sc__block_begin(w);
+    struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__UPDATE, 0, "gradients");
+    op->group = j.dp;
+    op->bytes = BYTES;
+    uint32_t block = sc__block_end(w);
+    uint32_t program = sc__program_begin(w);
+    sc__program_call(w, block, 0, 0, 0);
+    sc__class_add(w, program, 0, 64, 0);
+    assert_int_equal(sc__workload_slow_rank(ctx, w, 0, 1), SC_OK);
+    assert_int_equal(w->class_count, 3); /* it, its group, all others */
+    connect_net(&j);
+    struct sc_transfer a = all_reduce(j.dp, BYTES, 0);
+    struct sc_transfer b = all_reduce(j.dp, BYTES, 1);
+    a.class = w->rank_class[0];
+    b.class = w->rank_class[1];
+    b.rank = 1;
+    double alone = alone_us(&j, &a);
+    assert_within(alone_us(&j, &b), alone, 1e-9);
+    both(&j, &a, &b, end);
+    assert_within(end[0], alone, 1e-6);
+    assert_within(end[1], alone, 1e-6);
+}
+
 static void a_nic_carries_two(void **state) {
     double end[2];
     (void)state;
@@ -417,6 +450,7 @@ int main(void) {
         cmocka_unit_test(groups_where_they_lie),
         cmocka_unit_test(tensor_parallel_over_two_nodes),
         cmocka_unit_test(few_nics_are_shared),
+        cmocka_unit_test(halves_of_a_nic),
         cmocka_unit_test(a_nic_carries_two),
         cmocka_unit_test(nvlink_and_nic_do_not_meet),
         cmocka_unit_test(latency_is_not_bandwidth),

@@ -3,6 +3,8 @@
 #include "test.h"
 
 #include "hardware/expert_exchange.h"
+#include "hardware/gpu_fit.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +35,36 @@ static void closed_form(void **state) {
     near(sc__exchange_us(&g, SC__EXCHANGE_DISPATCH, &one), 2 + hypot(3, 22.5));
     one.tokens = 0;
     near(sc__exchange_us(&g, SC__EXCHANGE_DISPATCH, &one), 0);
+}
+
+/* Constants all twenty times too slow, times and rates: the fit first brings the median
+ * right, and all of them with it; by steps alone few rows would not get there. */
+static void fit_from_afar(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    struct sc__gpu off = *g;
+    struct sc__exchange_constants *c = &off.exchange[SC__EXCHANGE_DISPATCH];
+    struct sc__kernel_table table = {0};
+    struct sc__gpu_fit fit;
+    for (uint64_t tokens = 64; tokens <= 8192; tokens *= 2)
+        for (uint64_t sms = 8; sms <= 32; sms *= 2) {
+            struct sc__kernel_row row = {
+                .key = {.what = SC__KERNEL_OP_EXCHANGE,
+                        .dtype = SC__BF16,
+                        .size = {tokens, 7168, 8, 256, sms, SC__EXCHANGE_DISPATCH}}};
+            row.us = sc__kernel_cost(g, &row.key);
+            assert_true(row.us > 0);
+            *SC__PUSH(&ctx->arena, table.rows, table.count, table.capacity) = row;
+        }
+    c->fixed *= 20;
+    c->expert *= 20;
+    c->row *= 20;
+    c->sm_bw /= 20;
+    c->link_bw /= 20;
+    sc__gpu_fit(ctx, &off, &table, false, &fit);
+    assert_int_equal(fit.count, 1);
+    assert_within(fit.groups[0].before, 1900, 1e-6);
+    assert_number(fit.groups[0].after, <, 0.01);
 }
 
 /* More of anything but SMs never takes less; a GPU without links has no such kernels. */
@@ -119,6 +151,7 @@ static void public_table(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(closed_form, open_context, close_context),
+        cmocka_unit_test_setup_teardown(fit_from_afar, open_context, close_context),
         cmocka_unit_test_setup_teardown(monotonous, open_context, close_context),
         cmocka_unit_test_setup_teardown(public_table, open_context, close_context),
     };

@@ -302,18 +302,19 @@ static void backward_by_bytes(void **state) {
     }
 }
 
-/* Rows without a number belong to the layer before them; the last layer is repeated. */
+/* Functions belong to the layer before them; modules between two layers run once, however
+ * many layers there are. */
 static void rows_of_layers(void **state) {
     static const char text[] = HEADER ROW("embed", "0", "0") ROW("h_0_ln", "0", "0")
-        ROW("h_0_fc", "0", "0") ROW("middle", "0", "0") ROW("h_1_ln", "0", "0")
-            ROW("h_1_fc", "0", "0") ROW("head", "0", "0");
+        ROW("add_1", "0", "0") ROW("norm_a", "0", "0") ROW("h_1_ln", "0", "0")
+            ROW("norm_b", "0", "0") ROW("h_2_ln", "0", "0") ROW("head", "0", "0");
     static const struct {
         const char *layers;
         const char *names;
     } cases[] = {
-        {"layers=1", "embed h_0_ln h_0_fc middle head"},
-        {"layers=2", "embed h_0_ln h_0_fc middle h_1_ln h_1_fc head"},
-        {"layers=3", "embed h_0_ln h_0_fc middle h_1_ln h_1_fc h_1_ln h_1_fc head"}};
+        {"layers=1", "embed h_0_ln add_1 norm_a norm_b head"},
+        {"layers=2", "embed h_0_ln add_1 norm_a h_1_ln norm_b head"},
+        {"layers=4", "embed h_0_ln add_1 norm_a h_1_ln norm_b h_2_ln h_2_ln head"}};
     struct sc__document doc;
     (void)state;
     must(read_text(&sc__reader_operator_table, SETTINGS(), text, sizeof text - 1, &doc));
