@@ -69,6 +69,10 @@ SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3":
 LL_SHARE = 0.05
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0
+# GB/s of a channel of others, from messages (sendrecv_perf of eight A100)
+CHANNEL_RATES = {"ampere": 13.9}
+# NCCL gives a part of an all-to-all that goes by Simple one channel for each 64 KiB; RCCL's and Volta's are not looked at.
+BY_CHANNELS = ("ampere", "hopper", "blackwell")
 # GB/s of LL on a channel where all-to-alls go by LL: a 32nd of what NCCL's table has for all channels (llMaxBws)
 LL_CHANNEL = {"ampere": 2.74}
 LAUNCH = {"cdna3": 4.2, "cdna4": 4.2}
@@ -279,11 +283,12 @@ def inside_us(k, r, generation, spread):
     start = pair_base(k) + k["pair_peer"] * (r.n - 1)
     part, volume = r.S / r.n, r.S * (r.n - 1) / r.n
     few = volume / 1e3 / (k["pair_share"] * r.port) + part / 1e3 / k["pair_copy"]
-    x = all_channels(few, part, volume, k["pair_share"] * r.port, r.n)
+    x = all_channels(few, part, volume, k["pair_share"] * r.port, r.n, generation)
     later = start + k["pair_simple"]
-    simple = later + x + k["pair_mix"] * np.sqrt(later * x)
-    pairs = np.where(r.ll_channel > 0, ll_pairs(k, r, start, simple),
-                     np.minimum(start + part / 1e3 / k["pair_ll"], simple))
+    ramp = x + k["pair_mix"] * np.sqrt(later * x)
+    simple = later + (np.maximum(one_channel(part, generation), ramp) if generation in BY_CHANNELS else ramp)
+    pairs = np.minimum(start + part / 1e3 / k["pair_ll"], simple)
+    pairs = np.where(r.ll_channel > 0, ll_pairs(k, r, start, simple), pairs)
     us = np.where(r.op == 3, pairs, us)
     return np.maximum(us, (LAUNCH.get(generation, 5.0) + np.where(r.op == 3, launch_peer(generation) * r.n, 0)) * r.g)
 
@@ -298,10 +303,15 @@ def ll_pairs(k, r, start, simple):
     return np.where(r.S / r.n > part, np.maximum(simple, ll), ll)
 
 
-def all_channels(few, part, volume, rate, ranks):
+def one_channel(part, generation):
+    """us of a part, or of its first 64 KiB, on one channel: into the buffer, then out of it."""
+    return 2 * np.minimum(part, 64 * KIB) / 1e3 / CHANNEL_RATES.get(generation, CHANNEL_RATE)
+
+
+def all_channels(few, part, volume, rate, ranks, generation):
     """An all-to-all whose parts are so large that NCCL gives them all channels of a GPU (16 MiB a channel)."""
     filled = 16 * MIB * CHANNELS / 2 ** np.ceil(np.log2(ranks))
-    full = volume / 1e3 / np.minimum(rate, CHANNELS * CHANNEL_RATE)
+    full = volume / 1e3 / np.minimum(rate, CHANNELS * CHANNEL_RATES.get(generation, CHANNEL_RATE))
     return np.where(part > filled, np.minimum(few, np.maximum(full, few * filled / part)), few)
 
 
@@ -610,7 +620,7 @@ def named_inside(k, generation):
         "ring_overlap": [1, k["overlap1"], k["overlap2"]],
         "nvlink": k["nvlink"], "ring_copy": k["copy"], "own_copy": own, "share": [LL_SHARE, k["share1"], 1],
         "ring_drift": k["drift"], "p2p_base": pair_base(k),
-        "p2p_simple": k["pair_simple"], "p2p_peer": [k["pair_peer"], 1.2], "p2p_share": k["pair_share"],
+        "pairs_simple" if generation in BY_CHANNELS else "p2p_simple": k["pair_simple"], "p2p_peer": [k["pair_peer"], 1.2], "p2p_share": k["pair_share"],
         "p2p_copy": k["pair_copy"], "p2p_ll": [k["pair_ll"], 20], "p2p_mix": k["pair_mix"],
     }
     if "mesh_link" in k:

@@ -361,24 +361,56 @@ static double ll_pairs_us(const struct sc__coll_model *m, double part, double pe
                 transfer_us(2 * part * peers, k->p2p_share * m->port));
 }
 
-/* An all-to-all inside a node where NCCL sends by LL up to a size, though Simple may be
- * faster before; behind it Simple, but no faster than LL was at that size. */
+/* An all-to-all inside a node: us of what its parts wait for, and of its bytes by Simple.
+ */
+struct pairs_cost {
+    double part; /* bytes to each of … */
+    double peers;
+    double latency;
+    double simple; /* more of it with Simple */
+    double bytes;
+};
+
+/* Where NCCL sends by LL up to a size, though Simple may be faster before; behind it
+ * Simple, but no faster than LL was at that size. */
 static struct sc__coll_terms pairs_by_ll(const struct sc__coll_model *m,
-                                         double latency,
-                                         double part,
-                                         double peers,
-                                         double bytes) {
+                                         const struct pairs_cost *p) {
+    double most = sc__nccl_limits.p2p_ll_most * m->k->p2p_channels;
+    double ll = ll_pairs_us(m, fmin(p->part, most), p->peers);
+    if (p->part <= most)
+        return terms(p->latency, ll);
+    return terms(p->latency + p->simple, fmax(p->bytes, ll - p->simple));
+}
+
+static struct sc__coll_terms pairs_inside(const struct sc__coll_model *m,
+                                          const struct pairs_cost *p) {
+    if (m->k->p2p_ll_channel > 0)
+        return pairs_by_ll(m, p);
+    /* a channel of its own, twice the bytes on the links */
+    double small = fmax(transfer_us(p->part, m->k->p2p_ll[0]),
+                        transfer_us(2 * p->part * p->peers, m->k->p2p_share * m->port));
+    if (small < p->simple + p->bytes)
+        return terms(p->latency, small);
+    return terms(p->latency + p->simple, p->bytes);
+}
+
+/* us of Simple: the ramp of its bytes, and no less than one channel takes to carry its
+ * first bytes into the buffer and out of it. `port` us on the links and to copy the own
+ * part. */
+static void add_simple(const struct sc__coll_model *m, double port, struct pairs_cost *p) {
     const struct sc__constants *k = m->k;
-    double most = sc__nccl_limits.p2p_ll_most * k->p2p_channels;
-    double ll = ll_pairs_us(m, fmin(part, most), peers);
-    if (part <= most)
-        return terms(latency, ll);
-    return terms(latency + k->p2p_simple, fmax(bytes, ll - k->p2p_simple));
+    bool counted = k->pairs_simple > 0;
+    p->simple = counted ? k->pairs_simple : k->p2p_simple;
+    p->bytes = port + k->p2p_mix * sqrt((p->latency + p->simple) * port);
+    if (counted)
+        p->bytes =
+            fmax(p->bytes,
+                 transfer_us(2 * fmin(p->part, sc__nccl_limits.p2p_first), k->p2p_channel));
 }
 
 /* Every rank to every other one, and its own part: latency of the messages, then the
  * fuller of its NVLink port and its NIC, at `nic` GB/s. `copied` messages pass the port
- * once more. Inside a node small messages go by LL, or by one channel each. */
+ * once more. Inside a node small messages go by LL. */
 static struct sc__coll_terms
 pairs_terms(const struct sc__coll_model *m, double nic, double more, double copied) {
     const struct sc__constants *k = m->k;
@@ -392,19 +424,10 @@ pairs_terms(const struct sc__coll_model *m, double nic, double more, double copi
     double port =
         transfer_us(part * (inside + copied), rate) + transfer_us(part, k->p2p_copy);
     if (!leaves_node(m)) {
-        port = with_all_channels(m, port, part, part * inside, rate);
-        double simple = latency + k->p2p_simple;
-        double bytes = port + k->p2p_mix * sqrt(simple * port);
-        if (k->p2p_ll_channel > 0) {
-            struct sc__coll_terms t = pairs_by_ll(m, latency, part, inside, bytes);
-            return terms(c.passes * t.latency, c.passes * t.bandwidth);
-        }
-        /* a channel of its own, twice the bytes on the links */
-        double small = fmax(transfer_us(part, k->p2p_ll[0]),
-                            transfer_us(2 * part * inside, k->p2p_share * m->port));
-        if (latency + small < simple + bytes)
-            return terms(c.passes * latency, c.passes * small);
-        return terms(c.passes * simple, c.passes * bytes);
+        struct pairs_cost p = {.part = part, .peers = inside, .latency = latency};
+        add_simple(m, with_all_channels(m, port, part, part * inside, rate), &p);
+        struct sc__coll_terms t = pairs_inside(m, &p);
+        return terms(c.passes * t.latency, c.passes * t.bandwidth);
     }
     double sent = transfer_us(part * outside, nic_by_channels(m, nic, outside));
     return terms(c.passes * (latency + k->p2p_simple + k->p2p_net + m->hop),

@@ -31,6 +31,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(ring_drift),
     ONE(p2p_base),
     ONE(p2p_simple),
+    ONE(pairs_simple),
     ONE(p2p_net),
     MANY(p2p_peer, 2),
     ONE(p2p_share),

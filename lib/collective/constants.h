@@ -29,14 +29,17 @@ struct sc__constants {
     double proxy;           /* least time of a step inside a node when the ring leaves it */
     double
         tree_mix[2]; /* how badly a tree overlaps latency and transfer: one node, several */
-    double tree_wire[3];   /* share of the wire a tree reaches */
-    double tree_simple;    /* share of NVLink a Simple tree reaches */
-    double ring_outside;   /* share of NVLink a Simple ring keeps that leaves the node */
-    double channels;       /* of a ring that leaves the node */
-    double ring_drift;     /* ranks of a Simple ring wait for each other: us^0.5 */
-    double p2p_base;       /* send/receive and all-to-all */
-    double p2p_simple;     /* more of it with the Simple protocol */
-    double p2p_net;        /* the same, added when it leaves the node */
+    double tree_wire[3]; /* share of the wire a tree reaches */
+    double tree_simple;  /* share of NVLink a Simple tree reaches */
+    double ring_outside; /* share of NVLink a Simple ring keeps that leaves the node */
+    double channels;     /* of a ring that leaves the node */
+    double ring_drift;   /* ranks of a Simple ring wait for each other: us^0.5 */
+    double p2p_base;     /* send/receive and all-to-all */
+    double p2p_simple;   /* more of it with the Simple protocol */
+    /* the same of an all-to-all in a node where its first bytes are on one channel; 0: that
+     * is not known */
+    double pairs_simple;
+    double p2p_net;        /* of messages, added when it leaves the node */
     double p2p_peer[2];    /* all-to-all, per peer in the node, outside */
     double p2p_share;      /* of NVLink */
     double p2p_copy;       /* GB/s of a rank's own part of an all-to-all */

@@ -140,8 +140,9 @@ const struct sc__coll_chunk_rule sc__nccl_nvls_chunks[] = {
 const struct sc__coll_chunk_rule sc__nccl_nvls_tree_chunks[] = {
     {32, 256 * KIB}, {16, 128 * KIB}, {4, 64 * KIB}, {1, 32 * KIB}, {0, 0}};
 
-/* Buffers of 4 MiB in 8 steps, 4 to a chunk, 2 to a slice; a message asks for more
- * channels from 32 steps a channel on. */
+/* Buffers of 4 MiB in 8 steps, 4 to a chunk, 2 to a slice; a message has a channel for each
+ * eighth of a step, as many as its peer has, and asks for more from 32 steps a channel on.
+ */
 const struct sc__nccl_limits sc__nccl_limits = {.ring_chunk = 2 * MIB,
                                                 .ring_slice = 32 * KIB,
                                                 .nvls_least = 32 * KIB,
@@ -149,6 +150,7 @@ const struct sc__nccl_limits sc__nccl_limits = {.ring_chunk = 2 * MIB,
                                                 .nvls_tree_nodes = 4,
                                                 .proxy_slices = 3,
                                                 .p2p_part = 16 * MIB,
+                                                .p2p_first = 64 * KIB,
                                                 .p2p_ll_part = 8 * KIB,
                                                 .p2p_ll_most = 16 * KIB};
 

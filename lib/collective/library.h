@@ -73,6 +73,7 @@ struct sc__nccl_limits {
     double nvls_tree_nodes;
     double proxy_slices; /* steps of the proxy thread in a step of a Simple ring */
     double p2p_part;     /* bytes of a message on a channel that ask for more channels */
+    double p2p_first;    /* bytes of a message inside a node that one channel takes */
     double p2p_ll_part;  /* the same of LL */
     double p2p_ll_most;  /* bytes of a message by LL, for each channel there is */
 };
