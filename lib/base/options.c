@@ -81,6 +81,20 @@ sc_status sc__setting_share(const struct sc__settings *s, const char *name, doub
     return SC_OK;
 }
 
+sc_status
+sc__setting_tolerance(const struct sc__settings *s, const char *name, double *out) {
+    const char *text = sc__setting(s, name);
+    SC__TRY(sc__setting_share(s, name, out));
+    if (!text || *out <= 1 || sc__str_ends(sc__str(text), "%"))
+        return SC_OK;
+    return usage(
+        s,
+        sc__format(&s->ctx->arena, "write --%s %s%% or a share like 0.05", name, text),
+        "--%s %s: a share above 1",
+        name,
+        text);
+}
+
 sc_status sc__setting_word(const struct sc__settings *s,
                            const char *name,
                            const char *const *words,

@@ -80,6 +80,10 @@ sc_status sc__setting_u32(const struct sc__settings *s,
 sc_status sc__setting_double(const struct sc__settings *s, const char *name, double *out);
 sc_status sc__setting_bytes(const struct sc__settings *s, const char *name, uint64_t *out);
 sc_status sc__setting_share(const struct sc__settings *s, const char *name, double *out);
+/* A share, of which a bare number above 1 is refused: 5 would be 500 %, a gate that
+ * never closes. */
+sc_status
+sc__setting_tolerance(const struct sc__settings *s, const char *name, double *out);
 /* Reads text as the option's type, checks it and puts it into its field of
  * object. What is text stays where it is. */
 sc_status sc__option_take(struct sc_context *ctx,

@@ -283,30 +283,25 @@ static sc_status compare_write_comparison(struct sc_request *req,
     return SC_OK;
 }
 
-/* 5 would be 500 %, a gate that never closes. */
-static sc_status refuse_bare_tolerance(const struct sc__settings *settings,
-                                       double tolerance) {
-    const char *text = sc__setting(settings, "tolerance");
-    if (tolerance <= 1 || sc__str_ends(sc__str(text), "%"))
+/* Options say how a side is simulated: of two saved ones none is. */
+static sc_status refuse_unused(struct sc_request *req, const struct compare_side sides[2]) {
+    const char *name = sc__job_first_unused(req);
+    if (!name || !sides[0].saved.n || !sides[1].saved.n)
         return SC_OK;
-    return sc__fail(settings->ctx,
-                    SC_USAGE,
-                    NULL,
-                    sc__format(&settings->ctx->arena,
-                               "write --tolerance %s%% or a share like 0.05",
-                               text),
-                    "--tolerance %s: a share above 1",
-                    text);
+    return sc__usage(req,
+                     "run it again with the option, and compare that",
+                     "--%s has no effect: both are results that were saved",
+                     name);
 }
 
 static sc_status compare_sides(struct sc_request *req, struct compare_side sides[2]) {
     struct sc__settings settings = sc__settings(req);
     struct sc__comparison c;
     double tolerance = -1;
-    SC__TRY(sc__setting_share(&settings, "tolerance", &tolerance));
-    SC__TRY(refuse_bare_tolerance(&settings, tolerance));
+    SC__TRY(sc__setting_tolerance(&settings, "tolerance", &tolerance));
     for (int side = 0; side < 2; side++)
         SC__TRY(compare_load(req, req->inputs[side], &sides[side]));
+    SC__TRY(refuse_unused(req, sides));
     sc__compare(&req->ctx->arena,
                 (const struct sc__compared[2]){sides[0].view, sides[1].view},
                 &c);

@@ -77,7 +77,7 @@ static const char *quality_of(struct sc_context *ctx, const struct sc__gpu_fit *
     return b.text;
 }
 
-/* Of 133,000 rows in public tables none is more than 610 times off the model of another
+/* Of 130,000 rows in public tables none is more than 610 times off the model of another
  * GPU, and no GPU that trains is 40 times as fast as another: past these it is a slip. */
 #define MOST_OF_A_ROW 1e4
 #define MOST_OF_ALL_ROWS 100

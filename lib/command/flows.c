@@ -174,7 +174,7 @@ static sc_status flows_cmd_check(struct sc_request *req,
     *checked = sc__flag(req, "check");
     if (!*checked)
         return SC_OK;
-    SC__TRY(sc__setting_double(&settings, "check", &tolerance));
+    SC__TRY(sc__setting_tolerance(&settings, "check", &tolerance));
     if (!l->all_expected)
         return sc__usage(req, NULL, "--check needs a fifth column in every line");
     *worst = worst_difference(l, &where);
@@ -302,6 +302,13 @@ static sc_status flows_cmd_execute(struct sc_request *req) {
                                           l.count,
                                           l.most_host + 1,
                                           engines.flow);
+    static const char *const collectives[] = {"send-latency", "packet", NULL};
+    for (const char *const *name = collectives; *name; name++)
+        if (sc__flag(req, *name))
+            return sc__usage(req,
+                             NULL,
+                             "--%s is of collectives, and flows are none",
+                             *name);
     SC__TRY(
         sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &cluster, &g, &route));
     SC__TRY(sc__flow_batch(req->ctx, &g, &route, l.flows, l.count, &effort));

@@ -321,6 +321,13 @@ static void note_traffic(struct sc_request *req, const struct sc__workload *w) {
                      list[i].because);
 }
 
+const char *sc__job_first_unused(const struct sc_request *req) {
+    for (uint32_t k = 0; k < req->value_count; k++)
+        if (!req->values[k].used && is_job_option(req->values[k].option))
+            return req->values[k].option->name;
+    return NULL;
+}
+
 /* An option that nobody has asked for by now says nothing about this input. */
 void sc__job_note_unused(struct sc_request *req) {
     for (uint32_t k = 0; k < req->value_count; k++) {

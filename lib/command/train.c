@@ -233,6 +233,10 @@ static sc_status train_work(struct sc_request *req, struct sc__train *t) {
 
 /* ---- checkpoints ---- */
 
+/* Of what a plan keeps: its weights alone, in a byte each, are a fourteenth of mixed
+ * precision's, and are the least that a run goes on from. */
+#define SMALLEST_STATE 0.05
+
 static sc_status train_state(struct sc_request *req, struct sc__train *t) {
     if (t->state_bytes > 0)
         return SC_OK; /* known already */
@@ -240,8 +244,18 @@ static sc_status train_state(struct sc_request *req, struct sc__train *t) {
     uint64_t bytes = 0;
     SC__TRY(sc__setting_bytes(&settings, "state", &bytes));
     t->state_bytes = (double)bytes;
-    if (sc__flag(req, "state"))
+    double kept = t->step.checkpoint_bytes;
+    if (sc__flag(req, "state")) {
+        if (t->state_bytes < SMALLEST_STATE * kept)
+            sc__note(
+                req->ctx,
+                "state-small",
+                "--state %s is %.4g bytes, and the plan keeps %.4g: is its unit right?",
+                sc__option(req, "state"),
+                t->state_bytes,
+                kept);
         return SC_OK;
+    }
     if (!(t->step.checkpoint_bytes > 0))
         return sc__usage(req,
                          "like --state 5.6TB, or --blocking and --restore",

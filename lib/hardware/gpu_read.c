@@ -274,6 +274,12 @@ static sc_status read_software(struct gpu_read_reader *r, json_t *o) {
         if (i < 0)
             return bad(r, NULL, "%s has no software '%s'", "attention_software", key);
         SC__TRY(read_list(r, key, v, 2, r->gpu->software[i]));
+        if (!(r->gpu->software[i][0] > 0 && r->gpu->software[i][1] > 0))
+            return bad(r,
+                       "1: as the times of attention are",
+                       "%s.%s: a factor on times is above 0",
+                       "attention_software",
+                       key);
     }
     return SC_OK;
 }

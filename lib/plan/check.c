@@ -361,6 +361,22 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
     return SC_OK;
 }
 
+/* A table of positions ends; other kinds go on, with whatever quality. */
+static void note_positions(struct sc_context *ctx,
+                           const struct sc__model *m,
+                           const struct sc__plan *p) {
+    bool learned = m->positions && m->positions != SC__POSITIONS_OF_SEQUENCE;
+    if (learned && p->seq > m->positions)
+        sc__note(
+            ctx,
+            "positions-few",
+            "sequences of %u tokens, but the model has learned %u positions: it cannot "
+            "take them as it is (--max-position-embeddings %u makes it one that can)",
+            p->seq,
+            m->positions,
+            p->seq);
+}
+
 static sc_status check_recipe(struct sc_context *ctx, const struct sc__plan *p) {
     if (p->gemm != SC__FP8 || p->fp8_recipe != SC_FP8_RECIPE_NVFP4)
         return SC_OK;
@@ -378,6 +394,7 @@ sc_status sc__plan_check(struct sc_context *ctx,
     SC__TRY(check_ranks(ctx, p));
     SC__TRY(check_shapes(ctx, m, p));
     SC__TRY(check_recipe(ctx, p));
+    note_positions(ctx, m, p);
     SC__TRY(check_schedule(ctx, p));
     SC__TRY(check_stages(ctx, m, p));
     return check_batch(ctx, p);

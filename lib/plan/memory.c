@@ -293,6 +293,13 @@ sc_status sc__memory_check(struct sc_context *ctx,
     uint32_t worst;
     struct sc__stage_memory x = sc__plan_most_memory(m, p, &worst);
     double most = sc__memory_sum(&x);
+    if (capacity <= 0)
+        sc__note(
+            ctx,
+            "memory-unknown",
+            "how much memory the GPU has is not known (memory_gib): whether %.1f GiB fit "
+            "is not checked",
+            most / (1u << 30));
     if (capacity <= 0 || most <= capacity)
         return SC_OK;
     struct sc__buffer items;

@@ -3,6 +3,7 @@
 #include "result/compare.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <string.h>
 
 #define SCHEMA "stepcast/result/1"
@@ -30,6 +31,47 @@ static sc_status saved_parse(struct sc_context *ctx,
                     &at,
                     "make one with: stepcast run INPUT --json FILE --timeline",
                     "not a result of stepcast (schema " SCHEMA ")");
+}
+
+/* Of its times, which a writer has rounded to picoseconds. */
+#define SAVED_ROUNDING 1e-6
+
+static double saved_sum(const json_t *breakdown) {
+    const char *key;
+    json_t *value;
+    double sum = 0;
+    json_object_foreach((json_t *)breakdown, key, value) {
+        double part = json_is_object(value) ? saved_sum(value) : json_number_value(value);
+        sum += part < 0 ? NAN : part;
+    }
+    return sum;
+}
+
+static bool saved_adds_up(const json_t *part, double step) {
+    double off = saved_sum(json_object_get(part, "breakdown_us")) - step;
+    return fabs(off) <= SAVED_ROUNDING * step;
+}
+
+/* Every rank's parts are its step, and there are ranks: a document that was cut or edited
+ * would be compared all the same. */
+static sc_status saved_check(struct sc_context *ctx, const char *name, const json_t *root) {
+    struct sc__place at = {.file = name};
+    double step = json_number_value(json_object_get(root, "step_time_us"));
+    bool sound = step > 0 && saved_adds_up(root, step);
+    size_t i;
+    json_t *rank;
+    json_array_foreach(json_object_get(root, "ranks"), i, rank) {
+        sound = sound && saved_adds_up(rank, step) &&
+                json_integer_value(json_object_get(rank, "ranks")) > 0;
+    }
+    if (sound)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    "make it again with: stepcast run INPUT --json FILE --timeline",
+                    "the parts of a rank do not add up to the step of %g us",
+                    step);
 }
 
 static void saved_add_breakdown(struct sc__arena *a,
@@ -116,6 +158,11 @@ sc_status sc__compared_saved(struct sc_context *ctx,
                              struct sc__compared *out) {
     json_t *root;
     SC__TRY(saved_parse(ctx, name, document, &root));
+    sc_status status = saved_check(ctx, name, root);
+    if (status != SC_OK) {
+        json_decref(root);
+        return status;
+    }
     *out = (struct sc__compared){
         .name = name,
         .measured = json_is_true(json_object_get(root, "measured")),

@@ -26,6 +26,13 @@ print(all(abs(sum(c[k] for c in d["classes"]) - d["step"][k]) < 1e-6 * d["step"]
 "$STEPCAST" compare "$t/a.json" "sim:$t/w.txt" --cluster ideal:32 --tolerance 0 >/dev/null; ok "sim: simulates" $? 0
 "$STEPCAST" compare "$t/bare.json" "$t/b.json" >"$t/out"; ok "a result without timeline" $? 0
 "$STEPCAST" compare "$t/a.json" >/dev/null 2>&1; ok "one input is not enough" $? 2
+"$STEPCAST" compare "$t/a.json" "$t/b.json" --tp 4 >/dev/null 2>"$t/err"; ok "options of a simulation that is not" "$? $(grep -c "both are results that were saved" "$t/err")" "2 1"
+# a document whose figures were edited: every rank's parts are the step
+for edit in 'd["step_time_us"] /= 2' 'd["step_time_us"] = 0' 'd["step_time_us"] = -5' 'd["breakdown_us"]["compute"] += 9' 'd["ranks"][0]["breakdown_us"]["compute"] *= 2' \
+    'd["ranks"][0]["breakdown_us"]["compute"] += 9; d["ranks"][0]["breakdown_us"]["bubble"] -= d["ranks"][0]["breakdown_us"]["bubble"] + 9' 'd["ranks"][0]["ranks"] = 0'; do
+    python3 -c "import json; d = json.load(open('$t/a.json')); $edit; json.dump(d, open('$t/edited.json', 'w'))"
+    "$STEPCAST" compare "$t/a.json" "$t/edited.json" >/dev/null 2>"$t/err"; ok "edited: $edit" "$? $(grep -c "do not add up to the step" "$t/err")" "3 1"
+done
 echo '{"schema": "stepcast/result/1"}' >"$t/hollow.json"
 "$STEPCAST" compare "$t/a.json" "$t/hollow.json" >/dev/null 2>"$t/err"; ok "a hollow result" $? 3
 echo '{"schema": "stepcast/result/1", ' >"$t/cut.json"

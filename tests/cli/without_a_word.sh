@@ -61,6 +61,21 @@ unused "net-channels 4" "there is no all-to-all, and no message" --model llama3-
 used() { "$STEPCAST" run --seq 2048 --ignore-memory "$@" --json - 2>/dev/null | grep -c "\"mfu\"\|has no effect"; }
 check said_only_then "$(used --model mixtral-8x7b --gpus 8 --ep 8 --moe-token-dispatcher-type flex --moe-routing in-turn) $(used --model llama3-8b --gpus 16 --pp 2 --net-channels 4 --order tp-cp-ep-pp-dp --comm-sm-tax 0.1) $(used --model llama3-8b --gpus 8 --use-megatron-fsdp) $(used --model llama3-8b --gpus 8 --zero 3 --use-megatron-fsdp) $(used --model llama3-8b --gpus 8 --use-torch-fsdp2)" "1 1 1 1 1"
 
+# sequences that a table of positions does not reach
+expect positions_that_end 0 "sequences of 4096 tokens, but the model has learned 1024 positions" "$STEPCAST" run --model gpt2 --gpus 1 --seq 4096 --json -
+check positions_that_suffice "$("$STEPCAST" run --model gpt2 --gpus 1 --seq 4096 --max-position-embeddings 4096 --json - | grep -c "mfu\|has learned") $("$STEPCAST" run --model llama2-7b --gpus 1 --seq 8192 --ignore-memory --json - | grep -c "mfu\|has learned")" "1 1"
+
+# a GPU's file: attention that takes no time; memory that is not said
+gpu() { python3 -c "
+import json, sys
+d = json.load(open('data/gpus/h100-sxm.json'))
+exec(sys.argv[1])
+json.dump(d, open('$tmp/gpu.json', 'w'))" "$1"; }
+gpu 'd["constants"]["attention_software"]["flash2"] = [0, 1]'
+expect attention_for_nothing 3 "attention_software.flash2: a factor on times is above 0" "$STEPCAST" run --model gpt2 --gpus 1 --gpu "$tmp/gpu.json"
+gpu 'd["datasheet"]["memory_gib"] = 0'
+expect memory_that_is_not_known 0 "fit is not checked" "$STEPCAST" run --model llama3-70b --gpus 8 --seq 2048 --gpu "$tmp/gpu.json" --json -
+
 # formats of others have no word for compute that is slower beside transfers
 plan="--model llama3-8b --tp 2 --dp 4 --zero 1 --seq 2048 --global-batch 16 --num-layers 2 --ignore-memory --cluster dgx-h100:8"
 for format in chakra goal; do

@@ -234,6 +234,44 @@ def check_plan(c, rng):
         c.slower("reducing gradients later is not faster", c.other(overlap_grad="no"), BUCKETS if p["pp"] == 1 else "1.05")
 
 
+def flops(r):
+    """Of the model in a step, from what is printed."""
+    return r["tflops_per_gpu"] * r["plan"]["gpus"] * r["step_time_us"]
+
+
+def check_trades(c, rng):
+    """What is given for what: time for memory, bytes for memory; and work that is said to take longer."""
+    p = c.plan
+    zero_bubble = SEARCH if c.zero_bubble() else "1.005"
+    if p["recompute"] != "full":
+        r = c.other(recompute="full")
+        # computed again is not computed more: MFU counts it once
+        c.hold("recomputation leaves the FLOPs of the model as they are", not r or abs(flops(r) / flops(c.base) - 1) < Decimal("1e-9"), r)
+    if "offload-optimizer" not in p and p.get("optimizer", "adam") == "adam":
+        r = c.other(offload_optimizer=1)
+        # the host takes its time for the update, with copies there and back; what it keeps is not on the GPU
+        c.slower("an optimizer on the host is not faster", r, zero_bubble)
+        c.memory("an optimizer on the host needs no more of the GPU", r, "less")
+        if r:
+            c.hold("an optimizer on the host needs memory there", r["memory_bytes"].get("host", 0) > 0, r)
+    for kind in ("gemm", "attention"):
+        # twice the time of some kernels is no less than before, and no more than twice the step
+        c.step(f"{kind} twice as long: 1 to 2 of the step", c.other(scale=f"{kind}=2"), 1 / Decimal(zero_bubble), "2.0001")
+    # SMs that transfers take are missing for what runs beside them
+    free, taxed = c.other(comm_sm_tax=0), c.other(comm_sm_tax="0.4")
+    if free and taxed and not c.zero_bubble():
+        c.book.hold("compute beside transfers is not faster", free["step_time_us"] <= taxed["step_time_us"] * Decimal(HEAT), taxed, free)
+    # a twentieth of pace between GPUs: all wait for the slowest
+    if "gpu-spread" not in p and size(p) > 1:
+        c.slower("GPUs of unequal pace are not faster", c.other(gpu_spread="0.05"), zero_bubble)
+    # gradients of half the bytes are half of what is reduced
+    if p["zero"] == 0 and p["dp"] > 1 and p.get("dtype") != "fp16" and not c.experts and "lora" not in p:
+        wide, narrow = c.other(grad_dtype="fp32"), c.other(grad_dtype="bf16")
+        if wide and narrow and shown_stage(wide) == shown_stage(narrow):
+            a, b = (sum(v["bytes"] for v in r["volumes"] if v["group"] == "dp" and v["phase"] in ("backward", "update")) for r in (wide, narrow))
+            c.book.hold("gradients in bf16 are half the bytes", abs(a - 2 * b) <= 16 * len(wide["volumes"]) * c.layers, narrow, wide, f"{a} and {b}")
+
+
 def shown_stage(r):
     """Which ranks the breakdown and the bytes are of: those that end last."""
     return [x["stage"] for x in r["ranks"] if x["breakdown_us"] == r["breakdown_us"]]
@@ -419,7 +457,7 @@ def main():
     build, seed, plans = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     program = Program(os.environ.get("STEPCAST") or os.path.abspath(os.path.join(build, "stepcast")))
     book = Book(program)
-    checks = {"machine": check_machine, "work": check_work, "plan": check_plan, "bytes": check_bytes, "engines": check_engines,
+    checks = {"machine": check_machine, "work": check_work, "plan": check_plan, "trades": check_trades, "bytes": check_bytes, "engines": check_engines,
               "same": check_same, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands}
     binding = None
     # a sanitizer's library ends a process that it did not start
