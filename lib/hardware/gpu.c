@@ -175,6 +175,16 @@ carry_fallback(double *c, double rate, double written, double dram, double clock
     c[SC__FALLBACK_BW] *= dram;
 }
 
+static bool same_architecture(const struct sc__gpu *a, const struct sc__gpu *b) {
+    return a->architecture && b->architecture && !strcmp(a->architecture, b->architecture);
+}
+
+/* Other architectures have other kernels for tf32; those of fp32 are old ones on all. */
+static void forget_products_tf32(struct sc__gpu *g) {
+    for (unsigned i = SC__PRODUCT_TF32; i <= SC__PRODUCT_TF32_WGRAD; i++)
+        g->batched_fallback[i][SC__FALLBACK_T0] = 0;
+}
+
 static void carry_context(double *c, double dram, double sm_rate, double l2) {
     c[SC__CONTEXT_TILE] /= sm_rate;
     c[SC__CONTEXT_BW] *= dram;
@@ -275,12 +285,15 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     for (unsigned i = 0; i < SC__BATCHED_FALLBACKS; i++) {
         /* Two bytes at odd places are written one by one: instructions decide. */
         bool short_elements = i == SC__BATCHED_UNALIGNED || i == SC__BATCHED_ODD;
+        bool fp32 = i == SC__BATCHED_FP32 || i == SC__PRODUCT_FP32;
         carry_fallback(g->batched_fallback[i],
-                       i == SC__BATCHED_FP32 ? fp32_rate : clock,
+                       fp32 ? fp32_rate : clock,
                        short_elements ? clock : dram * base->sms / g->sms,
                        dram,
                        clock);
     }
+    if (!same_architecture(g, base))
+        forget_products_tf32(g);
     for (unsigned i = 0; i < SC__EXCHANGES; i++)
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);

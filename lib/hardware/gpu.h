@@ -218,6 +218,11 @@ enum sc__fallback_batched {
     SC__BATCHED_TF32_UNALIGNED, /* a size is no multiple of 4 */
     SC__BATCHED_UNALIGNED,      /* two bytes: a size is no multiple of 8, */
     SC__BATCHED_ODD,            /* or odd */
+    /* single products of four bytes */
+    SC__PRODUCT_FP32,
+    SC__PRODUCT_TF32,
+    SC__PRODUCT_TF32_DGRAD,
+    SC__PRODUCT_TF32_WGRAD,
     SC__BATCHED_FALLBACKS
 };
 
@@ -230,6 +235,7 @@ enum sc__fallback_batched_constant {
     SC__FALLBACK_T0,   /* us; 0: not known */
     SC__FALLBACK_Q,    /* sharpness of the maximum */
     SC__FALLBACK_WAVE, /* as of GEMMs */
+    SC__FALLBACK_TS,   /* us more where k is split; batched products never are */
     SC__FALLBACK_CONSTANTS
 };
 

@@ -149,6 +149,10 @@ const char *const sc__gpu_batched_names[] = {"batched_fp32",
                                              "batched_tf32_unaligned",
                                              "batched_unaligned",
                                              "batched_odd",
+                                             "product_fp32",
+                                             "product_tf32",
+                                             "product_tf32_dgrad",
+                                             "product_tf32_wgrad",
                                              NULL};
 const char *const sc__gpu_serving_names[] = {"trtllm", "vllm", "sglang", NULL};
 const char *const sc__gpu_sequence_names[] = {

@@ -43,10 +43,15 @@ static uint32_t attention_class(const struct sc__gpu *g, const struct sc__kernel
 }
 
 /* Numbers of groups: of batched products by kernels of before Hopper. */
-enum { FIRST_FALLBACK = 4 };
+enum { FIRST_FALLBACK = 60 };
 
 const double *sc__fit_fallback_constants(const struct sc__gpu *g,
                                          const struct sc__kernel_key *k) {
+    if (k->what == SC__KERNEL_OP_GEMM) {
+        enum sc__dtype t =
+            k->dtype == SC__TF32 && !(g->peak[SC__TF32] > 0) ? SC__FP32 : k->dtype;
+        return sc__product_constants(g, t, k->size[5]);
+    }
     if (k->what != SC__KERNEL_OP_BATCHED)
         return NULL;
     return sc__fallback_batched_constants(g,
@@ -146,6 +151,7 @@ static void offer_fallback(struct sc__fit_rows *g, double *c) {
     offer(g, &c[SC__FALLBACK_R], true);
     offer(g, &c[SC__FALLBACK_TE], false);
     offer_ratio(g, &c[SC__FALLBACK_Q]);
+    offer(g, &c[SC__FALLBACK_TS], false);
 }
 
 static void

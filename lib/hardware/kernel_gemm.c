@@ -494,44 +494,13 @@ const double *sc__fallback_batched_constants(const struct sc__gpu *gpu,
     return c[SC__FALLBACK_T0] > 0 ? c : NULL;
 }
 
-/* Many small products by kernels of before Hopper, in tiles of any sides from 32 to 256.
- * fp32 walks in steps of 8, the others of 32. */
-static double fallback_waves(const double *c, const struct gemm *p, double batch) {
-    static const double sides[][2] = {{256, 128},
-                                      {256, 64},
-                                      {128, 128},
-                                      {128, 64},
-                                      {128, 32},
-                                      {64, 64},
-                                      {64, 32},
-                                      {32, 32}};
-    double best = INFINITY;
-    double k_step = c == p->gpu->batched_fallback[SC__BATCHED_FP32] ? 8 : 32;
-    double deep = k_step * ceil(to_double(p->k) / k_step);
-    for (unsigned i = 0; i < 2 * sizeof sides / sizeof *sides; i++) {
-        double rows = sides[i / 2][i % 2];
-        double columns = sides[i / 2][1 - i % 2];
-        double each = batch * ceil(to_double(p->m) / rows) *
-                      ceil(to_double(p->n) / columns) / to_double(p->sms);
-        double waves =
-            (1 - c[SC__FALLBACK_WAVE]) * ceil(each) + c[SC__FALLBACK_WAVE] * fmax_one(each);
-        double multiply =
-            c[SC__FALLBACK_R] > 0 ? 2 * rows * columns / c[SC__FALLBACK_R] : 0;
-        double load = c[SC__FALLBACK_B] * (rows + columns) / 64;
-        best =
-            fmin(best,
-                 waves * (deep * (multiply + load) + c[SC__FALLBACK_TE] * rows * columns));
-    }
-    return best;
-}
-
 static double fallback_batched_us(const double *c, const struct gemm *p, uint64_t batch) {
     double m = to_double(p->m);
     double n = to_double(p->n);
     double k = to_double(p->k);
     double count = to_double(batch);
     double bytes = p->element * count * (m * k + n * k + m * n);
-    double waves = fallback_waves(c, p, count);
+    double waves = sc__fallback_waves(p->gpu, c, count, (double[]){m, n, k}, 1);
     return c[SC__FALLBACK_T0] +
            sc__smooth_max(waves, bytes / c[SC__FALLBACK_BW], c[SC__FALLBACK_Q]);
 }
@@ -650,9 +619,11 @@ double sc__gemm_layers_cost(const struct sc__gpu *gpu,
         return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
     if (key->what == SC__KERNEL_OP_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
-    double us = gemm_us(gpu, key->dtype, m, n, k, layers) * (key->size[4] ? gpu->bias : 1);
-    us *= transposed(gpu, key);
     enum sc__dtype type = available(gpu, key->dtype);
+    const double *product = sc__product_constants(gpu, type, key->size[5]);
+    double us = product ? sc__product_us(gpu, product, m, n, k)
+                        : gemm_us(gpu, key->dtype, m, n, k, layers) * transposed(gpu, key);
+    us *= (key->size[4] ? gpu->bias : 1);
     if (key->size[7] && sc__dtype_bytes(type) < 2)
         us += sc__memory_op_us(gpu, sc__quantize_op(type), SC__BF16, m, k);
     /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the

@@ -98,6 +98,17 @@ uint64_t sc__gemm_layout(const struct sc__kernel_key *key, enum sc__gemm_layout 
 const double *sc__fallback_batched_constants(const struct sc__gpu *gpu,
                                              enum sc__dtype type,
                                              uint64_t sizes);
+/* Of a single product of four bytes; NULL: the GPU's file has none. */
+const double *
+sc__product_constants(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t layout);
+double sc__product_us(
+    const struct sc__gpu *gpu, const double *c, uint64_t m, uint64_t n, uint64_t k);
+/* us of the waves of so many products of m, n, k, each k in so many parts. */
+double sc__fallback_waves(const struct sc__gpu *gpu,
+                          const double *c,
+                          double batch,
+                          const double size[3],
+                          double parts);
 /* Whether a leading dimension keeps it from the library's main kernels. */
 bool sc__gemm_unaligned(const struct sc__kernel_key *key);
 struct sc__kernel_key sc__attention_key(enum sc__kernel_op what,

@@ -185,6 +185,7 @@ static void wide_elements(void **state) {
     struct sc__gpu g = *gpu("a100-80");
     g.gemm.b *= 1e4;
     memset(&g.dtype[SC__FP32], 0, sizeof g.dtype[SC__FP32]);
+    memset(g.batched_fallback, 0, sizeof g.batched_fallback);
     g.peak[SC__FP32] = g.peak[SC__BF16] / 20;
     struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, &g);
     struct sc__kernel narrow = sc__gemm(p, NULL, SC__BF16, 4096, 4096, 4096);
