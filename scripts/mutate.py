@@ -140,6 +140,13 @@ def first_failure(out):
     return re.search(r"^not ok .*", out.read().decode(errors="replace"), re.M)
 
 
+def kill_group(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def run_test(tree, name, shared, limit):
     """The first failure of one test in the tree, or None. A script is ended at it."""
     words = [f"build/tests/unit/{name[5:]}_test"] if is_unit(name) else ["sh", f"tests/{name}.sh"]
@@ -151,14 +158,13 @@ def run_test(tree, name, shared, limit):
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=there,
                                    start_new_session=True, preexec_fn=limits)
         pause = 0.01
-        while process.poll() is None and time.monotonic() < end and not (pause > 0.5 and first_failure(out)):
-            time.sleep(pause)
-            pause = min(1, 1.2 * pause)
-        ended = process.poll() is not None
         try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+            while process.poll() is None and time.monotonic() < end and not (pause > 0.5 and first_failure(out)):
+                time.sleep(pause)
+                pause = min(1, 1.2 * pause)
+            ended = process.poll() is not None
+        finally:  # also when this is ended itself: a mutant may loop for ever
+            kill_group(process)
         status = process.wait()
         out.seek(0)
         log = out.read().decode(errors="replace")

@@ -66,3 +66,14 @@ void sc__sort(void *items,
     sort_items(&s, items, count);
     free(s.room);
 }
+
+static int compare_doubles(const void *a, const void *b, void *self) {
+    (void)self;
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void sc__sort_doubles(double *values, size_t count) {
+    sc__sort(values, count, sizeof *values, compare_doubles, NULL);
+}

@@ -10,5 +10,7 @@ void sc__sort(void *items,
               size_t size,
               int (*compare)(const void *a, const void *b, void *self),
               void *self);
+/* From the least to the largest. */
+void sc__sort_doubles(double *values, size_t count);
 
 #endif

@@ -1,5 +1,7 @@
 /* fit-gpu: a table of measured kernels → a GPU's file. */
 #include "command/command.h"
+
+#include "base/sort.h"
 #include "evaluate/evaluate.h"
 #include "hardware/gpu_fit.h"
 
@@ -82,12 +84,6 @@ static const char *quality_of(struct sc_context *ctx, const struct sc__gpu_fit *
 #define MOST_OF_A_ROW 1e4
 #define MOST_OF_ALL_ROWS 100
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Constants of such times would be none that --gpu takes, or a GPU that there is not. */
 static sc_status check_times(struct sc_request *req,
                              const struct sc__gpu *base,
@@ -113,7 +109,7 @@ static sc_status check_times(struct sc_request *req,
                             base->name);
         ratios[count++] = ratio;
     }
-    qsort(ratios, count, sizeof *ratios, by_size);
+    sc__sort_doubles(ratios, count);
     double median = count ? ratios[count / 2] : 1;
     at.line = 0;
     if (median <= MOST_OF_ALL_ROWS && median >= 1.0 / MOST_OF_ALL_ROWS)

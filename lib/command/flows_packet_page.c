@@ -3,6 +3,8 @@
  * many links those that had most to do are shown over time; of many flows their
  * distribution, and the slowest one by one. */
 #include "command/flows_packet.h"
+
+#include "base/sort.h"
 #include "command/job.h"
 
 #include "report/write.h"
@@ -15,19 +17,12 @@
 #define MOST_SLOWEST 200u
 #define PER_MILLE 1000.0
 
-static int page_by_value(const void *a, const void *b, void *self) {
-    (void)self;
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Values at equal shares, from the least to the largest; all where they are few. */
 static void
 page_put_distribution(struct sc__json *j, const char *key, double *values, uint32_t count) {
     uint32_t steps = count < MOST_STEPS ? count : MOST_STEPS;
     if (count)
-        sc__sort(values, count, sizeof *values, page_by_value, NULL);
+        sc__sort_doubles(values, count);
     sc__json_list(j, key);
     for (uint32_t i = 0; i < steps; i++) {
         uint64_t at = ((uint64_t)(i + 1) * count + steps - 1) / steps;

@@ -1,18 +1,13 @@
 /* flows --net packet: completion times, slowdowns and links as text, JSON and CSV. */
 #include "command/flows_packet.h"
 
+#include "base/sort.h"
+
 #include <math.h>
 #include <string.h>
 
 double sc__packet_slowdown(const struct sc__packet_flow *f) {
     return f->ideal > 0 ? (double)f->completion / (double)f->ideal : 1;
-}
-
-static int compare_doubles(const void *a, const void *b, void *self) {
-    (void)self;
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* The least value that a share of all is not over. */
@@ -37,7 +32,7 @@ void sc__packet_run_sum_up(struct sc__packet_run *r, struct sc__arena *arena) {
     }
     if (!count)
         return;
-    sc__sort(all, count, sizeof *all, compare_doubles, NULL);
+    sc__sort_doubles(all, count);
     r->mean_slowdown = sum / count;
     r->median_slowdown = value_at_share(all, count, 0.5);
     r->p99_slowdown = value_at_share(all, count, 0.99);

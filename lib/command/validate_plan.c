@@ -323,14 +323,9 @@ static void set_plan(struct sc_context *ctx,
     copy_number(ctx, row, SC__TRUTH_SEQ, "seq", p);
     copy_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
     copy_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
-    sc__truth_set(ctx,
-                  p,
-                  "uneven-stages",
-                  ""); /* it ran, so its layers found their stages */
-    sc__truth_set(ctx,
-                  p,
-                  "by-tuner",
-                  ""); /* measured runs used what NCCL's cost table chose */
+    /* it ran, so its layers found their stages, with what NCCL's cost table chose */
+    sc__truth_set(ctx, p, "uneven-stages", "");
+    sc__truth_set(ctx, p, "by-tuner", "");
     sc__truth_set(ctx, p, "ignore-memory", "");
 }
 

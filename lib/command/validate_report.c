@@ -2,6 +2,8 @@
  * text, JSON, Markdown and a plot. */
 #include "command/validate.h"
 
+#include "base/sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +13,6 @@ static double validate_report_error_of(const struct sc__truth_row *r) {
 
 static bool counts(const struct sc__truth_row *r) {
     return !r->skipped && r->measured > 0 && r->predicted > 0;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 struct sc__truth_summary sc__truth_sum(struct sc_context *ctx,
@@ -40,7 +36,7 @@ struct sc__truth_summary sc__truth_sum(struct sc_context *ctx,
     }
     if (!s.simulated)
         return s;
-    qsort(errors, s.simulated, sizeof *errors, by_value);
+    sc__sort_doubles(errors, s.simulated);
     s.mean = sum / s.simulated;
     s.bias /= s.simulated;
     s.median = s.simulated % 2

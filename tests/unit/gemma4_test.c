@@ -2,6 +2,7 @@
  * activations are added up here by hand from the shapes. */
 #include "hardware/kernel_layer.h"
 #include "model/read.h"
+#include "opened.h"
 #include "plan/memory.h"
 
 #include <setjmp.h>
@@ -12,16 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static int setup(void **state) {
-    *state = sc_open();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    sc_close(*state);
-    return 0;
-}
 
 /* A model of six layers, the third and the sixth see all keys; later keys count. */
 #define SMALL                                                                              \

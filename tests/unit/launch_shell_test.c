@@ -3,21 +3,12 @@
  * other ones (tests/tools/random_scripts.py). */
 #include "test.h"
 
+#include "opened.h"
 #include "shell/shell.h"
 
 #include <dirent.h>
 
 #define FOLDER "tests/data/launch"
-
-static int setup(void **state) {
-    *state = sc_open();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    sc_close(*state);
-    return 0;
-}
 
 static char *read_text(FILE *f) {
     size_t size = 0;

@@ -1,19 +1,10 @@
 /* Plans and lowering: refusals with the plans that work, memory against
  * Korthikanti et al. 2022, traffic against the closed forms of Megatron's
  * papers for random plans. */
+#include "opened.h"
 #include "traffic.h"
 
 #include <math.h>
-
-static int setup(void **state) {
-    *state = sc_open();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    sc_close(*state);
-    return 0;
-}
 
 static void test_refused_plans(void **state) {
     static const struct {

@@ -2,6 +2,7 @@
  * docs/model/memory.md times parameters that are counted here; activations of a layer. */
 #include "test.h"
 
+#include "opened.h"
 #include "plan/memory.h"
 #include "plan_text.h"
 
@@ -233,16 +234,6 @@ static void fits_to_the_byte(void **state) {
     double sum = sc__memory_sum(&most);
     assert_int_equal(sc__memory_check(*state, &m, &p, sum + 1), SC_OK);
     assert_int_equal(sc__memory_check(*state, &m, &p, sum - 1), SC_NO_FIT);
-}
-
-static int setup(void **state) {
-    *state = sc_open();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    sc_close(*state);
-    return 0;
 }
 
 int main(void) {

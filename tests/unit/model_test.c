@@ -1,6 +1,7 @@
 /* Model descriptions: parameters against published counts, FLOPs against the
  * closed forms, hostile configurations, launch scripts. */
 #include "model/read.h"
+#include "opened.h"
 #include "plan/plan.h"
 
 #include <setjmp.h>
@@ -11,16 +12,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-
-static int setup(void **state) {
-    *state = sc_open();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    sc_close(*state);
-    return 0;
-}
 
 static double number_of(const struct sc__data_file *f, const char *key) {
     json_t *root = json_loadb((const char *)f->bytes, f->size, 0, NULL);

@@ -3,6 +3,7 @@
  * update takes. */
 #include "lower/step_blocks.h"
 #include "lower/step_scripts.h"
+#include "opened.h"
 #include "traffic.h"
 
 enum { LAYERS = 8, HIDDEN = 512, VOCAB = 1024, SEQ = 256 };
@@ -299,16 +300,6 @@ static void host_of_experts(void **state) {
     assert_within(sc__expert_host_us(&k, true, true), 5 + 2 * 2 * 5, 1e-12);
     k.moe = false;
     assert_number(sc__expert_host_us(&k, true, true), ==, 0);
-}
-
-static int setup(void **state) {
-    *state = sc_open();
-    return *state ? 0 : -1;
-}
-
-static int teardown(void **state) {
-    sc_close(*state);
-    return 0;
 }
 
 int main(void) {

@@ -204,6 +204,16 @@ static void test_memory(void **state) {
     }
 }
 
+/* LLaVA, eight sequences a step with two pictures each. */
+static struct sc__plan two_pictures(struct sc__model *m) {
+    sc_plan given = SC_PLAN_INIT;
+    read_published("llava-1.5-7b", m);
+    given.global_batch = 8;
+    given.seq = 2048;
+    given.images = 2;
+    return resolve(m, &given);
+}
+
 /* Korthikanti's 34·s·b·h of a layer without dropout's masks, 32, and the logarithm of each
  * of 16 heads' sums in fp32: two pictures, 24 layers, the input of each product, and what
  * GELU was given. */
@@ -211,13 +221,8 @@ static void test_activations(void **state) {
     const double rows = 2 * 577;
     const double h = 1024;
     struct sc__model m;
-    sc_plan given = SC_PLAN_INIT;
     (void)state;
-    read_published("llava-1.5-7b", &m);
-    given.global_batch = 8;
-    given.seq = 2048;
-    given.images = 2;
-    struct sc__plan p = resolve(&m, &given);
+    struct sc__plan p = two_pictures(&m);
     double connector = 2 * 2 * 576 * (h + 4096 + 4096);
     assert_near(sc__plan_towers_keep(&p, &m).activations,
                 24 * rows * (32 * h + 4 * 16) + 2 * rows * 588 + connector);
@@ -238,13 +243,8 @@ static void test_recomputed_flops(void **state) {
     const double h = 1024;
     const double n = 577;
     struct sc__model m;
-    sc_plan given = SC_PLAN_INIT;
     (void)state;
-    read_published("llava-1.5-7b", &m);
-    given.global_batch = 8;
-    given.seq = 2048;
-    given.images = 2;
-    struct sc__plan p = resolve(&m, &given);
+    struct sc__plan p = two_pictures(&m);
     assert_true(sc__plan_towers_repeated(&p, &m) == 0);
     p.recompute = SC__RECOMPUTE_FULL;
     assert_near(sc__plan_towers_repeated(&p, &m),
