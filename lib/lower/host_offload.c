@@ -5,8 +5,8 @@
  *                another, or (--overlap-offload) gradients leave as they are reduced and
  *                weights come in as they are made
  *   weights      shards of ZeRO 3 come in before they are gathered, for every use
- *   activations  of a layer leave while the next one is computed, and come back while
- *                the one behind it is
+ *   activations  of a layer leave while others are computed, and come back before they
+ *                are wanted
  *
  * Copies are made by engines of their own: they take no SMs from compute. */
 #include "lower/step_blocks.h"
@@ -145,36 +145,85 @@ static double unit_activations(const struct sc__lowering *l,
     return sc__layer_activations(l->model, &p, u->layer);
 }
 
-/* The memory of the unit before is needed from here on: its copy must have ended. */
-void sc__offload_store(struct sc__step_emitter *e, const struct sc__step_unit *u) {
-    if (!u->offload)
-        return;
-    e->pending |= 1u << SC__STREAM_HOST_OUT;
+/* Transformer Engine spreads the copies over all layers, so that the link is never idle
+ * (AsyncDoubleBufferGroupOffloadHandler, layer_window_map): each layer that leaves has a
+ * window of layers / away others, the first ones of one more. Its copy begins where the
+ * window before ends, and its memory is free behind the last layer of its own. */
+static uint32_t window_end(const struct sc__offload_windows *w, uint32_t i) {
+    uint32_t longer = w->layers % w->away;
+    uint32_t end = w->layers / w->away * (i + 1) - 1 + (i < longer ? i + 1 : longer);
+    return end > i ? end : i + 1; /* where all leave */
+}
+
+static bool is_layer(const struct sc__step_unit *u) {
+    return u->kind == SC__UNIT_LAYER && !u->tower;
+}
+
+struct sc__offload_windows sc__offload_windows(const struct sc__step_unit *units,
+                                               uint32_t count) {
+    struct sc__offload_windows w = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_layer(&units[i]))
+            continue;
+        if (!w.layers++)
+            w.first = &units[i];
+        w.away += units[i].offload;
+    }
+    return w;
+}
+
+static void wait_for_copies(struct sc__step_emitter *e, uint8_t stream) {
+    e->pending |= 1u << stream;
     sc__step_wait_pending(e);
+}
+
+void sc__offload_store(struct sc__step_emitter *e,
+                       struct sc__offload_windows *w,
+                       const struct sc__step_unit *u) {
+    if (w->moved >= w->away || !is_layer(u))
+        return;
+    uint32_t at = (uint32_t)(u - w->first);
+    if (at && at != window_end(w, w->moved))
+        return;
+    if (at) {
+        wait_for_copies(e, SC__STREAM_HOST_OUT);
+        w->moved++;
+    }
+    if (w->moved >= w->away)
+        return;
+    const struct sc__step_unit *next = w->first + w->moved;
     emit_copy(e,
               SC__FORWARD,
               SC__STREAM_HOST_OUT,
               1u << SC__STREAM_COMPUTE,
-              unit_activations(e->l, u),
+              unit_activations(e->l, next),
               "activations to host",
-              u->layer);
+              next->layer);
 }
 
-void sc__offload_fetch(struct sc__step_emitter *e, const struct sc__step_unit *u) {
-    if (!u->offload)
-        return;
+static void fetch_next(struct sc__step_emitter *e, struct sc__offload_windows *w) {
+    const struct sc__step_unit *next = w->first + w->away - 1 - w->moved++;
     emit_copy(e,
               SC__BACKWARD,
               SC__STREAM_HOST_IN,
               1u << SC__STREAM_COMPUTE | 1u << SC__STREAM_HOST_OUT,
-              unit_activations(e->l, u),
+              unit_activations(e->l, next),
               "activations from host",
-              u->layer);
+              next->layer);
 }
 
-void sc__offload_await(struct sc__step_emitter *e, const struct sc__step_unit *u) {
-    if (!u->offload)
+/* They come back in the windows in which they left. */
+void sc__offload_fetch(struct sc__step_emitter *e,
+                       struct sc__offload_windows *w,
+                       const struct sc__step_unit *u) {
+    if (!w->away || !is_layer(u))
         return;
-    e->pending |= 1u << SC__STREAM_HOST_IN;
-    sc__step_wait_pending(e);
+    uint32_t at = (uint32_t)(u - w->first);
+    if (u->offload && w->moved < w->away - at) /* where all leave: the last one */
+        fetch_next(e, w);
+    bool due = w->moved < w->away && window_end(w, w->away - 1 - w->moved) >= at;
+    if (u->offload || (due && w->moved))
+        wait_for_copies(e, SC__STREAM_HOST_IN);
+    if (due)
+        fetch_next(e, w);
 }

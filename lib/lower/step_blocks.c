@@ -293,6 +293,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
     bool updated = first && p->zero == 1 && p->overlap_param && !sc__step_owns_tensors(l);
     uint32_t next[2] = {0};
     uint32_t nexts = 0;
+    struct sc__offload_windows windows = sc__offload_windows(c->items, c->count);
     sc__step_block_begin(&e, l);
     if (!c->first)
         take_message(&e, SC__FORWARD);
@@ -320,7 +321,7 @@ step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool fi
         e.dep[0] = keep[0];
         e.dep[1] = keep[1];
         forward_unit(&e, &c->items[i]);
-        sc__offload_store(&e, &c->items[i]);
+        sc__offload_store(&e, &windows, &c->items[i]);
         e.deps = ahead ? nexts : 0;
         e.dep[0] = next[0];
         e.dep[1] = next[1];
@@ -352,19 +353,16 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     bool buckets =
         last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
     struct sc__shard sum = {0};
+    struct sc__offload_windows windows = sc__offload_windows(c->items, c->count);
     sc__step_block_begin(&e, l);
     if (!c->last)
         take_message(&e, SC__BACKWARD);
     bool ahead = regather && !p->shard_blocking;
     if (ahead && c->count)
         sc__step_gather_weights(&e, &c->items[c->count - 1], true);
-    if (c->count)
-        sc__offload_fetch(&e, &c->items[c->count - 1]);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
-        sc__offload_await(&e, u);
-        if (i)
-            sc__offload_fetch(&e, u - 1);
+        sc__offload_fetch(&e, &windows, u);
         if (regather && !ahead)
             sc__step_gather_weights(&e, u, true);
         uint32_t mine = e.deps;

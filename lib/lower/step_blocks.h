@@ -141,11 +141,23 @@ void sc__offload_gradients(struct sc__step_emitter *e,
 uint32_t sc__offload_fetch_weights(struct sc__step_emitter *e,
                                    const struct sc__step_unit *u,
                                    bool wait_compute);
-/* Activations of a unit leave after its forward, and come back: asked for while the unit
- * before is computed, and waited for. */
-void sc__offload_store(struct sc__step_emitter *e, const struct sc__step_unit *u);
-void sc__offload_fetch(struct sc__step_emitter *e, const struct sc__step_unit *u);
-void sc__offload_await(struct sc__step_emitter *e, const struct sc__step_unit *u);
+/* Layers of a block; activations of the first of them, the away, leave for the host. moved:
+ * those that have left (forward), or were sent for (backward). */
+struct sc__offload_windows {
+    const struct sc__step_unit *first;
+    uint32_t layers;
+    uint32_t away;
+    uint32_t moved;
+};
+struct sc__offload_windows sc__offload_windows(const struct sc__step_unit *units,
+                                               uint32_t count);
+/* Behind the forward of a unit, and before its backward. */
+void sc__offload_store(struct sc__step_emitter *e,
+                       struct sc__offload_windows *w,
+                       const struct sc__step_unit *u);
+void sc__offload_fetch(struct sc__step_emitter *e,
+                       struct sc__offload_windows *w,
+                       const struct sc__step_unit *u);
 /* The host's share of the update of so many parameters, beside the GPU's; the compute
  * stream waits for it with its next operation. */
 void sc__offload_update(struct sc__step_emitter *e, double params);

@@ -222,7 +222,9 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     double head = plain ? sc__plan_weight_bytes(p) * p->vocab / p->mesh.tp * m->hidden : 0;
     double flying = in_flight(p, stage);
     double kept = k.activations * flying + waiting_fragments(p, stage, &k, flying);
-    kept += fmin(2 * k.away_layer, k.away * flying); /* one on its way, one in use */
+    /* one on its way beside those that stay; where none does, also the one in use */
+    bool some_stay = k.layers > p->offload_activations;
+    kept += fmin((some_stay ? 1 : 2) * k.away_layer, k.away * flying);
     double loss = logits(m, p, stage, p->lora ? 0 : head);
     double layer = k.again + k.workspace + (added ? state.accumulated : 0);
     double begin = kept + fmax(loss, layer) + state.casts;

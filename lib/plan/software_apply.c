@@ -118,11 +118,19 @@ static void drop_two_levels(sc_toggle given, const sc_plan *g, sc_options *optio
         options->two_level = SC_AUTO;
 }
 
+/* Layers whose activations wait on the host belong to recipes that shard weights; Megatron
+ * has none of it in a pipeline. */
+static void drop_offload(const sc_plan *given, sc_plan *g) {
+    if (!given->offload_activations && (g->zero < 3 || g->pp > 1))
+        g->offload_activations = 0;
+}
+
 void sc__software_give_way(const sc_plan *given,
                            sc_toggle two_level,
                            sc_plan *g,
                            sc_options *options) {
     drop_chunks(given, g);
+    drop_offload(given, g);
     drop_two_levels(two_level, g, options);
 }
 

@@ -78,7 +78,8 @@ for factor in 1000 0.001; do
     awk -F, -v f=$factor -v OFS=, 'NR > 1 { $NF = $NF * f } 1' "$tmp/slow.csv" >"$tmp/unit.csv"
     expect "fit_gpu unit $factor" 3 "unit.csv: error: half of the rows take more than" "$STEPCAST" fit-gpu "$tmp/unit.csv" --base h200 -o "$tmp/absurd.json"
 done
-check fit_gpu_writes_none_of_them "$(test -e "$tmp/absurd.json" && echo written || echo none)" none
+"$STEPCAST" fit-gpu "$tmp/unit.csv" --base h200 -o "$tmp/absurd.json" 2>"$tmp/err"
+check fit_gpu_writes_none_of_them "$? $(test -e "$tmp/absurd.json" && echo written || echo none)" "3 none"
 printf 'gpu,framework,version,m,n,k,gemm_dtype,us\nx,y,1,1024,1024,1024,int9,3\n' >"$tmp/bad.csv"
 expect fit_gpu_bad_type 3 "unknown dtype 'int9'" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
 printf 'gpu,m,n,us\nx,1,1,1\n' >"$tmp/bad.csv"

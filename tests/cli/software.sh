@@ -12,6 +12,13 @@ expect unknown 2 "there is no software profile 'nomo-25'" $run --software nomo-2
 expect plans 0 "step" "$STEPCAST" plans --model llama3-8b --gpus 8 --global-batch 16 --seq 4096 --software nemo-25.04
 expect gen 0 "" "$STEPCAST" gen --model llama3-8b --gpus 8 --tp 2 --global-batch 16 --seq 4096 --ignore-memory --software megatron-2021 --to ir-json -o "$tmp/x.json"
 
+# activations that recipes keep on the host: where weights are sharded, and in no pipeline
+host() { "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["memory_bytes"].get("host", 0))'; }
+recipe="$STEPCAST run --model llama3-70b --gpus 64 --seq 8192 --global-batch 256 --fp8 --gpu gb200 --software bridge-26.02.01"
+check offloaded_by_recipe "$(host $recipe --micro-batch 2 --zero 3)" "$(host $recipe --micro-batch 2 --zero 3 --offload-activations 40)"
+check offloaded_at_all "$(host $recipe --micro-batch 2 --zero 3 | sed 's/^[1-9].*/some/')" some
+check none_in_a_pipeline "$(host $recipe --micro-batch 1 --zero 3 --pp 4 --ignore-memory) $(host $recipe --micro-batch 1 --tp 4 --zero 1)" "0 0"
+
 # a profile is what its switches say one by one, and an option goes before it
 step() { "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 # (in a file without constants of its own, so that the options alone can say the same)

@@ -215,7 +215,8 @@ static void weights_of_shards(void **state) {
 }
 
 /* Korthikanti's layer without dropout keeps 32·s·b·h (flash attention: no scores, and 4
- * bytes a head and token), out and in once a micro-batch; two layers stay on the GPU. */
+ * bytes a head and token), out and in once a micro-batch; one of those that leave is on the
+ * GPU beside those that stay, two where none stays. */
 static void activations_of_layers(void **state) {
     sc_plan plan = usual();
     (void)state;
@@ -228,8 +229,13 @@ static void activations_of_layers(void **state) {
     assert_true(layer > 30 * tokens * HIDDEN && layer < 35 * tokens * HIDDEN);
     near((double)away.copies.bytes, 4 * 2 * 6 * layer, 1e-6);
     near((double)here.memory.activations - (double)away.memory.activations,
-         (6 - 2) * layer,
+         (6 - 1) * layer,
          1e-6);
+    plan.offload_activations = LAYERS;
+    near((double)here.memory.activations - (double)evaluate(host, &plan).memory.activations,
+         (LAYERS - 2) * layer,
+         1e-6);
+    plan.offload_activations = 6;
     /* of the first three layers, which are computed again, only the input is kept */
     plan.recompute = SC_RECOMPUTE_FULL;
     plan.recompute_method = SC_RECOMPUTE_BLOCK;
@@ -246,6 +252,44 @@ static void activations_of_layers(void **state) {
         &plan);
     assert_true(fast.step < 1.002 * here.step);
     assert_true(away.step > fast.step);
+}
+
+/* Forward and backward of a layer, by what eight more of them cost in four more
+ * micro-batches: neither the update nor embedding and head are in it. */
+static double time_of_a_layer(void) {
+    sc_setting sixteen[5];
+    double step[2][2];
+    memcpy(sixteen, shape, sizeof sixteen);
+    sixteen[0].value = "16";
+    for (unsigned i = 0; i < 2; i++) {
+        sc_plan plan = usual();
+        plan.global_batch = i ? 8 : 4;
+        step[0][i] = evaluate(host, &plan).step;
+        step[1][i] = evaluate_shape(sixteen, host, &plan).step;
+    }
+    return ((step[1][1] - step[1][0]) - (step[0][1] - step[0][0])) / 8 / 4;
+}
+
+/* Copies of a layer take a third of its forward and backward, more than its forward and
+ * less than two of them; backward waits for nothing. Four layers of eight have two each to
+ * leave in, but the first, whose copy begins behind itself: it waits. Of six, the first two
+ * have two layers, the others one: five wait, each for as long as that one. */
+static void windows_of_copies(void **state) {
+    sc_plan plan = usual();
+    char slow[160];
+    (void)state;
+    double here = evaluate(host, &plan).step;
+    plan.offload_activations = 4;
+    double layer = evaluate(host, &plan).on_host / 4;
+    snprintf(slow,
+             sizeof slow,
+             "dgx-h100:8 host-link=%.3fGB/s host-memory=1000GB/s host-cores=4 host-gpus=1",
+             layer / (time_of_a_layer() / 3) / 1e3);
+    double four = evaluate(slow, &plan).step;
+    plan.offload_activations = 6;
+    double six = evaluate(slow, &plan).step;
+    assert_true(four > 1.002 * here);
+    near(six - here, 5 * (four - here), 0.02);
 }
 
 /* Ren et al. 2021: one V100 of 32 GB trains 10 and 13 billion parameters with ZeRO-Offload,
@@ -286,6 +330,7 @@ int main(void) {
         cmocka_unit_test(shared_host),
         cmocka_unit_test(weights_of_shards),
         cmocka_unit_test(activations_of_layers),
+        cmocka_unit_test(windows_of_copies),
         cmocka_unit_test(zero_offload_of_2021),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
