@@ -94,12 +94,14 @@ def generic_sequence(gpu):
     their work (tokens of a chunk, channels or heads of a block) is taken as it is."""
     gpu_file = json.load(open(f"data/gpus/{gpu}.json"))
     sheet = gpu_file["datasheet"]
-    for ops in gpu_file["constants"]["sequence"].values():
+    for software, ops in gpu_file["constants"]["sequence"].items():
         for op, (chunk, width, *_) in ops.items():
             moved = chunk * width * SEQUENCE_BYTES[op]
             work = moved * sheet["sms"] / (1e6 * sheet["dram_tbs"])
             if "update" in op:  # one token: no rows, nothing odd; a state read and written stays in a cache that has room for it
                 ops[op] = [chunk, width, 3, 0, 0.1, work, 0, 1, 0.5, 1e6 * sheet["l2_mb"] / (moved / 2), 0.5, 1, 0]
+                if (software, op) == ("trtllm", "conv_update"):  # shorter than a replay by the host, which each call waits for
+                    ops[op].append(5)
                 continue
             fixed, row, walk = (15, 2, 1) if op == "delta" else (3, 0.1, 0.1)
             ops[op] = [chunk, width, fixed, row, walk, work, 0.02, 1, 0.5, 1000, 0.5, 1, 0.01]

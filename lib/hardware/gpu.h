@@ -353,6 +353,7 @@ enum sc__sequence_constant {
     SC__SEQUENCE_SAVED,    /* part of the work that the cache saves */
     SC__SEQUENCE_RESIDENT, /* blocks that an SM walks with at a time */
     SC__SEQUENCE_ODD,      /* part more where tokens are no multiple of 8 */
+    SC__SEQUENCE_HOST,     /* us of a replay by the host that timed it; may be left out */
     SC__SEQUENCE_CONSTANTS
 };
 

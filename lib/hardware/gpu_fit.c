@@ -330,7 +330,7 @@ static bool has_ticks(const struct sc__gpu *g, const struct sc__kernel_table *ta
     for (uint32_t i = 0; i < table->count; i++) {
         const struct sc__kernel_row *r = &table->rows[i];
         double us = r->us * sc__kernel_row_layers(g, r);
-        if (!(us > 0 && us < short_us))
+        if (r->key.what != SC__KERNEL_OP_GEMM || !(us > 0 && us < short_us))
             continue;
         x += cos(TWO_PI * us / SC__REPLAY_TICK);
         y += sin(TWO_PI * us / SC__REPLAY_TICK);

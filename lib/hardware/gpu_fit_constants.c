@@ -277,10 +277,12 @@ static void offer_moe(struct sc__fit_rows *g, struct sc__gpu *u) {
         offer_ratio(g, &c->columns[i]);
 }
 
-/* An update walks nowhere: after its bytes the cache that may hold them decides. */
+/* An update walks nowhere: after its bytes, and what the host took that timed it, the cache
+ * that may hold them decides. */
 static void offer_sequence(struct sc__fit_rows *g, double *c, bool update) {
     offer(g, &c[SC__SEQUENCE_WORK], false);
     offer(g, &c[SC__SEQUENCE_FIXED], false);
+    offer(g, &c[SC__SEQUENCE_HOST], false);
     if (update) {
         offer_part(g, &c[SC__SEQUENCE_SAVED]);
         offer_ratio(g, &c[SC__SEQUENCE_CACHE]);

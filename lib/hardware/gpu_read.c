@@ -418,7 +418,8 @@ read_members(struct gpu_read_reader *r, json_t *o, const struct gpu_members *m) 
 static sc_status read_sequence_op(
     struct gpu_read_reader *r, const char *key, unsigned i, json_t *v, void *self) {
     double *c = ((double(*)[SC__SEQUENCE_CONSTANTS])self)[i];
-    SC__TRY(read_list(r, key, v, SC__SEQUENCE_CONSTANTS, c));
+    bool host = json_array_size(v) != SC__SEQUENCE_HOST;
+    SC__TRY(read_list(r, key, v, SC__SEQUENCE_HOST + (host ? 1 : 0), c));
     bool whole = c[SC__SEQUENCE_CHUNK] > 0 && c[SC__SEQUENCE_WIDTH] > 0 &&
                  c[SC__SEQUENCE_RESIDENT] > 0 && c[SC__SEQUENCE_CACHE] > 0 &&
                  c[SC__SEQUENCE_SAVED] <= 1 && c[SC__SEQUENCE_PART] <= 1;

@@ -134,7 +134,8 @@ static void put_sequence(struct sc__json *j, const struct sc__gpu *g) {
                 put_list(j,
                          sc__gpu_sequence_names[k],
                          g->sequence[i][k],
-                         SC__SEQUENCE_CONSTANTS);
+                         SC__SEQUENCE_HOST +
+                             (g->sequence[i][k][SC__SEQUENCE_HOST] > 0 ? 1 : 0));
         sc__json_end_object(j);
     }
     sc__json_end_object(j);

@@ -34,7 +34,17 @@ static double replay_us(const struct sc__gemm_constants *c, double kernels) {
     return c->tick * mean_ceil((1 - known) * ticks, (1 + known) * ticks) + c->tick_start;
 }
 
+/* A graph of one kernel: the host launches replays one after the other, and a kernel that
+ * ends before the next launch is not what the time tells. */
+static double replayed_alone_us(const struct sc__gpu *gpu,
+                                const struct sc__kernel_key *key) {
+    return fmax(sc__sequence_cost(gpu, key),
+                sc__sequence_constants(gpu, key)[SC__SEQUENCE_HOST]);
+}
+
 double sc__kernel_row_us(const struct sc__gpu *gpu, const struct sc__kernel_row *row) {
+    if (row->layers && row->key.what == SC__KERNEL_OP_SEQUENCE)
+        return replayed_alone_us(gpu, &row->key);
     if (!row->layers || !(gpu->gemm.replay > 0))
         return sc__kernel_cost(gpu, &row->key);
     double layers = sc__kernel_row_layers(gpu, row);

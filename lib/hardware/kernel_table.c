@@ -655,12 +655,16 @@ static sc_status public_moe(struct kernel_table_reader *r) {
 
 /* How ai-dynamo/aiconfigurator times linear layers (collector/trtllm/collect_gemm.py,
  * collector/vllm/collect_gemm.py): several with weights of their own, in turn, in a graph
- * that is replayed. */
+ * that is replayed. TRT-LLM's kernels along a sequence are a graph each, replayed ten times
+ * (collector/trtllm/collect_mamba2.py, collect_gdn.py). */
 static void public_loop(const struct kernel_table_reader *r, struct sc__kernel_row *row) {
     enum { TRTLLM_LAYERS = 5, VLLM_LAYERS = 6 };
+    bool trtllm = sc__str_is(r->cells[SOFTWARE], "trtllm");
+    if (r->table == PUBLIC_MAMBA || r->table == PUBLIC_DELTA)
+        row->layers = trtllm && row->key.what == SC__KERNEL_OP_SEQUENCE;
     if (r->table != PUBLIC_GEMM || row->key.what != SC__KERNEL_OP_GEMM)
         return;
-    if (sc__str_is(r->cells[SOFTWARE], "trtllm")) {
+    if (trtllm) {
         row->layers = TRTLLM_LAYERS;
         row->filled = !sc__str_starts(r->cells[VERSION], "1.0.");
     } else if (sc__str_is(r->cells[SOFTWARE], "vllm")) {

@@ -12,7 +12,8 @@ struct sc__kernel_row {
     double us;      /* 0: not given */
     uint32_t line;
     /* Timed as one of so many linear layers in turn, replayed as a CUDA graph; 0: alone.
-     * filled: of these, as many as fill the cache with weights. */
+     * filled: of these, as many as fill the cache with weights. Kernels along a sequence:
+     * 1, a graph of that kernel alone. */
     uint16_t layers;
     bool filled;
 };
