@@ -340,11 +340,12 @@ static bool has_ticks(const struct sc__gpu *g, const struct sc__kernel_table *ta
 }
 
 /* How rows were timed is no matter of the kernels. */
-static void begin_with_own_loop(struct sc__gpu *g, const struct sc__kernel_table *table) {
+static void
+begin_with_own_loop(struct sc__gpu *g, const struct sc__kernel_table *table, bool loop) {
     static const double usual_replay = 2;
     static const double usual_start = 0.7;
-    bool ticks = has_ticks(g, table);
-    g->gemm.replay = usual_replay;
+    bool ticks = loop && has_ticks(g, table);
+    g->gemm.replay = loop ? usual_replay : 0;
     g->gemm.tick = ticks ? SC__REPLAY_TICK : 0;
     g->gemm.tick_start = ticks ? usual_start : 0;
 }
@@ -352,15 +353,16 @@ static void begin_with_own_loop(struct sc__gpu *g, const struct sc__kernel_table
 /* How much of its cache a chip finds again says nothing of another's (an A100 a quarter
  * of 40 MB of outputs, an L40S all of 96): the search begins with the datasheet's. Weights
  * are kept by a tenth to a quarter of it. */
-static void begin_with_own_cache(struct sc__gpu *g, const struct sc__kernel_table *table) {
+static void
+begin_with_own_cache(struct sc__gpu *g, const struct sc__kernel_table *table, bool loop) {
     static const double weights = 0.2;
     static const double sharp = 30; /* of layers in turn all or none are found */
     struct sc__gemm_constants *c = &g->gemm;
-    begin_with_own_loop(g, table);
+    begin_with_own_loop(g, table, loop);
     if (!(g->l2 > 0))
         return;
     c->cache = SC__CACHE_MIB * g->l2;
-    c->edge = sharp;
+    c->edge = loop ? sharp : 0;
     c->cache_out = g->l2;
     c->cache_b = weights * g->l2;
     if (!(c->write_long > 0))
@@ -371,15 +373,46 @@ static void begin_with_own_cache(struct sc__gpu *g, const struct sc__kernel_tabl
 static double relative_error(struct sc_context *ctx,
                              struct sc__gpu_fit *fit,
                              const struct sc__kernel_table *table,
-                             const struct sc__gemm_constants *gemm) {
+                             const struct sc__gemm_constants *gemm,
+                             bool loop) {
     struct sc__gemm_constants own = fit->gpu->gemm;
     fit->gpu->gemm = *gemm;
-    begin_with_own_cache(fit->gpu, table);
+    begin_with_own_cache(fit->gpu, table, loop);
     struct sc__fit_rows g = collect(ctx, fit, table, 0);
     scale_to_median(&ctx->arena, &g);
     double error = held_out_error(&ctx->arena, &g);
     fit->gpu->gemm = own;
     return error;
+}
+
+/* Kernels, and whether rows are taken as timed in loops where their table says so. */
+struct choice {
+    const struct sc__gemm_constants *gemm;
+    const char *of; /* NULL: the base */
+    bool loop;
+    double error;
+    double base_error;
+};
+
+static struct choice best_kernels(struct sc_context *ctx,
+                                  struct sc__gpu_fit *fit,
+                                  const struct sc__kernel_table *table,
+                                  bool loop) {
+    struct choice best = {.gemm = &fit->gpu->gemm, .loop = loop};
+    best.error = relative_error(ctx, fit, table, best.gemm, loop);
+    best.base_error = best.error;
+    for (unsigned i = 0; i < sizeof relatives / sizeof *relatives; i++) {
+        const struct sc__gpu *r;
+        if (sc__gpu_find(ctx, relatives[i], &r) != SC_OK)
+            continue;
+        double error = relative_error(ctx, fit, table, &r->gemm, loop);
+        if (error >= 0 && error < best.error) {
+            best.gemm = &r->gemm;
+            best.of = relatives[i];
+            best.error = error;
+        }
+    }
+    return best;
 }
 
 static void choose_kernels(struct sc_context *ctx,
@@ -388,25 +421,17 @@ static void choose_kernels(struct sc_context *ctx,
     struct sc__fit_rows g = collect(ctx, fit, table, 0);
     if (fit->tiles || g.count < ENOUGH_ROWS || g.count > FEW_ROWS)
         return;
-    double best = relative_error(ctx, fit, table, &fit->gpu->gemm);
-    fit->base_held_out = best;
     fit->base_before = mean_percent(&g);
-    const struct sc__gemm_constants *found = NULL;
-    for (unsigned i = 0; i < sizeof relatives / sizeof *relatives; i++) {
-        const struct sc__gpu *r;
-        if (sc__gpu_find(ctx, relatives[i], &r) != SC_OK)
-            continue;
-        double error = relative_error(ctx, fit, table, &r->gemm);
-        /* by a tenth at least: less is noise */
-        if (error >= 0 && error < 0.9 * best) {
-            best = error;
-            found = &r->gemm;
-            fit->kernels_of = relatives[i];
-        }
-    }
-    if (found)
-        fit->gpu->gemm = *found;
-    begin_with_own_cache(fit->gpu, table);
+    struct choice best = best_kernels(ctx, fit, table, true);
+    struct choice alone = best_kernels(ctx, fit, table, false);
+    /* The loops are known, a cache that is not the base's, or a GPU that replays no
+     * graphs, is not: loops are let go where that helps by a tenth. */
+    if (alone.error >= 0 && alone.error < 0.9 * best.error)
+        best = alone;
+    fit->base_held_out = best.base_error;
+    fit->kernels_of = best.of;
+    fit->gpu->gemm = *best.gemm;
+    begin_with_own_cache(fit->gpu, table, best.loop);
 }
 
 static int by_number(const void *a, const void *b) {

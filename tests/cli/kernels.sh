@@ -259,6 +259,24 @@ host = replayed[0] == replayed[1] == constants[13]
 print("as long as a replay" if host and replayed[2] > 2 * replayed[0] and plain[0] < plain[1] < 3 else (replayed, plain))
 END
 )" "as long as a replay"
+# rows priced as loops keep the loop, rows of kernels alone let it go, whatever their table says of its software
+for gpu in h200 l40s; do
+    python3 - >"$tmp/t.csv" <<'END'
+print("framework,version,m,n,k,gemm_dtype,us")
+for i in range(48):
+    print("trtllm", "1.3", 8 << i % 9, 256 * (1 + 7 * i % 23), 512 * (1 + 5 * i % 13), "bfloat16", 1, sep=",")
+END
+    "$STEPCAST" kernels "$tmp/t.csv" --gpu $gpu --json - >"$tmp/priced.json"
+    python3 - "$tmp" <<'END'
+import json, sys
+lines = open(sys.argv[1] + "/t.csv").read().splitlines()
+rows = json.load(open(sys.argv[1] + "/priced.json"))["rows"]
+print(lines[0], *[line[:-1] + str(r["us"]) for line, r in zip(lines[1:], rows)], sep="\n", file=open(sys.argv[1] + "/fit.csv", "w"))
+END
+    "$STEPCAST" fit-gpu "$tmp/fit.csv" --base $gpu -o "$tmp/$gpu.json" >"$tmp/out"
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["constants"]["gemm"].get("replay", 0) > 0)' "$tmp/$gpu.json" >"$tmp/$gpu.replay"
+done
+check loops_where_rows_show_them "$(cat "$tmp/h200.replay" "$tmp/l40s.replay" | tr '\n' ' ')" "False True "
 printf 'op,batch,sq,heads,head_dim,n_groups,d_state,chunk_size,us\nscan_f,1,4096,64,64,8,128,0,9\n' >"$tmp/t.csv"
 expect scan_without_a_chunk 3 "chunk_size must be a whole number" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
 printf 'op,batch,sq,heads,head_dim,n_groups,d_state,chunk_size,us\nscan_f,1,4096,64,64,8,128,128,153.8\n' >"$tmp/t.csv"
