@@ -104,6 +104,19 @@ static void check_bounds(const struct sc__search *b) {
     }
 }
 
+/* Every seed is counted once, or as often as it has plans. */
+static void check_counts(const struct sc__search *s) {
+    uint32_t more = 0;
+    for (uint32_t i = 1; i < s->count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (s->plans[i].serial / SC__SEARCH_VALUES ==
+                s->plans[k].serial / SC__SEARCH_VALUES) {
+                more++;
+                break;
+            }
+    assert_int_equal(s->tried, s->seed_count + more);
+}
+
 static void
 evaluate_within(struct sc__trials *t, struct sc__search *b, uint32_t plan, int64_t limit) {
     b->plans[plan].cut = false;
@@ -146,6 +159,8 @@ static uint32_t try_pair(uint64_t seed, uint32_t *cut) {
     assert_int_equal(b.unseen, 0);
     assert_true(a.evaluated <= b.evaluated);
     check_bounds(&b);
+    check_counts(&a);
+    check_counts(&b);
     assert_int_equal(a.best_count, b.best_count);
     check_same(&a, a.best, &b, b.best, a.best_count);
     if (a.pareto) {
@@ -184,8 +199,160 @@ static void test_recompute(void **state) {
     assert_false(sc__space_recompute_contains(&s, 4, 3)); /* sets of modules */
 }
 
+/* ---- objectives, by their formulas ---- */
+
+/* Small, and every plan is evaluated: 16 dear GPUs and 8 cheap ones of another kind. */
+static struct sc__search small_search(struct sc_context *ctx, enum sc__search_objective o) {
+    static const double usd[2] = {4, 1.5};
+    struct sc__search s = {.ctx = ctx, .top = 100, .exhaustive = true, .pareto = true};
+    struct sc__model *model = SC__NEW(&ctx->arena, struct sc__model);
+    static const sc_setting list[] = {{"model", "llama3.2-1b"}};
+    const struct sc__setting_list settings = {list, 1};
+    struct sc__settings view = sc__settings_of(ctx, &settings);
+    bool given;
+    assert_int_equal(sc__model_settings(ctx, &view, model, &given), SC_OK);
+    s.model = model;
+    s.given = (sc_plan)SC_PLAN_INIT;
+    s.given.seq = 2048;
+    s.given.global_batch = 32;
+    s.given.vpp = 1;
+    s.given.micro_batch = 1;
+    s.options = (sc_options)SC_OPTIONS_INIT;
+    s.memory_margin = 0.08;
+    s.machine_count = 2;
+    s.machines = SC__NEW_ARRAY(&ctx->arena, struct sc__search_machine, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        double *ettr = SC__NEW_ARRAY(&ctx->arena, double, 17);
+        assert_int_equal(sc__search_machine(ctx,
+                                            &s.options,
+                                            &s.engine_settings,
+                                            i ? "dgx-a100" : "dgx-h100",
+                                            i ? 8 : 16,
+                                            &s.machines[i]),
+                         SC_OK);
+        for (uint32_t dp = 1; dp <= 16; dp++)
+            ettr[dp] = 1.0 / dp; /* replicas are lost that often */
+        s.machines[i].usd_per_hour = usd[i];
+        s.machines[i].ettr = ettr;
+    }
+    s.objective = o;
+    return s;
+}
+
+static double wanted_score(const struct sc__search *s, const struct sc__search_plan *p) {
+    double seconds = (double)p->step * 1e-12;
+    double gpus = s->machines[p->machine].gpus;
+    double dp = gpus / (p->number[SC__NUMBER_TP] * p->number[SC__NUMBER_PP] *
+                        p->number[SC__NUMBER_CP]);
+    switch (s->objective) {
+    case SC__SEARCH_CHEAPEST:
+        return seconds / 3600 * gpus * (p->machine ? 1.5 : 4);
+    case SC__SEARCH_ENERGY:
+        return seconds * gpus * p->watts;
+    case SC__SEARCH_GOODPUT:
+        return seconds * dp;
+    default:
+        return seconds;
+    }
+}
+
+/* The first plan of a family is the best of it, and families come in that order. */
+static void check_order(const struct sc__search *s) {
+    uint32_t families = 0;
+    for (uint32_t f = 0; f < s->family_count; f++)
+        families += s->families[f].best != SC__NONE;
+    assert_int_equal(s->best_count, families);
+    assert_true(families > 5);
+    for (uint32_t i = 0; i < s->best_count; i++) {
+        const struct sc__search_plan *best = &s->plans[s->best[i]];
+        assert_within(sc__search_score(best), wanted_score(s, best), 1e-9);
+        if (i)
+            assert_number(wanted_score(s, &s->plans[s->best[i - 1]]),
+                          <=,
+                          wanted_score(s, best) * (1 + 1e-12));
+        for (uint32_t k = 0; k < s->count; k++)
+            if (s->plans[k].family == best->family && s->plans[k].outcome == SC__PLAN_FITS)
+                assert_number(wanted_score(s, best),
+                              <=,
+                              wanted_score(s, &s->plans[k]) * (1 + 1e-12));
+    }
+}
+
+static void
+of_plan(const struct sc__search *s, const struct sc__search_plan *p, double *out) {
+    double work = (double)p->step * s->machines[p->machine].gpus;
+    out[0] = (double)p->step;
+    out[1] = p->memory;
+    out[2] = work * p->usd_per_hour;
+    out[3] = work * p->watts;
+}
+
+static bool is_beaten(const struct sc__search *s, const struct sc__search_plan *p) {
+    double mine[4];
+    of_plan(s, p, mine);
+    for (uint32_t k = 0; k < s->count; k++) {
+        double other[4];
+        bool never_worse = true;
+        bool better = false;
+        of_plan(s, &s->plans[k], other);
+        for (int i = 0; i < 4; i++) {
+            never_worse &= other[i] <= mine[i];
+            better |= other[i] < mine[i];
+        }
+        if (s->plans[k].outcome == SC__PLAN_FITS && never_worse && better)
+            return true;
+    }
+    return false;
+}
+
+/* The front is those that no other plan beats. */
+static void check_front(const struct sc__search *s) {
+    uint32_t on_front = 0;
+    for (uint32_t k = 0; k < s->count; k++) {
+        bool there = false;
+        if (s->plans[k].outcome != SC__PLAN_FITS)
+            continue;
+        for (uint32_t i = 0; i < s->front_count; i++)
+            there |= s->front[i] == k;
+        assert_int_equal(there, !is_beaten(s, &s->plans[k]));
+        on_front += there;
+    }
+    assert_int_equal(on_front, s->front_count);
+    assert_true(on_front > 1 && on_front < s->count);
+}
+
+/* Dollars and joules of a step, and memory of the fullest stage. */
+static void check_figures(const struct sc__search *s) {
+    for (uint32_t k = 0; k < s->count; k++) {
+        const struct sc__search_plan *p = &s->plans[k];
+        double gpus = s->machines[p->machine].gpus;
+        double seconds = (double)p->step * 1e-12;
+        if (p->outcome != SC__PLAN_FITS)
+            continue;
+        assert_number(p->memory, <=, 0.92 * s->machines[p->machine].capacity);
+        assert_within(p->usd_per_hour, p->machine ? 1.5 : 4, 1e-12);
+        assert_within(sc__search_usd(s, p), gpus * seconds / 3600 * p->usd_per_hour, 1e-9);
+        assert_within(sc__search_joule(s, p), gpus * seconds * p->watts, 1e-9);
+        assert_true(p->watts > 100);
+    }
+}
+
+static void test_objectives(void **state) {
+    (void)state;
+    for (int o = SC__SEARCH_FASTEST; o <= SC__SEARCH_GOODPUT; o++) {
+        sc_context *ctx = sc_open();
+        struct sc__search s = small_search(ctx, (enum sc__search_objective)o);
+        assert_int_equal(sc__search_run(&s), SC_OK);
+        check_order(&s);
+        check_front(&s);
+        check_figures(&s);
+        sc_close(ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_recompute),
+                                       cmocka_unit_test(test_objectives),
                                        cmocka_unit_test(test_same_as_exhaustive)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
