@@ -230,6 +230,9 @@ static void
 put_training(const struct sc__model *m, const struct sc__plan *p, struct launch_text *out) {
     static const char *const cp_kinds[] = {"p2p", "all_gather", "a2a"};
     put_flag(out, p->dtype == SC__FP16 ? "fp16" : "bf16");
+    /* Megatron drops a tenth unless told otherwise */
+    put_word(out, "attention-dropout", p->dropout ? "0.1" : "0.0");
+    put_word(out, "hidden-dropout", p->dropout ? "0.1" : "0.0");
     if (p->gemm == SC__FP8)
         put_word(out, "fp8-format", "hybrid");
     if (p->sequence_parallel)
