@@ -79,6 +79,15 @@ unknown(struct sc_context *ctx, const char *path, const struct sc__identity *ide
     return sc__fail(ctx, SC_INPUT, &at, b.text, "unknown format");
 }
 
+static sc_status unknown_folder(struct sc_context *ctx, const char *path) {
+    struct sc__place at = {.file = path};
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    sc__format(&ctx->arena, "stepcast show %s says what lies in it", path),
+                    "is a folder, and not one of rank traces or of a job");
+}
+
 bool sc__folder_is_input(const char *path) {
     return surest_reader(NULL, 0, path, true) != NULL;
 }
@@ -107,7 +116,7 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
     if (!stream && sc__path_is_folder(*path)) {
         if (!*reader)
             *reader = surest_reader(NULL, 0, *path, true);
-        return *reader ? SC_OK : unknown(ctx, *path, NULL);
+        return *reader ? SC_OK : unknown_folder(ctx, *path);
     }
     if (!stream && *reader)
         return SC_OK;

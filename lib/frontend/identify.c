@@ -127,6 +127,36 @@ static bool is_simai_topology(const char *head, size_t n) {
     return fields == 6 && numbers == 5 && sc__find_word(head, n, "bps ");
 }
 
+/* Archives, packed files and others whose first bytes are no text. */
+static const struct sc__identity *identify_bytes(const char *head, size_t n) {
+    static const struct {
+        size_t at;
+        const char *bytes;
+        struct sc__identity is;
+    } known[] = {
+        {257, "ustar", {"an archive (tar)", "unpack it: tar xf FILE", false}},
+        {0, "PK\3\4", {"an archive (zip)", "unpack it: unzip FILE", false}},
+        {0, "\x28\xb5\x2f\xfd", {"packed by zstd", "unpack it: zstd -d FILE", false}},
+        {0,
+         "\xfd"
+         "7zXZ",
+         {"packed by xz", "unpack it: unxz FILE", false}},
+        {0, "BZh", {"packed by bzip2", "unpack it: bunzip2 FILE", false}},
+        {0, "\x89PNG", {"a picture (PNG)", "give the file that it was drawn from", false}},
+        {0, "%PDF-", {"a document (PDF)", "give the file that it was made from", false}},
+        {0,
+         "\x7f"
+         "ELF",
+         {"a program or library (ELF)", "give a file that it writes", false}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t bytes = strlen(known[i].bytes);
+        if (n >= known[i].at + bytes && !memcmp(head + known[i].at, known[i].bytes, bytes))
+            return &known[i].is;
+    }
+    return NULL;
+}
+
 const struct sc__identity *sc__identify(const char *head, size_t n) {
     static const struct sc__identity simai = {"a topology of SimAI",
                                               "stepcast run INPUT --cluster FILE",
@@ -142,7 +172,7 @@ const struct sc__identity *sc__identify(const char *head, size_t n) {
             return &identities[i].is;
     if (is_simai_topology(head, n))
         return &simai;
-    return is_ns3_topology(head, n) ? &ns3 : NULL;
+    return is_ns3_topology(head, n) ? &ns3 : identify_bytes(head, n);
 }
 
 const struct sc__identity *
