@@ -57,7 +57,10 @@ sniff_input(struct sc__input *in, const char *path, const struct sc__reader **be
     struct sc__place at = {.file = in->name};
     if (in->end == in->begin)
         return sc__fail(in->ctx, SC_INPUT, &at, NULL, "the file is empty");
-    *best = surest_reader(in->bytes + in->begin, in->end - in->begin, path, false);
+    const unsigned char *head = in->bytes + in->begin;
+    size_t n = in->end - in->begin;
+    if (!sc__identify_bytes((const char *)head, n))
+        *best = surest_reader(head, n, path, false);
     return SC_OK;
 }
 

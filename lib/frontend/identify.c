@@ -127,8 +127,7 @@ static bool is_simai_topology(const char *head, size_t n) {
     return fields == 6 && numbers == 5 && sc__find_word(head, n, "bps ");
 }
 
-/* Archives, packed files and others whose first bytes are no text. */
-static const struct sc__identity *identify_bytes(const char *head, size_t n) {
+const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {
     static const struct {
         size_t at;
         const char *bytes;
@@ -166,13 +165,15 @@ const struct sc__identity *sc__identify(const char *head, size_t n) {
         "stepcast run INPUT --cluster FILE, stepcast flows --topology FILE",
         true};
     struct sc__str text = sc__trim((struct sc__str){head, n});
+    if (sc__identify_bytes(head, n))
+        return sc__identify_bytes(head, n);
     for (size_t i = 0; i < sizeof identities / sizeof *identities; i++)
         if ((!identities[i].begins || sc__str_starts(text, identities[i].begins)) &&
             all_words(identities[i].words, head, n))
             return &identities[i].is;
     if (is_simai_topology(head, n))
         return &simai;
-    return is_ns3_topology(head, n) ? &ns3 : identify_bytes(head, n);
+    return is_ns3_topology(head, n) ? &ns3 : NULL;
 }
 
 const struct sc__identity *
@@ -187,7 +188,8 @@ sc__identify_file(struct sc_context *ctx, const char *path, const char **title) 
     if (sc__input_fill_text(&in, IDENTIFY_HEAD) == SC_OK) {
         const unsigned char *head = in.bytes + in.begin;
         int most = 0;
-        for (const struct sc__reader *const *r = sc__readers; *r; r++) {
+        bool other = sc__identify_bytes((const char *)head, in.end - in.begin) != NULL;
+        for (const struct sc__reader *const *r = sc__readers; *r && !other; r++) {
             int sure = (*r)->detect(head, in.end - in.begin, path, false);
             if (sure > most)
                 *title = (*r)->title;
