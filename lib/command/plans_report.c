@@ -29,7 +29,7 @@ static bool is_search_option(const char *name) {
     return false;
 }
 
-static void put_option(void *self, const char *name, const char *text) {
+void sc__plans_put_option(void *self, const char *name, const char *text) {
     struct sc__buffer *out = self;
     const char *quote = strpbrk(text, " ;'\"$&|<>()*?") ? "'" : "";
     sc__printf(out, " --%s%s%s%s%s", name, *text ? " " : "", quote, text, quote);
@@ -52,13 +52,13 @@ void sc__plans_put_command(const struct sc__plans *x,
     for (size_t i = 0; i < x->given.count; i++) {
         const char *name = x->given.items[i].name;
         if (!is_search_option(name) && !(has_machines(x) && is_machine_option(name)))
-            put_option(out, name, x->given.items[i].value);
+            sc__plans_put_option(out, name, x->given.items[i].value);
     }
     if (has_machines(x) && m->cluster)
-        put_option(out, "cluster", m->cluster);
+        sc__plans_put_option(out, "cluster", m->cluster);
     if (has_machines(x))
         sc__printf(out, " --gpus %u", m->gpus);
-    sc__space_settings(x->req->ctx, &x->search, p, put_option, out);
+    sc__space_settings(x->req->ctx, &x->search, p, sc__plans_put_option, out);
 }
 
 static const char *

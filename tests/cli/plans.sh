@@ -211,6 +211,17 @@ read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3 --pp 2 
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 64 --zero 3 --shard-group 16 --cp 2 --tp 1 --pp 1 --micro-batch 1
 expect "groups of shards and DeepSpeed" 1 "groups of shards are not written" "$S" plans --model llama3-8b --gpus 16 --global-batch 16 --seq 4096 --software deepspeed --zero 3 --shard-group 8 --tp 1 --cp 1 --pp 1 --recompute none --write-launch "$tmp/no.json"
 expect "groups of shards and Megatron" 1 "groups of shards are not written" "$S" plans --model gpt2 --gpus 16 --global-batch 16 --seq 1024 --zero 1 --shard-group 8 --tp 1 --cp 1 --pp 1 --write-launch "$tmp/no.sh"
+# What was given and a file cannot say is not dropped; what it can say is said.
+tiny="--model llama3-8b --gpus 8 --global-batch 8 --seq 4096 --tp 2 --cp 1 --pp 1 --micro-batch 1"
+for lost in "--lora 16" "--cross-entropy fp32" "--optimizer sgd" --no-optimizer; do
+    name=${lost%% *}
+    "$S" plans $tiny $lost --write-launch "$tmp/no.sh" >"$tmp/out" 2>"$tmp/err"
+    check "a launch file that would lose $name" "$? $(sed -n 's/.*what it says has not //p' "$tmp/err" | grep -c -e "$name\b")" "1 1"
+done
+read_back g.sh megatron-core-2025 "$core" --model llama3-8b --gpus 16 --dropout --grad-dtype bf16 --bucket 100M --vocab-size 50001 --make-vocab-size-divisible-by 1
+read_back g.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --grad-dtype bf16 --bucket 100M
+check "gradients of two bytes are half the bucket's size in parameters" "$(grep -c 'grad-reduce-in-bf16\|ddp-bucket-size 52428800' "$tmp/g.sh") $(grep -c 'grad_reduce_in_fp32: false\|bucket_size: 52428800' "$tmp/g.yaml")" "2 2"
+expect "what goes with a launch file" 0 "has no word for --gpu-spread 0.02: give them" "$S" plans $tiny --gpu-spread 0.02 --write-launch "$tmp/s.sh"
 for more in "" --exhaustive; do
     "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -c "
 import json, sys
