@@ -533,14 +533,14 @@ static uint64_t named_expert_tensor(struct sc_context *ctx,
                                         NULL};
     uint64_t ranks = 0;
     for (unsigned i = 0; words[i] && !ranks; i++)
-        ranks = number_behind(sc__strdup(&ctx->arena, cell(row, SC__TRUTH_NOTES)), words[i], 1);
+        ranks =
+            number_behind(sc__strdup(&ctx->arena, cell(row, SC__TRUTH_NOTES)), words[i], 1);
     return ranks;
 }
 
 /* Does the stack cut the experts of the row as it cuts the rest? */
-static bool cuts_experts(const struct sc__truth_row *row,
-                         const json_t *root,
-                         const char *software) {
+static bool
+cuts_experts(const struct sc__truth_row *row, const json_t *root, const char *software) {
     size_t i;
     json_t *entry;
     json_array_foreach(json_object_get(root, "cut_experts"), i, entry) {
