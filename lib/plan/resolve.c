@@ -135,9 +135,18 @@ static sc_status resolve_batch(struct sc_context *ctx,
                  p->seq);
     }
     SC__TRY(resolve_micro_batches(ctx, g, p));
+    uint64_t at_once = (uint64_t)p->mesh.dp * p->micro_batch;
     if (!p->global_batch) {
         uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
-        p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
+        if (at_once > UINT32_MAX / per_rank)
+            return sc__fail(ctx,
+                            SC_USAGE,
+                            NULL,
+                            NULL,
+                            "dp %u · micro-batch %u is too large a batch",
+                            p->mesh.dp,
+                            p->micro_batch);
+        p->global_batch = (uint32_t)at_once * per_rank;
         sc__note(ctx,
                  "batch-assumed",
                  "no --global-batch is given: a batch of %u is assumed (%u micro-batch%s)",
@@ -146,7 +155,7 @@ static sc_status resolve_batch(struct sc_context *ctx,
                  per_rank == 1 ? "" : "es");
     }
     if (p->mesh.dp)
-        p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
+        p->micro_batches = (uint32_t)(p->global_batch / at_once);
     return SC_OK;
 }
 
@@ -177,6 +186,14 @@ static sc_status resolve_vpp(struct sc_context *ctx,
                         stage / each,
                         g->vpp);
     p->vpp = g->vpp ? g->vpp : each ? stage / each : 1;
+    if (p->vpp > SC__MOST_LAYERS) /* pp · vpp would not be a number any more */
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "vpp %u chunks of a stage, but there are only %u layers",
+                        p->vpp,
+                        m->layers);
     return SC_OK;
 }
 
