@@ -63,6 +63,9 @@ if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its c
     ok "fish completes a schedule" "$(fish -c "source $t/fish; complete -C 'stepcast run --schedule zb-h'" | cut -f1)" zb-h1; else echo "skip manual: fish reads its completion [needs command:fish]"; fi
 "$STEPCAST" comprae 2>"$t/err"; ok "a misspelt command" "$?$(grep -c "did you mean 'compare'" "$t/err")" 21
 "$STEPCAST" run --ganttt x 2>"$t/err"; ok "a misspelt option" "$?$(grep -c 'did you mean --gantt?' "$t/err")" 21
+"$STEPCAST" help --fail >"$t/out"; ok "help of an option, and who has it" "$?$(grep -c -e '--fail LINK .*out of service' -e '^of: run, .*, flows, ' "$t/out")" 02
+"$STEPCAST" help tokens >"$t/out"; ok "help of an option that two commands have for themselves" "$?$(grep -c '^of: train$\|^of: run, show, ' "$t/out")" 02
+"$STEPCAST" help --fial 2>"$t/err"; ok "help of a misspelt option" "$?$(grep -c 'did you mean --fail?' "$t/err")" 21
 "$STEPCAST" manual nothing 2>/dev/null; ok "a manual of no command" $? 2
 "$STEPCAST" completion tcsh 2>/dev/null; ok "a completion of no shell" $? 2
 make -s install PREFIX="$t/usr" BUILD="$BUILD" >"$t/log" 2>&1; ok "make install" $? 0

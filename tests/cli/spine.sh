@@ -48,6 +48,10 @@ check same_bytes_for_threads "$one" "$two"
 check csv_rows "$(wc -l <$tmp/a.csv | tr -d ' ')" "$(awk 'NR>2' $seed | wc -l | awk '{print $1 + 1 + 4}')"
 "$STEPCAST" run $seed --csv-simai $tmp/e2e.csv >/dev/null
 check simai_csv "$(sed -n 3p $tmp/e2e.csv | cut -d, -f1-4)" "layer_name,run name,fwd compute,wg compute"
+"$STEPCAST" run --model gpt2 --cluster h100:1 --json $tmp/closed.json >&- 2>$tmp/err
+check "standard output that is closed" "$? $(grep -c 'cannot write to standard output' $tmp/err)" "4 1"
+(exec 0<&- 1>&- 2>&-; "$STEPCAST" run --model gpt2 --cluster h100:1 --json $tmp/closed.json)
+check "what is printed does not go into a file that took a closed stream's number" "$? $(python3 -m json.tool $tmp/closed.json >/dev/null && echo sound)" "4 sound"
 "$STEPCAST" run $seed >/dev/full 2>$tmp/err
 check full_disk "$?" 4
 [ "$("$STEPCAST" run $seed | head -1 | wc -l)" = 1 ] && echo "ok closed_pipe" || echo "not ok closed_pipe"
