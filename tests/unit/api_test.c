@@ -301,7 +301,7 @@ static void odd_fields_are_refused(void **state) {
         {"sc_plan.gpu_spread is no finite number", {.gpu_spread = NAN}},
         {"only", {.pp = 2, .vpp = 1u << 31}},
         {"not a multiple", {.global_batch = 32, .micro_batch = 1u << 31}},
-        {"too large a batch", {.micro_batch = 1u << 31}},
+        {"not a multiple", {.micro_batch = 1u << 31}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sc_result *r = (sc_result *)1;
