@@ -2,11 +2,9 @@
 #include "api/object.h"
 #include "frontend/neusight/operator_lower.h"
 #include "frontend/torch_profiler/profiler_lower.h"
-#include "hardware/cluster_options.h"
 #include "lower/layers.h"
 #include "network/flow/flow_cluster.h"
 #include "network/packet/packet.h"
-#include "workload/scale.h"
 
 #include <string.h>
 
@@ -122,15 +120,11 @@ static sc_status check_engine_names(struct sc_context *own, const sc_options *o)
 
 /* Enumerations and numbers, those that no option sets too. */
 static sc_status check_fields(struct sc_context *own, const sc_options *o) {
-    static const struct sc__option *const tables[] = {sc__job_options,
-                                                      sc__cluster_options,
-                                                      sc__whatif_options,
-                                                      NULL};
     const struct {
         const char *name;
         sc_toggle value;
     } toggles[] = {{"timeline", o->timeline}, {"what_if", o->what_if}};
-    for (const struct sc__option *const *t = tables; *t; t++)
+    for (const struct sc__option *const *t = sc__options_tables; *t; t++)
         SC__TRY(sc__options_check(own, *t, SC__IN_OPTIONS, "sc_options", o));
     for (size_t i = 0; i < sizeof toggles / sizeof *toggles; i++)
         if ((unsigned)toggles[i].value > SC_OFF)
