@@ -82,6 +82,7 @@ static bool empty_is(const struct sc__truth_row *row,
 static bool matches(const struct sc__truth_row *row, const json_t *entry) {
     return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") &&
            empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
+           empty_is(row, SC__TRUTH_RECOMPUTE, entry, "recompute") &&
            validate_plan_holds(row, SC__TRUTH_SOURCE, entry, "source") &&
            validate_plan_holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            validate_plan_holds(row, SC__TRUTH_MODEL, entry, "model") &&

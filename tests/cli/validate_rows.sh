@@ -287,3 +287,16 @@ sharded group_and_copies "FSDP=16 x DP 4" "--shard-group 16"
 sharded group_in_nodes "FSDP in nodes" "--shard-group 8"
 sharded group_of_all "FSDP 64" "--zero 3 --gpu"
 sharded second_version "FSDP2" "--zero 3 --gpu"
+# One collection of recipes has several stacks.
+row "NVIDIA/dgxc-benchmarking v24.11.1 maxtext/README_70b.md" "Llama 7B" $llama7 H100 8 1 1 "" bf16 save_qkv_proj "FSDP (XLA)" "iteration seconds" "" 10 ""
+has collection_maxtext "--software maxtext"
+has mlp_again "--recompute-modules core_attn,layernorm,act,mlp"
+row "NVIDIA/dgxc-benchmarking v24.11.1 gpt3 175b" "Llama 7B" $llama7 H100 8 1 1 "" bf16 "selective (SAVE_QKV_OUT_PROJ)" "FSDP (XLA)" "iteration seconds" "" 10 "JAX Paxml"
+has collection_paxml "--software paxml"
+has policy_in_brackets "--recompute-modules core_attn,layernorm,act,mlp"
+row "NVIDIA/dgxc-benchmarking v24.11.1 paxml/README_175b.md" "Llama 7B" $llama7 H100 128 1 1 "" bf16 "" "FSDP (XLA)" "iteration seconds" "" 10 ""
+has policy_of_the_source "--recompute-modules core_attn,layernorm,act,mlp"
+# Documents that are packed and see only themselves.
+row "NeMo 24.12 finetuning" "Llama 7B" $llama7 H100 8 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 "SFT"
+has packed_documents "--window-size 100,0"
+runs packed_documents
