@@ -81,10 +81,8 @@ const struct sc__option sc__memory_options[] = {
      0},
     {0}};
 
-const struct sc__option *const sc__options_tables[] = {sc__job_options,
-                                                       sc__cluster_options,
-                                                       sc__whatif_options,
-                                                       NULL};
+const struct sc__option *const sc__options_tables[] = {
+    sc__job_options, sc__cluster_options, sc__whatif_options, NULL};
 
 sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {
     *out = (sc_options)SC_OPTIONS_INIT;
