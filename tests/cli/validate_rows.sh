@@ -300,3 +300,6 @@ has policy_of_the_source "--recompute-modules core_attn,layernorm,act,mlp"
 row "NeMo 24.12 finetuning" "Llama 7B" $llama7 H100 8 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 "SFT"
 has packed_documents "--window-size 100,0"
 runs packed_documents
+row "megatron-core v0.6.0" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "FlashAttention 2"
+has second_attention "--software megatron-core-2024"
+has attention_named "--attention flash2"
