@@ -10,8 +10,7 @@
 #define MOST_BYTES ((size_t)256 << 20)
 #define MOST_LINES 15
 #define MOST_CAUSES 8
-#define MOST_SHARE 5 /* a cause is at most so many times the difference that it explains   \
-                      */
+#define MOST_SHARE 5 /* a cause, against the difference it explains */
 
 static const struct sc__option options[] = {
     {"tolerance",

@@ -91,6 +91,9 @@ check "NCCL kernels without metadata are communication in run as in show" $?
 check "--dp takes the gradients of one step" $?
 
 # ---- Chakra, profiler tables, workloads ----
+"$S" run "$inputs/chakra/T2D" >"$dir/out" 2>"$dir/err"
+refused $? "process group '0.0' is not defined" && grep -qF -e "--comm-group $inputs/chakra/T2D/comm_group.json" "$dir/err"
+check "groups that lie beside the traces are named" $?
 "$S" run "$inputs"/chakra/T2D/*.et --comm-group "$inputs/chakra/T2D/comm_group.json" >"$dir/out" 2>"$dir/err" && grep -q '16 GPUs' "$dir/out" && grep -q 'group of 4 by 4' "$dir/out"
 check "process group \"0.0\" is 0" $?
 rt=$inputs/chakra/rt_template
