@@ -26,6 +26,8 @@ const char *sc__plans_next_cluster(struct sc__arena *arena, struct sc__str *rest
 /* Days of the run with a plan, failures included where they were asked for. */
 double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p);
 
+/* The columns of costs are of interest. */
+bool sc__plans_has_costs(const struct sc__plans *x);
 /* An option as one types it, behind a blank; self: a buffer. */
 void sc__plans_put_option(void *self, const char *name, const char *text);
 /* The command that runs a plan. */

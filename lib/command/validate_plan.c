@@ -82,6 +82,7 @@ static bool empty_is(const struct sc__truth_row *row,
 static bool matches(const struct sc__truth_row *row, const json_t *entry) {
     return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") &&
            empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
+           empty_is(row, SC__TRUTH_RECOMPUTE, entry, "recompute") &&
            validate_plan_holds(row, SC__TRUTH_SOURCE, entry, "source") &&
            validate_plan_holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            validate_plan_holds(row, SC__TRUTH_MODEL, entry, "model") &&
@@ -568,12 +569,9 @@ sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
                          bool nearest,
                          struct sc__truth_plan *p) {
-    const struct sc__data_file *file = sc__data_find("validate.json");
-    json_error_t error;
+    json_t *root = sc__data_json("validate.json");
     sc_status status = SC_OK;
     *p = (struct sc__truth_plan){0};
-    json_t *root =
-        file ? json_loadb((const char *)file->bytes, file->size, 0, &error) : NULL;
     if (!root)
         return sc__fail(ctx,
                         SC_SYSTEM,
@@ -593,7 +591,6 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         imply_expert_parallel(ctx, row, p);
         sc__truth_machine(ctx, row, root, p);
     }
-    json_decref(root);
     return status;
 }
 

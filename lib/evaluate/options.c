@@ -68,7 +68,13 @@ const struct sc__option sc__job_options[] = {
      .type = SC__TYPE_SHARE,
      SC__OPTIONS_FIELD(comm_sm_tax)},
     {"format", 0, "NAME", "by content", "Input", "read the input as this format", 0},
-    {"jobs", 'j', "N", "1", "Other", "threads that may be used", 0},
+    {"jobs",
+     'j',
+     "N",
+     "1; plans, sweep: all cores",
+     "Other",
+     "threads that may be used",
+     0},
     {0}};
 
 const struct sc__option sc__memory_options[] = {

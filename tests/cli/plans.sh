@@ -257,3 +257,14 @@ priced() { "$S" plans --model llama3-8b --gpus 64 --global-batch 512 --train-tok
 p = json.load(sys.stdin)["plans"][0]
 print(abs(p["cost_usd"] / (p["days"] * 24 * 64 * 2.5) - 1) < 1e-9)'; }
 check price_of_the_run "$(priced)" True
+# The command of the best plan writes no file of the search; money is readable, and says where it comes from.
+"$S" plans --model gpt2 --cluster dgx-h100:8,mi300x:8 --global-batch 64 --train-tokens 1T --html "$tmp/p.html" >"$tmp/out"
+check "the best plan's command has no page" "$(grep -c '^  stepcast run --model gpt2' "$tmp/out") $(grep -c -e --html "$tmp/out")" "1 0"
+check "prices that were assumed" "$(grep -c 'an hour of a GPU at what data/prices.json quotes.*: h100-sxm 3 USD, mi300x unknown' "$tmp/out")" 1
+"$S" plans --model gpt2 --cluster dgx-h100:8 --global-batch 64 --train-tokens 1T --price 2.5 --json "$tmp/p.json" >"$tmp/out"
+check "dollars of the run" "$(sed -n '4s/.* \([0-9.]* K\)$/\1/p' "$tmp/out")" "$(python3 -c "
+import json
+p = json.load(open('$tmp/p.json'))['plans'][0]
+print('%.4g K' % (p['days'] * 24 * 8 * 2.5 / 1e3))")"
+"$S" plans --model mixtral-8x7b --cluster dgx-h100:64 --global-batch 256 --seq 4096 --try etp --top 20 >"$tmp/out"
+check "etp is tp where it is not said" "$(grep -c 'next best family: ' "$tmp/out") $(grep -c 'instead of 0' "$tmp/out") $(grep -c 'etp 1, *$' "$tmp/out")" "1 0 0"

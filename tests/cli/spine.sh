@@ -13,9 +13,17 @@ expect misspelt_option 2 "did you mean --cluster" "$STEPCAST" run $seed --clutse
 expect missing_value 2 "needs a value" "$STEPCAST" run $seed --cluster
 expect bad_number 2 "whole number" "$STEPCAST" run $seed --gpus many
 expect bad_word 2 "one of: 1f1b" "$STEPCAST" run $seed --schedule zigzag
-expect no_input 2 "no input" "$STEPCAST" run
+expect no_input 2 "a file, or --model NAME" "$STEPCAST" run
 expect no_such_file 3 "cannot open" "$STEPCAST" run $tmp/absent
-expect directory 3 "" "$STEPCAST" run $tmp
+expect directory 3 "stepcast show $tmp says what lies in it" "$STEPCAST" run $tmp
+expect a_model_is_no_file 3 "stepcast run --model Llama_3_8B" "$STEPCAST" run Llama_3_8B
+expect a_cluster_is_no_file 3 "stepcast show --cluster dgx-h100:64" "$STEPCAST" show dgx-h100:64
+expect a_gpu_is_no_file 3 "stepcast show --gpu h100-sxm" "$STEPCAST" show h100-sxm
+expect a_workload_is_no_model 3 "is not read as a model, but as an input: layer workload" "$STEPCAST" run --model $seed --cluster h100:8
+expect a_workload_is_no_cluster 3 "is not read as a cluster, but as an input: layer workload" "$STEPCAST" run --model gpt2 --cluster $seed
+tar -C tests/data -czf $tmp/traces.tar.gz seed_004.txt
+expect an_archive 3 "unpack it: tar xf FILE" "$STEPCAST" run $tmp/traces.tar.gz
+expect a_picture 3 "is a picture (PNG)" "$STEPCAST" run docs/pictures/page.png
 expect table 0 "step time" "$STEPCAST" run $seed
 expect equals_sign 0 "communication takes no time" "$STEPCAST" run --cluster=ideal $seed
 expect show 0 "33: 4 of the step before, 1 micro-batches of 26 rows, 3 after" "$STEPCAST" show $seed
