@@ -331,31 +331,30 @@ static void take_block(struct sc_context *ctx, char *text, struct sc__truth_plan
     memset(at, ' ', digits + n);
 }
 
-/* Ranks that weights are sharded over, behind a word for it: "HSDP 128", "FSDP=64", in
- * the other direction "x DP 4". FSDP1 and FSDP2 are versions. */
-static uint64_t take_ranks(char *text, const char *word) {
-    char *at = text;
+/* The number behind a word, of `least` or more, which is blanked; 0: none. */
+static uint64_t number_behind(char *text, const char *word, uint64_t least) {
     size_t n = strlen(word);
-    for (; *at; at++) {
+    for (char *at = text; *at; at++) {
         bool begins = at == text || !isalnum((unsigned char)at[-1]);
         size_t gap = begins && begins_with(at, word) ? n + strspn(at + n, " =:-") : 0;
         size_t digits = gap ? strspn(at + gap, "0123456789") : 0;
-        uint64_t ranks = digits && digits < 6 ? (uint64_t)atoi(at + gap) : 0;
-        if (ranks < 3 && !(ranks && at[n] == '='))
+        uint64_t number = digits && digits < 6 ? (uint64_t)atoi(at + gap) : 0;
+        if (!number || number < least)
             continue;
         memset(at + n, ' ', gap + digits - n);
-        return ranks;
+        return number;
     }
     return 0;
 }
 
-/* Ranks of a group of weights that are fewer than the data-parallel ones, else 0. */
+/* Ranks of a group of weights that are fewer than the data-parallel ones ("HSDP 128",
+ * "FSDP=64 x DP 4"), else 0. FSDP1 and FSDP2 are versions. */
 static uint64_t take_shards(const struct sc__truth_row *row, char *text) {
     uint64_t dp = whole_cell(row, SC__TRUTH_DP);
-    uint64_t ranks = take_ranks(text, "fsdp");
+    uint64_t ranks = number_behind(text, "fsdp", 3);
     if (!ranks)
-        ranks = take_ranks(text, "hsdp");
-    if (take_ranks(text, "dp"))
+        ranks = number_behind(text, "hsdp", 3);
+    if (number_behind(text, "dp", 1))
         memset(find_phrase(text, "dp"), ' ', 2);
     return ranks < dp && ranks && dp % ranks == 0 ? ranks : 0;
 }
@@ -524,23 +523,51 @@ static sc_status set_software(struct sc_context *ctx,
     return SC_OK;
 }
 
-/* Experts are whole on their ranks, but where the stack cuts them as it cuts the rest. */
+/* "ETP 4", "expert tensor parallelism 1" in the notes; 0: not said. */
+static uint64_t named_expert_tensor(struct sc_context *ctx,
+                                    const struct sc__truth_row *row) {
+    static const char *const words[] = {"etp",
+                                        "expert tensor parallelism",
+                                        "expert tensor parallel",
+                                        "expert-tensor-parallel-size",
+                                        NULL};
+    uint64_t ranks = 0;
+    for (unsigned i = 0; words[i] && !ranks; i++)
+        ranks =
+            number_behind(sc__strdup(&ctx->arena, cell(row, SC__TRUTH_NOTES)), words[i], 1);
+    return ranks;
+}
+
+/* Does the stack cut the experts of the row as it cuts the rest? */
+static bool
+cuts_experts(const struct sc__truth_row *row, const json_t *root, const char *software) {
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(root, "cut_experts"), i, entry) {
+        const char *profile = json_string_value(json_object_get(entry, "profile"));
+        bool other = json_object_get(entry, "but") &&
+                     validate_plan_holds(row, SC__TRUTH_MODEL, entry, "but");
+        if (software && !strcmp(profile, software))
+            return !other;
+    }
+    return false;
+}
+
+/* Experts are whole on their ranks, but where the row or its stack says otherwise. */
 static void set_expert_tensor(struct sc_context *ctx,
                               const struct sc__truth_row *row,
                               const json_t *root,
                               struct sc__truth_plan *p) {
     struct sc__settings s = sc__truth_settings(ctx, p);
-    const char *software = sc__setting(&s, "software");
-    size_t i;
-    json_t *entry;
+    uint64_t ranks = named_expert_tensor(ctx, row);
     if (whole_cell(row, SC__TRUTH_EP) < 2)
         return;
-    json_array_foreach(json_object_get(root, "cut_experts"), i, entry) {
-        const char *profile = json_string_value(json_object_get(entry, "profile"));
-        if (software && !strcmp(profile, software))
-            return;
-    }
-    sc__truth_set(ctx, p, "etp", "1");
+    if (!ranks && cuts_experts(row, root, sc__setting(&s, "software")))
+        return;
+    sc__truth_set(ctx,
+                  p,
+                  "etp",
+                  sc__format(&ctx->arena, "%u", (unsigned)(ranks ? ranks : 1)));
 }
 
 static void find_skip(struct sc_context *ctx,

@@ -267,7 +267,7 @@ has own_dimensions "--num-query-groups 16 --ffn-hidden-size 53248 --vocab-size 5
 # Experts are cut by tp before Megatron Core 0.10, whole on their ranks since.
 row "NeMo 24.09" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
 lacks experts_cut "--etp"
-row "NeMo 25.04" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
+row "Megatron-Bridge (26.02)" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
 has experts_whole "--etp 1"
 # tp 4 · ep 2 · dp 2 are 16 GPUs: two copies of an expert, four of the rest.
 sed -i 's/,16,8,,,4,1,,2,/,16,8,,,4,1,2,2,/' "$tmp/row.csv"
@@ -303,3 +303,8 @@ runs packed_documents
 row "megatron-core v0.6.0" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "FlashAttention 2"
 has second_attention "--software megatron-core-2024"
 has attention_named "--attention flash2"
+row "NeMo 25.04" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 "ETP=2"
+has experts_in_two "--etp 2"
+row "The Llama 3 Herd of Models (arXiv 2407.21783) Table 4" "Llama 3.1 405B" 126,16384,128,8,53248,128256 H100 8192 8 16 "" bf16 none FSDP "iteration seconds" "" 10 ""
+has herd_shards "--zero 3 --zero 1 --grad-dtype fp32"
+has herd_chunks "--vpp 8"
