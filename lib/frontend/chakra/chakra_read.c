@@ -279,20 +279,6 @@ set_time(struct chakra_read_reader *r, const struct sc__chakra_node *n, struct s
     return SC_OK;
 }
 
-/* ASTRA-sim's usual name, where it lies beside the trace. */
-static const char *groups_hint(struct chakra_read_reader *r,
-                               const struct sc__chakra_node *n) {
-    const char *trace = chakra_read_place(r, n->offset).file;
-    const char *slash = trace ? strrchr(trace, '/') : NULL;
-    const char *beside = sc__format(&r->ctx->arena,
-                                    "%.*scomm_group.json",
-                                    slash ? (int)(slash + 1 - trace) : 0,
-                                    slash ? trace : "");
-    if (sc__path_look(beside).kind != SC__PATH_FILE)
-        return "name the file of process groups with --comm-group";
-    return sc__format(&r->ctx->arena, "it may be in --comm-group %s", beside);
-}
-
 static sc_status
 find_group(struct chakra_read_reader *r, const struct sc__chakra_node *n, uint16_t *group) {
     uint32_t id = n->pg_name.n
@@ -312,7 +298,7 @@ find_group(struct chakra_read_reader *r, const struct sc__chakra_node *n, uint16
     else
         return node_error(r,
                           n,
-                          groups_hint(r, n),
+                          sc__chakra_groups_hint(r->ctx, chakra_read_place(r, 0).file),
                           sc__format(&r->ctx->arena,
                                      "process group '%.*s' is not defined",
                                      SC__SHOW(n->pg_name)));
