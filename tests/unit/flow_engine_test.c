@@ -257,6 +257,23 @@ static void trees_cross_once(void **state) {
     assert_within(carried, flags ? 1e9 * 128 / 120 : 1e9, 1e-9);
 }
 
+/* Two-level: a token crosses to a node once, however many of its ranks want it. Of 16
+ * copies at random over two nodes 2·(1 - 1/2^16) are to distinct ones, and half of these
+ * leave. */
+static void tokens_cross_once(void **state) {
+    (void)state;
+    struct ran r =
+        run("gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=50GB/s fabric=rail "
+            "class=ib",
+            SC__ALGO_HIERARCHICAL,
+            dmodk,
+            one_collective(&ctx->arena, 16, SC__ALLTOALL, 16 * (uint64_t)GB));
+    double share = 2 * (1 - 1 / 65536.0) / 16;
+    assert_within(link_of(&r, "port0.up").bytes,
+                  16e9 * share / 2 / r.cluster.constants.wire,
+                  1e-9);
+}
+
 /* The next of a ring is a neighbour on the torus, also from line to line. */
 static void rings_wind_through_a_torus(void **state) {
     (void)state;
@@ -292,6 +309,7 @@ int main(void) {
                                        cmocka_unit_test(roots_take_all_parts),
                                        cmocka_unit_test(rings_load_ports_alike),
                                        cmocka_unit_test(trees_cross_once),
+                                       cmocka_unit_test(tokens_cross_once),
                                        cmocka_unit_test(rings_wind_through_a_torus)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }
