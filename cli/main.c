@@ -1,34 +1,24 @@
 /* stepcast, the program: arguments in, a request to the library, its answer
  * out. The only place that prints or exits. */
+#include "help.h"
 #include "progress.h"
 #include "stepcast/stepcast.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-
-static void put_overview(FILE *to) {
-    fputs("stepcast " SC_VERSION
-          ": forecast one training step of a large model on a GPU cluster\n\n"
-          "usage: stepcast COMMAND [options]\n\n",
-          to);
-    for (uint32_t i = 0; sc_command_name(i); i++)
-        fprintf(to, "  %-10s %s\n", sc_command_name(i), sc_command_summary(i));
-    fputs("\n'stepcast help COMMAND' lists the options of a command, 'stepcast help "
-          "COMMAND all' rare ones too.\n",
-          to);
-}
 
 /* main_finish() looks whether it went well. */
 static int print(void *nobody, const void *bytes, size_t n) {
     (void)nobody;
+    progress_hide();
     fwrite(bytes, 1, n, stdout);
     return 0;
 }
@@ -53,15 +43,12 @@ static int complain(sc_context *ctx, const sc_request *req, sc_status status) {
     return main_finish(sc_exit_code(status));
 }
 
-/* more: "all", or NULL. */
 static int help(sc_context *ctx, const char *name, const char *more) {
-    char both[128];
     if (!name) {
-        put_overview(stdout);
+        help_overview(stdout);
         return main_finish(SC_OK);
     }
-    snprintf(both, sizeof both, "%s%s%s", name, more ? " " : "", more ? more : "");
-    sc_status status = sc_command_help(ctx, both, print, NULL);
+    sc_status status = help_print(ctx, name, more);
     return status == SC_OK ? main_finish(SC_OK) : complain(ctx, NULL, status);
 }
 
@@ -120,11 +107,8 @@ static bool wants_colours(const sc_request *req) {
 }
 
 static void look_at_terminal(sc_request *req) {
-    struct winsize size;
-    unsigned columns = 0;
+    unsigned columns = help_columns();
     bool colours = wants_colours(req);
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        columns = size.ws_col;
     if (colours || columns)
         sc_request_set_terminal(req, colours, columns);
 }
@@ -174,15 +158,25 @@ static void keep_memory(void) {
 #endif
 }
 
+/* Where a standard stream is closed, the next file that is opened would take its number,
+ * and what is printed would go there. The null device, opened for the other direction,
+ * takes it instead: writing to it fails, and is seen. */
+static void hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
     static sc_context *ctx; /* not closed: the system takes memory back faster; static, so
                                that it is no leak */
+    hold_standard_streams();
     keep_memory();
     ctx = sc_open();
     if (!ctx)
         return SC_SYSTEM;
     if (argc < 2) {
-        put_overview(stderr);
+        help_overview(stderr);
         return SC_USAGE;
     }
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
@@ -206,7 +200,7 @@ int main(int argc, char **argv) {
     watch_for_end(argv[1]);
     if (status == SC_OK)
         status = sc_execute(req);
-    progress_end();
+    progress_hide();
     tell_files(req, quiet);
     if (status != SC_OK)
         return complain(ctx, req, status);

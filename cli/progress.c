@@ -4,14 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #define WIDTH 32
+#define WORDS 40     /* beside the bar: what, per cent, time left */
 #define PATIENCE 0.7 /* seconds before the line appears */
 #define PAUSE 0.1    /* between two of its states */
 
 static double began, shown;
+static int bar = WIDTH;
+static bool visible;
 /* A share that falls belongs to something new: what is left is told of that. */
 static double stage_began, last_share;
 
@@ -37,17 +41,18 @@ static int show(void *user, const char *what, double share) {
     (void)user;
     if (now - began < PATIENCE || now - shown < PAUSE)
         return 0;
-    int filled = share < 0 ? 0 : share > 1 ? WIDTH : (int)(share * WIDTH);
+    int filled = share < 0 ? 0 : share > 1 ? bar : (int)(share * bar);
     if (share < last_share)
         stage_began = shown > 0 ? shown : began;
     last_share = share;
     shown = now;
+    visible = true;
     fprintf(stderr,
             "\r%-16s [%.*s%.*s] %3.0f %%",
             what,
             filled,
             "################################",
-            WIDTH - filled,
+            bar - filled,
             "                                ",
             100 * share);
     put_left(now - stage_began, share);
@@ -55,16 +60,29 @@ static int show(void *user, const char *what, double share) {
     return 0;
 }
 
+/* A line that is broken in two could not be written over. */
+static int fitting_bar(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_col)
+        return WIDTH;
+    int room = size.ws_col - WORDS;
+    return room < 0 ? 0 : room < WIDTH ? room : WIDTH;
+}
+
 void progress_begin(sc_context *ctx) {
     const char *term = getenv("TERM");
     if (!isatty(STDERR_FILENO) || (term && !strcmp(term, "dumb")))
         return;
+    bar = fitting_bar();
     began = seconds();
     stage_began = began;
     sc_set_progress(ctx, show, NULL);
 }
 
-void progress_end(void) {
-    if (shown > 0)
-        fprintf(stderr, "\r%*s\r", WIDTH + 40, "");
+void progress_hide(void) {
+    if (!visible)
+        return;
+    fprintf(stderr, "\r%*s\r", bar + WORDS - 1, "");
+    fflush(stderr);
+    visible = false;
 }

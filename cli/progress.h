@@ -6,7 +6,7 @@
 #include "stepcast/stepcast.h"
 
 void progress_begin(sc_context *ctx);
-/* Takes the line away. */
-void progress_end(void);
+/* Takes the line away, so that something else can be written. */
+void progress_hide(void);
 
 #endif

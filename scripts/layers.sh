@@ -36,7 +36,7 @@ allow command evaluate frontend workload model plan lower hardware collective ne
 for d in lib/*/; do
     grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
 done
-if grep -rnE '#include "' cli | grep -vE '"(stepcast/|progress.h)'; then
+if grep -rnE '#include "' cli | grep -vE '"(stepcast/|progress.h|help.h)'; then
     echo "cli/ may include public headers only"
     bad=1
 fi

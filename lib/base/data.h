@@ -5,6 +5,8 @@
 
 #include "base/context.h"
 
+#include <jansson.h>
+
 struct sc__data_file {
     const char *path; /* "gpus/h100.json", relative to data/ */
     const unsigned char *bytes;
@@ -19,6 +21,10 @@ extern const char sc__sources_checksum[];
 
 /* NULL when there is no such file. */
 const struct sc__data_file *sc__data_find(const char *path);
+
+/* A file as a document, parsed once for all contexts and threads of the process; neither
+ * changed nor given back by who asks. NULL when there is no such file, or it is damaged. */
+json_t *sc__data_json(const char *path);
 
 /* The file of folder ("models/") that people mean by name: any case, and '-', '_' and
  * blanks alike or left out, but for those between two digits ("llama-33b" is not

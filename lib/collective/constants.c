@@ -80,12 +80,7 @@ const struct sc__constant *sc__constant_find(const char *name) {
 }
 
 static json_t *coll_constants_load(void) {
-    const struct sc__data_file *file = sc__data_find("collectives.json");
-    return file ? json_loadb((const char *)file->bytes,
-                             file->size,
-                             JSON_REJECT_DUPLICATES,
-                             NULL)
-                : NULL;
+    return sc__data_json("collectives.json");
 }
 
 /* "h100-sxm" begins with "h100"; the longest such name counts ("h200", not "h20"). */
@@ -111,7 +106,6 @@ sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink
             *nvlink = json_number_value(rate) * 1e9;
         }
     }
-    json_decref(root);
     return found;
 }
 
@@ -180,13 +174,9 @@ sc_status sc__constants_load(struct sc_context *ctx,
                         NULL,
                         NULL,
                         "data/collectives.json is missing or damaged");
-    sc_status status = coll_constants_apply(ctx, json_object_get(root, "universal"), out);
-    if (status == SC_OK)
-        status = apply_part(ctx, root, "generations", generation, out);
-    if (status == SC_OK)
-        status = apply_part(ctx, root, "classes", class, out);
-    json_decref(root);
-    return status;
+    SC__TRY(coll_constants_apply(ctx, json_object_get(root, "universal"), out));
+    SC__TRY(apply_part(ctx, root, "generations", generation, out));
+    return apply_part(ctx, root, "classes", class, out);
 }
 
 static bool coll_constants_holds(json_t *root,
@@ -205,7 +195,6 @@ const char *sc__constant_scope(struct sc_context *ctx,
     const char *scope = coll_constants_holds(root, "classes", class, k->name) ? class : "";
     if (!*scope && coll_constants_holds(root, "generations", generation, k->name))
         scope = generation;
-    json_decref(root);
     return sc__strdup(&ctx->arena, scope);
 }
 
@@ -217,14 +206,11 @@ const char *sc__constants_grade(const char *part, const char *name, const char *
     for (size_t i = 0; machine && i < json_array_size(measured); i++)
         if (match(machine, json_string_value(json_array_get(measured, i))))
             grade = "measured";
-    json_decref(root);
     return grade;
 }
 
 bool sc__constants_full_mesh(const char *generation) {
     json_t *root = coll_constants_load();
     json_t *entry = json_object_get(json_object_get(root, "generations"), generation);
-    bool full = json_is_true(json_object_get(entry, "full_mesh"));
-    json_decref(root);
-    return full;
+    return json_is_true(json_object_get(entry, "full_mesh"));
 }

@@ -369,14 +369,12 @@ sc_status sc__truth_read(struct sc_context *ctx,
                          struct sc__samples *out,
                          struct sc__names *sources,
                          uint32_t *skipped) {
-    const struct sc__data_file *file = sc__data_find("collectives.json");
-    json_t *root = file ? json_loadb((const char *)file->bytes, file->size, 0, NULL) : NULL;
     struct sc__input in;
     struct coll_measured_table_reader r = {.ctx = ctx,
                                            .in = &in,
                                            .sources = sources,
                                            .out = out};
-    r.systems = json_object_get(root, "systems");
+    r.systems = json_object_get(sc__data_json("collectives.json"), "systems");
     memset(out, 0, sizeof *out);
     sc__names_init(sources, &ctx->arena);
     sc__names_init(&r.clusters, &ctx->arena);
@@ -393,6 +391,5 @@ sc_status sc__truth_read(struct sc_context *ctx,
             "unknown-gpu",
             "rows of GPU %s were left out: the collective model has no constants for it",
             r.unknown.text[i]);
-    json_decref(root);
     return status;
 }

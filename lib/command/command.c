@@ -153,8 +153,8 @@ const struct sc__option **sc__command_options(struct sc__arena *a,
     return out;
 }
 
-static const char *
-command_suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
+const char *
+sc__command_nearest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
     const struct sc__option **options = sc__command_options(&ctx->arena, c);
     uint32_t n = 0;
     while (options[n])
@@ -162,7 +162,12 @@ command_suggest(struct sc_context *ctx, const struct sc__command *c, const char 
     const char **names = SC__NEW_ARRAY(&ctx->arena, const char *, n + 1);
     for (uint32_t i = 0; i < n; i++)
         names[i] = options[i]->name;
-    const char *near = sc__nearest(name, names);
+    return sc__nearest(name, names);
+}
+
+static const char *
+command_suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
+    const char *near = sc__command_nearest(ctx, c, name);
     return near ? sc__format(&ctx->arena, "did you mean --%s?", near)
                 : sc__format(&ctx->arena, "see 'stepcast help %s'", c->name);
 }
@@ -450,167 +455,5 @@ sc_status sc__usage(const struct sc_request *req, const char *hint, const char *
     va_start(ap, fmt);
     sc_status status = sc__vfail(req->ctx, SC_USAGE, NULL, hint, fmt, ap);
     va_end(ap);
-    return status;
-}
-
-static void put_option(struct sc__buffer *out, const struct sc__option *o) {
-    char head[80];
-    int n = snprintf(head,
-                     sizeof head,
-                     "%c%c%s --%s%s%s",
-                     o->letter ? '-' : ' ',
-                     o->letter ? o->letter : ' ',
-                     o->letter ? "," : " ",
-                     o->name,
-                     o->arg ? " " : "",
-                     o->arg ? o->arg : "");
-    sc__printf(out, "  %-30s", head);
-    if (n > 29)
-        sc__puts(out, "\n                                ");
-    sc__printf(out, " %s", o->help);
-    if (o->dflt)
-        sc__printf(out, " [%s]", o->dflt);
-    sc__putc(out, '\n');
-}
-
-/* Groups in the order people need them. Where a command has many, the others are
- * only named. */
-static const char *const needed_groups[] = {"Run",
-                                            "Search",
-                                            "Sweep",
-                                            "Kernels",
-                                            "Comparison",
-                                            "Model",
-                                            "Plan",
-                                            "Training",
-                                            "Machine",
-                                            "Input",
-                                            "What if",
-                                            "Whole run",
-                                            "Output",
-                                            "Pictures and traces",
-                                            "Other",
-                                            NULL};
-#define MANY_OPTIONS 60
-
-static bool is_needed_group(const char *group) {
-    for (const char *const *g = needed_groups; *g; g++)
-        if (!strcmp(*g, group))
-            return true;
-    return false;
-}
-
-static void
-put_group(struct sc__buffer *out, const struct sc__option **options, const char *group) {
-    bool first = true;
-    for (const struct sc__option **o = options; *o; o++) {
-        if (strcmp((*o)->group, group))
-            continue;
-        if (first)
-            sc__printf(out, "\n%s:\n", group);
-        first = false;
-        put_option(out, *o);
-    }
-}
-
-/* The first option of its group? */
-static bool begins_group(const struct sc__option **options, const struct sc__option **o) {
-    for (; options < o; options++)
-        if (!strcmp((*options)->group, (*o)->group))
-            return false;
-    return true;
-}
-
-static void name_other_groups(struct sc__buffer *out,
-                              const struct sc__command *c,
-                              const struct sc__option **options) {
-    const char *between = " ";
-    sc__printf(out, "\n'stepcast help %s all' has these too:", c->name);
-    for (const struct sc__option **o = options; *o; o++) {
-        if (is_needed_group((*o)->group) || !begins_group(options, o))
-            continue;
-        sc__printf(out, "%s%s", between, (*o)->group);
-        between = ", ";
-    }
-    sc__putc(out, '\n');
-}
-
-void sc__command_help(struct sc__buffer *out, const struct sc__command *c, bool all) {
-    const struct sc__option **options = sc__command_options(out->arena, c);
-    size_t count = 0;
-    while (options[count])
-        count++;
-    sc__printf(out,
-               "stepcast %s: %s\n\nusage: stepcast %s %s [options]\n",
-               c->name,
-               c->summary,
-               c->name,
-               c->args);
-    if (c->text)
-        sc__printf(out, "\n%s\n", c->text);
-    if (count <= MANY_OPTIONS) {
-        for (const struct sc__option **o = options; *o; o++)
-            if (begins_group(options, o))
-                put_group(out, options, (*o)->group);
-        return;
-    }
-    for (const char *const *g = needed_groups; *g; g++)
-        put_group(out, options, *g);
-    if (!all) {
-        name_other_groups(out, c, options);
-        return;
-    }
-    for (const struct sc__option **o = options; *o; o++)
-        if (!is_needed_group((*o)->group) && begins_group(options, o))
-            put_group(out, options, (*o)->group);
-}
-
-const char *sc_command_name(uint32_t i) {
-    uint32_t n = 0;
-    while (sc__commands[n] && n < i)
-        n++;
-    return sc__commands[n] ? sc__commands[n]->name : NULL;
-}
-
-const char *sc_command_summary(uint32_t i) {
-    uint32_t n = 0;
-    while (sc__commands[n] && n < i)
-        n++;
-    return sc__commands[n] ? sc__commands[n]->summary : NULL;
-}
-
-struct help_writing {
-    struct sc_context *scratch;
-    const char *name;
-    sc_sink *sink;
-    void *user;
-};
-
-static sc_status write_help(void *self) {
-    static const char every[] = " all";
-    const struct help_writing *h = self;
-    struct sc__str name = sc__str(h->name);
-    bool all = sc__str_ends(name, every);
-    if (all)
-        name.n -= strlen(every);
-    const struct sc__command *c =
-        sc__command_find(h->scratch, sc__strndup(&h->scratch->arena, name.p, name.n));
-    struct sc__buffer out;
-    if (!c)
-        return SC_USAGE;
-    sc__buffer_init(&out, &h->scratch->arena);
-    sc__command_help(&out, c, all);
-    if (h->sink(h->user, out.text, out.size))
-        return sc__fail(h->scratch, SC_SYSTEM, NULL, NULL, "cannot write the help");
-    return SC_OK;
-}
-
-sc_status sc_command_help(sc_context *ctx, const char *name, sc_sink *sink, void *user) {
-    struct sc_context scratch;
-    sc__context_init(&scratch, NULL);
-    struct help_writing h = {&scratch, name, sink, user};
-    sc_status status = sc__guarded(&scratch, write_help, &h);
-    sc__error_move(ctx, &scratch);
-    sc__context_end(&scratch);
     return status;
 }

@@ -1,7 +1,6 @@
 #include "command/job.h"
 
 #include "base/file.h"
-#include "frontend/identify.h"
 #include "frontend/megatron_trace/replay.h"
 #include "model/read.h"
 
@@ -10,26 +9,6 @@
 static void job_begin(struct sc_request *req, struct sc__job *job) {
     memset(job, 0, sizeof *job);
     job->settings = sc__settings(req);
-}
-
-sc_status
-sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status status) {
-    const char *title;
-    if (status != SC_INPUT)
-        return status;
-    struct sc_context own;
-    sc__context_init(&own, req->ctx);
-    const struct sc__identity *is = sc__identify_file(&own, cluster, &title);
-    sc__context_end(&own);
-    struct sc__place at = {.file = cluster};
-    if (!is || is->is_cluster)
-        return status; /* the error that is there says what is wrong with it */
-    return sc__fail(req->ctx,
-                    SC_INPUT,
-                    &at,
-                    is->advice,
-                    "is %s, which is not read as a cluster",
-                    is->what);
 }
 
 static sc_status read_options(struct sc_request *req, struct sc__job *job) {
@@ -59,14 +38,18 @@ static sc_status read_inputs(struct sc_request *req, struct sc__job *job) {
     if (!req->input_count)
         return sc__usage(
             req,
-            sc__format(&req->ctx->arena, "see 'stepcast help %s'", req->command->name),
+            sc__format(
+                &req->ctx->arena,
+                "a file, or --model NAME (stepcast list models); see 'stepcast help %s'",
+                req->command->name),
             "no input given");
-    return sc__import(req->ctx,
-                      &job->settings,
-                      sc__option(req, "format"),
-                      req->inputs,
-                      req->input_count,
-                      &job->doc);
+    return sc__job_name_inputs(req,
+                               sc__import(req->ctx,
+                                          &job->settings,
+                                          sc__option(req, "format"),
+                                          req->inputs,
+                                          req->input_count,
+                                          &job->doc));
 }
 
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job) {
@@ -185,7 +168,8 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     if (script)
         SC__TRY(
             sc__megatron_read(req->ctx, script, sc__model_options, &own, &job->settings));
-    SC__TRY(sc__model_settings(req->ctx, &job->settings, model, given));
+    SC__TRY(sc__job_name_model(req,
+                               sc__model_settings(req->ctx, &job->settings, model, given)));
     if (!*given && script)
         return sc__usage(req,
                          "name it with --model (stepcast list models)",

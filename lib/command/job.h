@@ -92,9 +92,13 @@ sc_status sc__sink_end(struct sc__sink *sink, sc_status status);
 sc_status
 sc__job_output(struct sc_request *req, const char *option, const struct sc__buffer *b);
 
-/* The status of reading a cluster's description; where the file is something else
- * that we know, the error says so. */
+/* What was given in the wrong place is named (misnamed.c). Each takes the status of the
+ * reading and gives it back, with an error that says more where more is known: of a
+ * cluster's or a model's file that is something else, and of an input that is no file but
+ * the name of a model, a cluster or a GPU. */
 sc_status
 sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status status);
+sc_status sc__job_name_model(struct sc_request *req, sc_status status);
+sc_status sc__job_name_inputs(struct sc_request *req, sc_status status);
 
 #endif

@@ -26,12 +26,21 @@ const char *sc__plans_next_cluster(struct sc__arena *arena, struct sc__str *rest
 /* Days of the run with a plan, failures included where they were asked for. */
 double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p);
 
+/* The columns of costs are of interest. */
+bool sc__plans_has_costs(const struct sc__plans *x);
+/* An option as one types it, behind a blank; self: a buffer. */
+void sc__plans_put_option(void *self, const char *name, const char *text);
 /* The command that runs a plan. */
 void sc__plans_put_command(const struct sc__plans *x,
                            const struct sc__search_plan *p,
                            struct sc__buffer *out);
 /* --write-launch: the best plan as a script of Megatron-LM. */
 sc_status sc__plans_write_launch(const struct sc__plans *x);
+/* NULL, or how what a launch file says differs from the plan it was written of. */
+const char *sc__plans_read_back(const struct sc__plans *x,
+                                const struct sc__plan *written,
+                                const char *path,
+                                struct sc__str text);
 void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out);
 void sc__plans_put_json(const struct sc__plans *x, struct sc__buffer *out);
 /* --html: the plans by time and memory. */

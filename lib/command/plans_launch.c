@@ -33,6 +33,7 @@ static const struct {
     {"decoder-first-pipeline-num-layers", "num_layers_in_first_pipeline_stage", NULL},
     {"decoder-last-pipeline-num-layers", "num_layers_in_last_pipeline_stage", NULL},
     {"fp8-format", "fp8", NULL},
+    {"grad-reduce-in-bf16", "grad_reduce_in_fp32", "false"},
 };
 
 static void put_key(struct sc__buffer *out, const char *flag, const char *value) {
@@ -164,6 +165,8 @@ static void put_sizes(const struct sc__plan *p, struct launch_text *out) {
         put_flag(out, "account-for-embedding-in-pipeline-split");
     if (p->count_loss)
         put_flag(out, "account-for-loss-in-pipeline-split");
+    if (p->vocab_multiple != 128)
+        put_number(out, "make-vocab-size-divisible-by", p->vocab_multiple);
     put_number(out, "seq-length", p->seq);
 }
 
@@ -173,9 +176,19 @@ static void put_batch(const struct sc__plan *p, struct launch_text *out) {
     put_number(out, "global-batch-size", p->global_batch);
 }
 
-static void put_data_parallel(const struct sc__plan *p, struct launch_text *out) {
-    if (p->zero || p->overlap_grad || p->overlap_param)
+static void put_data_parallel(const struct sc__plans *x,
+                              const struct sc__plan *p,
+                              struct launch_text *out) {
+    const sc_plan *given = &x->search.given;
+    bool bucket = given->bucket_bytes || given->bucket_parameters;
+    if (p->zero || p->overlap_grad || p->overlap_param || p->grad_bytes == 2 || bucket)
         put_section(out, "ddp");
+    if (p->grad_bytes == 2)
+        put_flag(out, "grad-reduce-in-bf16");
+    if (bucket)
+        put_number(out,
+                   out->recipe ? "bucket-size" : "ddp-bucket-size",
+                   (uint32_t)(p->bucket / p->grad_bytes));
     if (p->zero)
         put_flag(out, "use-distributed-optimizer");
     if (p->overlap_grad)
@@ -217,6 +230,9 @@ static void
 put_training(const struct sc__model *m, const struct sc__plan *p, struct launch_text *out) {
     static const char *const cp_kinds[] = {"p2p", "all_gather", "a2a"};
     put_flag(out, p->dtype == SC__FP16 ? "fp16" : "bf16");
+    /* Megatron drops a tenth unless told otherwise */
+    put_word(out, "attention-dropout", p->dropout ? "0.1" : "0.0");
+    put_word(out, "hidden-dropout", p->dropout ? "0.1" : "0.0");
     if (p->gemm == SC__FP8)
         put_word(out, "fp8-format", "hybrid");
     if (p->sequence_parallel)
@@ -302,7 +318,7 @@ put_script(const struct sc__plans *x, const struct sc__plan *plan, struct launch
     put_sizes(plan, t);
     put_training(s->model, plan, t);
     put_batch(plan, t);
-    put_data_parallel(plan, t);
+    put_data_parallel(x, plan, t);
     if (t->recipe)
         sc__printf(t->out,
                    "trainer:\n  num_nodes: %u\n  devices: %u\n",
@@ -350,6 +366,8 @@ sc_status sc__plans_write_launch(const struct sc__plans *x) {
         if (!why)
             put_script(x, &plan, &t);
     }
+    if (!why)
+        why = sc__plans_read_back(x, &plan, path, (struct sc__str){b.text, b.size});
     if (why)
         return cannot_be_said(x, to, why);
     return sc__job_output(x->req, "write-launch", &b);

@@ -105,6 +105,33 @@ static sc_status add_machines(struct sc__plans *x) {
 
 /* ---- what they cost ---- */
 
+/* The machines' GPUs, each once, with what an hour is taken to cost. */
+static void note_prices(struct sc__plans *x) {
+    const struct sc__search *s = &x->search;
+    struct sc__buffer text;
+    sc__buffer_init(&text, &x->req->ctx->arena);
+    for (uint32_t i = 0; i < s->machine_count; i++) {
+        const char *gpu = sc__search_gpu(&s->given, &s->machines[i]);
+        double usd = s->machines[i].usd_per_hour;
+        bool said = false;
+        for (uint32_t k = 0; k < i && !said; k++)
+            said = !strcmp(gpu, sc__search_gpu(&s->given, &s->machines[k]));
+        if (said)
+            continue;
+        sc__printf(&text, "%s%s ", text.size ? ", " : "", gpu);
+        if (usd > 0)
+            sc__printf(&text, "%g USD", usd);
+        else
+            sc__puts(&text, "unknown");
+    }
+    sc__note(
+        x->req->ctx,
+        "prices-assumed",
+        "no --price is given: an hour of a GPU at what data/prices.json quotes, whoever "
+        "has the machine: %s",
+        text.text);
+}
+
 static sc_status read_prices(struct sc__plans *x) {
     struct sc__search *s = &x->search;
     double price = 0;
@@ -121,10 +148,8 @@ static sc_status read_prices(struct sc__plans *x) {
                              "--objective cheapest: what a %s costs is not known",
                              gpu);
     }
-    if (!(price > 0) && s->objective == SC__SEARCH_CHEAPEST)
-        sc__note(x->req->ctx,
-                 "prices-assumed",
-                 "no --price is given: GPU-hours at what data/prices.json quotes");
+    if (!(price > 0) && sc__plans_has_costs(x))
+        note_prices(x);
     return SC_OK;
 }
 

@@ -22,14 +22,15 @@ static bool is_search_option(const char *name) {
                                         "days",
                                         "failures",
                                         "recovery",
-                                        "write-launch"};
+                                        "write-launch",
+                                        "html"};
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
             return true;
     return false;
 }
 
-static void put_option(void *self, const char *name, const char *text) {
+void sc__plans_put_option(void *self, const char *name, const char *text) {
     struct sc__buffer *out = self;
     const char *quote = strpbrk(text, " ;'\"$&|<>()*?") ? "'" : "";
     sc__printf(out, " --%s%s%s%s%s", name, *text ? " " : "", quote, text, quote);
@@ -52,13 +53,13 @@ void sc__plans_put_command(const struct sc__plans *x,
     for (size_t i = 0; i < x->given.count; i++) {
         const char *name = x->given.items[i].name;
         if (!is_search_option(name) && !(has_machines(x) && is_machine_option(name)))
-            put_option(out, name, x->given.items[i].value);
+            sc__plans_put_option(out, name, x->given.items[i].value);
     }
     if (has_machines(x) && m->cluster)
-        put_option(out, "cluster", m->cluster);
+        sc__plans_put_option(out, "cluster", m->cluster);
     if (has_machines(x))
         sc__printf(out, " --gpus %u", m->gpus);
-    sc__space_settings(x->req->ctx, &x->search, p, put_option, out);
+    sc__space_settings(x->req->ctx, &x->search, p, sc__plans_put_option, out);
 }
 
 static const char *
@@ -131,8 +132,7 @@ static double kwh_per_billion(const struct sc__search *s, const struct sc__searc
     return sc__search_joule(s, p) / tokens * 1e9 / 3.6e6;
 }
 
-/* The columns beside the usual ones are of interest. */
-static bool has_costs(const struct sc__plans *x) {
+bool sc__plans_has_costs(const struct sc__plans *x) {
     return has_machines(x) || x->search.objective != SC__SEARCH_FASTEST ||
            sc__option(x->req, "price");
 }
@@ -158,11 +158,33 @@ static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
                "recompute");
     if (s->objective == SC__SEARCH_GOODPUT)
         sc__puts(out, "    ETTR");
-    if (has_costs(x))
+    if (sc__plans_has_costs(x))
         sc__puts(out, "    $/Gtok  kWh/Gtok");
     if (x->tokens > 0)
-        sc__puts(out, has_costs(x) ? "     days         $" : "     days");
+        sc__puts(out, sc__plans_has_costs(x) ? "     days         $" : "     days");
     sc__puts(out, s->tries ? "  with\n" : "\n");
+}
+
+static void put_money(const struct sc__plans *x, double usd, struct sc__buffer *out) {
+    struct sc__buffer text;
+    sc__buffer_init(&text, &x->req->ctx->arena);
+    if (usd > 0)
+        sc__put_count(&text, usd);
+    sc__printf(out, " %9s", usd > 0 ? text.text : "unknown");
+}
+
+/* What was chosen on the axes of --try. */
+static void put_searched(const struct sc__plans *x,
+                         const struct sc__search_plan *p,
+                         struct sc__buffer *out) {
+    uint32_t etp = p->number[SC__NUMBER_ETP];
+    struct sc__buffer text;
+    sc__buffer_init(&text, &x->req->ctx->arena);
+    put_choices(&x->search, p, &text);
+    sc__puts(out, "  ");
+    if (etp)
+        sc__printf(out, "etp %u%s", etp, text.size ? ", " : "");
+    sc__puts(out, text.size ? text.text : "");
 }
 
 static void put_row(const struct sc__plans *x,
@@ -191,7 +213,7 @@ static void put_row(const struct sc__plans *x,
                100 * p->memory / machine_of(s, p)->capacity);
     if (p->ettr > 0)
         sc__printf(out, " %5.1f %%", 100 * p->ettr);
-    if (has_costs(x)) {
+    if (sc__plans_has_costs(x)) {
         double usd = usd_per_billion(s, p);
         if (usd > 0)
             sc__printf(out, " %9.2f", usd);
@@ -201,17 +223,18 @@ static void put_row(const struct sc__plans *x,
     }
     if (x->tokens > 0)
         sc__printf(out, " %8.2f", sc__plans_days(x, p));
-    if (x->tokens > 0 && has_costs(x)) {
-        double usd = usd_per_billion(s, p) * x->tokens / 1e9;
-        sc__printf(out, usd > 0 ? " %9.3g" : "   unknown", usd);
+    if (x->tokens > 0 && sc__plans_has_costs(x)) {
+        put_money(x, usd_per_billion(s, p) * x->tokens / 1e9, out);
     }
-    if (s->tries) {
-        sc__puts(out, "  ");
-        if (p->number[SC__NUMBER_ETP])
-            sc__printf(out, "etp %u%s", p->number[SC__NUMBER_ETP], " ");
-        put_choices(s, p, out);
-    }
+    if (s->tries)
+        put_searched(x, p, out);
     sc__putc(out, '\n');
+}
+
+/* etp is tp where it is not said. */
+static uint32_t number_of(const struct sc__search_plan *p, int which) {
+    bool as_tp = which == SC__NUMBER_ETP && !p->number[which];
+    return p->number[as_tp ? SC__NUMBER_TP : which];
 }
 
 /* "pp 8 instead of 4, recompute full instead of none". */
@@ -226,14 +249,16 @@ static void put_changes(const struct sc__search *s,
                    machine_of(s, to)->gpus,
                    machine_of(s, to)->cluster ? machine_of(s, to)->cluster : "dgx-h100");
     for (int i = 0; i < SC__NUMBERS; i++) {
-        if (from->number[i] == to->number[i])
+        uint32_t before = number_of(from, i);
+        uint32_t now = number_of(to, i);
+        if (before == now)
             continue;
         sc__printf(out,
                    "%s%s %u instead of %u",
                    any ? ", " : "",
                    sc__space_number_name(i),
-                   to->number[i],
-                   from->number[i]);
+                   now,
+                   before);
         any = true;
     }
     for (int axis = 0; axis < SC__CHOICES; axis++) {

@@ -24,6 +24,19 @@ static double energy_kwh(const struct sc__train *t, double wall_s) {
     return t->step.watts * wall_s / J_PER_KWH;
 }
 
+static void put_quantity(struct sc__buffer *out,
+                         const char *head,
+                         double value,
+                         const char *unit,
+                         const char *thousand) {
+    bool large = value >= 1000;
+    sc__printf(out,
+               "%s%.4g %s\n",
+               head,
+               large ? value / 1000 : value,
+               large ? thousand : unit);
+}
+
 static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     double wall = sc__train_wall(t, 0.5);
     sc__printf(
@@ -43,7 +56,8 @@ static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     if (t->closed > 0)
         sc__printf(out, "; closed form %.4f", t->closed);
     sc__printf(out, " (%u runs simulated)\n", t->seeds);
-    sc__printf(out, "GPU-h    %.4g", gpu_hours(t, wall));
+    sc__puts(out, "GPU-h    ");
+    sc__put_count(out, gpu_hours(t, wall));
     if (t->in.spares)
         sc__printf(out, ", %u spare machines among them", t->in.spares);
     sc__putc(out, '\n');
@@ -53,9 +67,9 @@ static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
                    gpu_hours(t, wall) * t->price / 1e6,
                    t->price);
     if (t->step.watts > 0)
-        sc__printf(out, "energy   %.4g MWh\n", energy_kwh(t, wall) / 1e3);
+        put_quantity(out, "energy   ", energy_kwh(t, wall) / 1e3, "MWh", "GWh");
     if (t->carbon > 0)
-        sc__printf(out, "CO2      %.4g t\n", energy_kwh(t, wall) * t->carbon / 1e6);
+        put_quantity(out, "CO2      ", energy_kwh(t, wall) * t->carbon / 1e6, "t", "kt");
 }
 
 static void text_put_failures(const struct sc__train *t, struct sc__buffer *out) {

@@ -139,6 +139,18 @@ void sc__truth_set(struct sc_context *ctx,
                    struct sc__truth_plan *p,
                    const char *name,
                    const char *value);
+/* The option for the number of a cell. An empty cell is not said; one that is no count
+ * ends the row. */
+void sc__truth_number(struct sc_context *ctx,
+                      const struct sc__truth_row *row,
+                      enum sc__truth_column c,
+                      const char *option,
+                      struct sc__truth_plan *p);
+/* The preset, or dimensions and family, by data/validate.json. */
+void sc__truth_model(struct sc_context *ctx,
+                     const struct sc__truth_row *row,
+                     const json_t *root,
+                     struct sc__truth_plan *p);
 /* GPU and cluster, by data/validate.json. */
 void sc__truth_machine(struct sc_context *ctx,
                        const struct sc__truth_row *row,

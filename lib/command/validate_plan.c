@@ -82,6 +82,7 @@ static bool empty_is(const struct sc__truth_row *row,
 static bool matches(const struct sc__truth_row *row, const json_t *entry) {
     return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") &&
            empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
+           empty_is(row, SC__TRUTH_RECOMPUTE, entry, "recompute") &&
            validate_plan_holds(row, SC__TRUTH_SOURCE, entry, "source") &&
            validate_plan_holds(row, SC__TRUTH_NOTES, entry, "notes") &&
            validate_plan_holds(row, SC__TRUTH_MODEL, entry, "model") &&
@@ -164,11 +165,11 @@ static void apply_list(struct sc_context *ctx,
 
 /* An empty cell is not said; one that is no count (tables have "3.0" too) ends the
  * row: a default in its place would be a forecast of something else. */
-static void copy_number(struct sc_context *ctx,
-                        const struct sc__truth_row *row,
-                        enum sc__truth_column c,
-                        const char *option,
-                        struct sc__truth_plan *p) {
+void sc__truth_number(struct sc_context *ctx,
+                      const struct sc__truth_row *row,
+                      enum sc__truth_column c,
+                      const char *option,
+                      struct sc__truth_plan *p) {
     double v;
     if (!*cell(row, c))
         return;
@@ -181,122 +182,13 @@ static void copy_number(struct sc_context *ctx,
                              cell(row, c));
 }
 
-static const char *const dimension_flags[][2] = {{"num-layers", "layers"},
-                                                 {"hidden-size", "hidden"},
-                                                 {"num-attention-heads", "heads"},
-                                                 {NULL, NULL}};
-
-/* The name without what is in brackets behind it: "Qwen3_30B_a3B (tokendrop)". */
-static const char *plain_model(struct sc_context *ctx, const struct sc__truth_row *row) {
-    struct sc__str name = sc__str(cell(row, SC__TRUTH_MODEL));
-    const char *bracket = strchr(name.p, '(');
-    if (bracket && bracket != name.p)
-        name.n = (size_t)(bracket - name.p);
-    name = sc__trim(name);
-    return sc__strndup(&ctx->arena, name.p, name.n);
-}
-
-static const char *
-preset_in(struct sc_context *ctx, const json_t *table, const char *name) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)table, key, value) {
-        if (sc__str_is_any_case(sc__str(name), key))
-            return sc__strdup(&ctx->arena, json_string_value(value));
-    }
-    return NULL;
-}
-
-/* A preset by the table, in any case; where the row has no dimensions, by the name
- * it goes by. */
-static const char *
-find_preset(struct sc_context *ctx, const struct sc__truth_row *row, const json_t *root) {
-    const char *name = plain_model(ctx, row);
-    const char *preset = preset_in(ctx, json_object_get(root, "models"), name);
-    const struct sc__data_file *file;
-    if (preset || *cell(row, SC__TRUTH_HIDDEN))
-        return preset;
-    file = sc__model_preset(&ctx->arena, name);
-    return file ? sc__data_name(&ctx->arena, file)
-                : preset_in(ctx, json_object_get(root, "names"), name);
-}
-
-/* Where a name of a family is in that of a model as words of its own: "30B Llama",
- * "mistralai/Mistral-7B". */
-static bool names_family(const char *name, const char *family) {
-    for (const char *at = name; *at; at++) {
-        bool begins = at == name || !isalnum((unsigned char)at[-1]);
-        if (begins && sc__str_starts_any_case(sc__str(at), family))
-            return true;
-    }
-    return false;
-}
-
-/* The family that the name begins with, or else holds, the longest of them. */
-static const json_t *find_family(const json_t *families, const char *name) {
-    const json_t *best = NULL;
-    size_t most = 0;
-    size_t i;
-    json_t *entry;
-    json_array_foreach((json_t *)families, i, entry) {
-        const char *text = json_string_value(json_object_get(entry, "model"));
-        size_t first = sc__str_starts_any_case(sc__str(name), text) ? strlen(name) : 0;
-        size_t weight = strlen(text) + first;
-        if (weight <= most || !names_family(name, text))
-            continue;
-        most = weight;
-        best = entry;
-    }
-    return best;
-}
-
-static void set_dimensions(struct sc_context *ctx,
-                           const struct sc__truth_row *row,
-                           struct sc__truth_plan *p) {
-    static const enum sc__truth_column from[] = {SC__TRUTH_LAYERS,
-                                                 SC__TRUTH_HIDDEN,
-                                                 SC__TRUTH_HEADS};
-    for (unsigned i = 0; dimension_flags[i][0]; i++) {
-        if (!*cell(row, from[i]))
-            p->skip = sc__format(&ctx->arena,
-                                 "the model \"%s\" is not known, and its %s are not given",
-                                 cell(row, SC__TRUTH_MODEL),
-                                 dimension_flags[i][1]);
-        copy_number(ctx, row, from[i], dimension_flags[i][0], p);
-    }
-    copy_number(ctx, row, SC__TRUTH_KV_HEADS, "num-query-groups", p);
-    copy_number(ctx, row, SC__TRUTH_FFN, "ffn-hidden-size", p);
-    copy_number(ctx, row, SC__TRUTH_VOCAB, "vocab-size", p);
-}
-
-static void set_model(struct sc_context *ctx,
-                      const struct sc__truth_row *row,
-                      const json_t *root,
-                      struct sc__truth_plan *p) {
-    const char *name = cell(row, SC__TRUTH_MODEL);
-    const char *preset = find_preset(ctx, row, root);
-    const json_t *family = find_family(json_object_get(root, "families"), name);
-    if (preset && strstr(name, "w/o MTP"))
-        sc__truth_set(ctx, p, "mtp-num-layers", "0");
-    if (preset) {
-        sc__truth_set(ctx, p, "model", preset);
-        return;
-    }
-    set_dimensions(ctx, row, p);
-    if (family)
-        sc__truth_words(ctx, p, json_string_value(json_object_get(family, "options")));
-    else if (!p->skip)
-        p->skip =
-            sc__format(&ctx->arena, "the family of the model \"%s\" is not known", name);
-}
-
 /* "4", or "1 layer/chunk" with the ends one layer short. */
 static void
 set_vpp(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__truth_plan *p) {
     uint64_t layers = 0;
     uint64_t pp = 0;
     if (strcmp(cell(row, SC__TRUTH_VPP), "1 layer/chunk")) {
-        copy_number(ctx, row, SC__TRUTH_VPP, "vpp", p);
+        sc__truth_number(ctx, row, SC__TRUTH_VPP, "vpp", p);
         return;
     }
     sc__parse_u64(sc__str(cell(row, SC__TRUTH_LAYERS)), &layers);
@@ -308,21 +200,32 @@ set_vpp(struct sc_context *ctx, const struct sc__truth_row *row, struct sc__trut
                       sc__format(&ctx->arena, "%u", (unsigned)((layers + pp - 1) / pp)));
 }
 
+/* Tables before ranks of experts were chosen apart have the copies of an expert for data
+ * parallelism: tp · pp · cp · ep · dp are all GPUs. */
+static bool is_dp_of_experts(const struct sc__truth_row *row) {
+    uint64_t ep = whole_cell(row, SC__TRUTH_EP);
+    uint64_t cp = whole_cell(row, SC__TRUTH_CP);
+    uint64_t tp = whole_cell(row, SC__TRUTH_TP);
+    uint64_t pp = whole_cell(row, SC__TRUTH_PP);
+    uint64_t stage = (cp ? cp : 1) * (tp ? tp : 1) * (pp ? pp : 1);
+    uint64_t dp = whole_cell(row, SC__TRUTH_DP);
+    return ep > 1 && stage * dp * ep == whole_cell(row, SC__TRUTH_GPUS);
+}
+
 static void set_plan(struct sc_context *ctx,
                      const struct sc__truth_row *row,
                      struct sc__truth_plan *p) {
-    copy_number(ctx, row, SC__TRUTH_GPUS, "gpus", p);
-    copy_number(ctx, row, SC__TRUTH_TP, "tp", p);
-    copy_number(ctx, row, SC__TRUTH_PP, "pp", p);
-    copy_number(ctx, row, SC__TRUTH_DP, "dp", p);
-    copy_number(ctx, row, SC__TRUTH_CP, "cp", p);
-    copy_number(ctx, row, SC__TRUTH_EP, "ep", p);
-    if (atoi(*cell(row, SC__TRUTH_EP) ? cell(row, SC__TRUTH_EP) : "0") > 1)
-        sc__truth_set(ctx, p, "etp", "1");
+    sc__truth_number(ctx, row, SC__TRUTH_GPUS, "gpus", p);
+    sc__truth_number(ctx, row, SC__TRUTH_TP, "tp", p);
+    sc__truth_number(ctx, row, SC__TRUTH_PP, "pp", p);
+    if (!is_dp_of_experts(row))
+        sc__truth_number(ctx, row, SC__TRUTH_DP, "dp", p);
+    sc__truth_number(ctx, row, SC__TRUTH_CP, "cp", p);
+    sc__truth_number(ctx, row, SC__TRUTH_EP, "ep", p);
     set_vpp(ctx, row, p);
-    copy_number(ctx, row, SC__TRUTH_SEQ, "seq", p);
-    copy_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
-    copy_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
+    sc__truth_number(ctx, row, SC__TRUTH_SEQ, "seq", p);
+    sc__truth_number(ctx, row, SC__TRUTH_MICRO_BATCH, "micro-batch", p);
+    sc__truth_number(ctx, row, SC__TRUTH_GLOBAL_BATCH, "global-batch", p);
     /* it ran, so its layers found their stages, with what NCCL's cost table chose */
     sc__truth_set(ctx, p, "uneven-stages", "");
     sc__truth_set(ctx, p, "by-tuner", "");
@@ -428,6 +331,34 @@ static void take_block(struct sc_context *ctx, char *text, struct sc__truth_plan
     memset(at, ' ', digits + n);
 }
 
+/* The number behind a word, of `least` or more, which is blanked; 0: none. */
+static uint64_t number_behind(char *text, const char *word, uint64_t least) {
+    size_t n = strlen(word);
+    for (char *at = text; *at; at++) {
+        bool begins = at == text || !isalnum((unsigned char)at[-1]);
+        size_t gap = begins && begins_with(at, word) ? n + strspn(at + n, " =:-") : 0;
+        size_t digits = gap ? strspn(at + gap, "0123456789") : 0;
+        uint64_t number = digits && digits < 6 ? (uint64_t)atoi(at + gap) : 0;
+        if (!number || number < least)
+            continue;
+        memset(at + n, ' ', gap + digits - n);
+        return number;
+    }
+    return 0;
+}
+
+/* Ranks of a group of weights that are fewer than the data-parallel ones ("HSDP 128",
+ * "FSDP=64 x DP 4"), else 0. FSDP1 and FSDP2 are versions. */
+static uint64_t take_shards(const struct sc__truth_row *row, char *text) {
+    uint64_t dp = whole_cell(row, SC__TRUTH_DP);
+    uint64_t ranks = number_behind(text, "fsdp", 3);
+    if (!ranks)
+        ranks = number_behind(text, "hsdp", 3);
+    if (number_behind(text, "dp", 1))
+        memset(find_phrase(text, "dp"), ' ', 2);
+    return ranks < dp && ranks && dp % ranks == 0 ? ranks : 0;
+}
+
 /* Every phrase of a cell is one of the table; what is not is named, and the row
  * is left out: to guess would be a forecast of something else. */
 static void read_words(struct sc_context *ctx,
@@ -440,6 +371,7 @@ static void read_words(struct sc_context *ctx,
     uint32_t first = p->count;
     char *text = sc__strdup(&ctx->arena, cell(row, c));
     const char *options;
+    uint64_t shards = c == SC__TRUTH_ZERO ? take_shards(row, text) : 0;
     while ((options = take_phrase(table, text)))
         sc__truth_words(ctx, p, fill_in(ctx, row, p, options));
     if (c == SC__TRUTH_RECOMPUTE) {
@@ -451,6 +383,11 @@ static void read_words(struct sc_context *ctx,
                              "%s: '%s' says two things at once",
                              column,
                              cell(row, c));
+    if (shards)
+        sc__truth_set(ctx,
+                      p,
+                      "shard-group",
+                      sc__format(&ctx->arena, "%u", (unsigned)shards));
     for (const char *at = text; *at; at++)
         if (isalnum((unsigned char)*at)) {
             struct sc__str left = sc__trim(sc__str(at));
@@ -586,6 +523,53 @@ static sc_status set_software(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* "ETP 4", "expert tensor parallelism 1" in the notes; 0: not said. */
+static uint64_t named_expert_tensor(struct sc_context *ctx,
+                                    const struct sc__truth_row *row) {
+    static const char *const words[] = {"etp",
+                                        "expert tensor parallelism",
+                                        "expert tensor parallel",
+                                        "expert-tensor-parallel-size",
+                                        NULL};
+    uint64_t ranks = 0;
+    for (unsigned i = 0; words[i] && !ranks; i++)
+        ranks =
+            number_behind(sc__strdup(&ctx->arena, cell(row, SC__TRUTH_NOTES)), words[i], 1);
+    return ranks;
+}
+
+/* Does the stack cut the experts of the row as it cuts the rest? */
+static bool
+cuts_experts(const struct sc__truth_row *row, const json_t *root, const char *software) {
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(root, "cut_experts"), i, entry) {
+        const char *profile = json_string_value(json_object_get(entry, "profile"));
+        bool other = json_object_get(entry, "but") &&
+                     validate_plan_holds(row, SC__TRUTH_MODEL, entry, "but");
+        if (software && !strcmp(profile, software))
+            return !other;
+    }
+    return false;
+}
+
+/* Experts are whole on their ranks, but where the row or its stack says otherwise. */
+static void set_expert_tensor(struct sc_context *ctx,
+                              const struct sc__truth_row *row,
+                              const json_t *root,
+                              struct sc__truth_plan *p) {
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    uint64_t ranks = named_expert_tensor(ctx, row);
+    if (whole_cell(row, SC__TRUTH_EP) < 2)
+        return;
+    if (!ranks && cuts_experts(row, root, sc__setting(&s, "software")))
+        return;
+    sc__truth_set(ctx,
+                  p,
+                  "etp",
+                  sc__format(&ctx->arena, "%u", (unsigned)(ranks ? ranks : 1)));
+}
+
 static void find_skip(struct sc_context *ctx,
                       const struct sc__truth_row *row,
                       const json_t *root,
@@ -612,12 +596,9 @@ sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
                          bool nearest,
                          struct sc__truth_plan *p) {
-    const struct sc__data_file *file = sc__data_find("validate.json");
-    json_error_t error;
+    json_t *root = sc__data_json("validate.json");
     sc_status status = SC_OK;
     *p = (struct sc__truth_plan){0};
-    json_t *root =
-        file ? json_loadb((const char *)file->bytes, file->size, 0, &error) : NULL;
     if (!root)
         return sc__fail(ctx,
                         SC_SYSTEM,
@@ -626,9 +607,10 @@ sc_status sc__truth_plan(struct sc_context *ctx,
                         "data/validate.json was not built in, or is damaged");
     find_skip(ctx, row, root, p);
     if (!p->skip) {
-        set_model(ctx, row, root, p);
+        sc__truth_model(ctx, row, root, p);
         set_plan(ctx, row, p);
         status = set_software(ctx, row, root, nearest, p);
+        set_expert_tensor(ctx, row, root, p);
         set_training(ctx, row, json_object_get(root, "words"), p);
         apply_list(ctx, row, json_object_get(root, "notes"), p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
@@ -636,7 +618,6 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         imply_expert_parallel(ctx, row, p);
         sc__truth_machine(ctx, row, root, p);
     }
-    json_decref(root);
     return status;
 }
 

@@ -106,12 +106,9 @@ static void note_unlike(struct sc__evaluation *ev) {
 }
 
 sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev) {
-    const struct sc__data_file *file = sc__data_find("bands.json");
+    const json_t *root = sc__data_json("bands.json");
     const struct sc__gpu *gpu;
-    json_error_t error;
     SC__TRY(sc__gpu_find(ctx, sc__plan_gpu(&ev->plan, &ev->cluster), &gpu));
-    json_t *root =
-        file ? json_loadb((const char *)file->bytes, file->size, 0, &error) : NULL;
     if (!root)
         return sc__fail(ctx,
                         SC_SYSTEM,
@@ -125,7 +122,6 @@ sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev)
                                 json_object_get(root, "groups"),
                                 &own,
                                 !ev->software_said);
-    json_decref(root);
     note_unlike(ev);
     return SC_OK;
 }

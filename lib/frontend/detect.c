@@ -57,7 +57,10 @@ sniff_input(struct sc__input *in, const char *path, const struct sc__reader **be
     struct sc__place at = {.file = in->name};
     if (in->end == in->begin)
         return sc__fail(in->ctx, SC_INPUT, &at, NULL, "the file is empty");
-    *best = surest_reader(in->bytes + in->begin, in->end - in->begin, path, false);
+    const unsigned char *head = in->bytes + in->begin;
+    size_t n = in->end - in->begin;
+    if (!sc__identify_bytes((const char *)head, n))
+        *best = surest_reader(head, n, path, false);
     return SC_OK;
 }
 
@@ -77,6 +80,15 @@ unknown(struct sc_context *ctx, const char *path, const struct sc__identity *ide
     for (const struct sc__reader *const *r = sc__readers; *r; r++)
         sc__printf(&b, "%s%s", r == sc__readers ? "known: " : "; ", (*r)->title);
     return sc__fail(ctx, SC_INPUT, &at, b.text, "unknown format");
+}
+
+static sc_status unknown_folder(struct sc_context *ctx, const char *path) {
+    struct sc__place at = {.file = path};
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    sc__format(&ctx->arena, "stepcast show %s says what lies in it", path),
+                    "is a folder, and not one of rank traces or of a job");
 }
 
 bool sc__folder_is_input(const char *path) {
@@ -107,7 +119,7 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
     if (!stream && sc__path_is_folder(*path)) {
         if (!*reader)
             *reader = surest_reader(NULL, 0, *path, true);
-        return *reader ? SC_OK : unknown(ctx, *path, NULL);
+        return *reader ? SC_OK : unknown_folder(ctx, *path);
     }
     if (!stream && *reader)
         return SC_OK;

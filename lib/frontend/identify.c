@@ -127,6 +127,35 @@ static bool is_simai_topology(const char *head, size_t n) {
     return fields == 6 && numbers == 5 && sc__find_word(head, n, "bps ");
 }
 
+const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {
+    static const struct {
+        size_t at;
+        const char *bytes;
+        struct sc__identity is;
+    } known[] = {
+        {257, "ustar", {"an archive (tar)", "unpack it: tar xf FILE", false}},
+        {0, "PK\3\4", {"an archive (zip)", "unpack it: unzip FILE", false}},
+        {0, "\x28\xb5\x2f\xfd", {"packed by zstd", "unpack it: zstd -d FILE", false}},
+        {0,
+         "\xfd"
+         "7zXZ",
+         {"packed by xz", "unpack it: unxz FILE", false}},
+        {0, "BZh", {"packed by bzip2", "unpack it: bunzip2 FILE", false}},
+        {0, "\x89PNG", {"a picture (PNG)", "give the file that it was drawn from", false}},
+        {0, "%PDF-", {"a document (PDF)", "give the file that it was made from", false}},
+        {0,
+         "\x7f"
+         "ELF",
+         {"a program or library (ELF)", "give a file that it writes", false}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t bytes = strlen(known[i].bytes);
+        if (n >= known[i].at + bytes && !memcmp(head + known[i].at, known[i].bytes, bytes))
+            return &known[i].is;
+    }
+    return NULL;
+}
+
 const struct sc__identity *sc__identify(const char *head, size_t n) {
     static const struct sc__identity simai = {"a topology of SimAI",
                                               "stepcast run INPUT --cluster FILE",
@@ -136,6 +165,8 @@ const struct sc__identity *sc__identify(const char *head, size_t n) {
         "stepcast run INPUT --cluster FILE, stepcast flows --topology FILE",
         true};
     struct sc__str text = sc__trim((struct sc__str){head, n});
+    if (sc__identify_bytes(head, n))
+        return sc__identify_bytes(head, n);
     for (size_t i = 0; i < sizeof identities / sizeof *identities; i++)
         if ((!identities[i].begins || sc__str_starts(text, identities[i].begins)) &&
             all_words(identities[i].words, head, n))
@@ -157,7 +188,8 @@ sc__identify_file(struct sc_context *ctx, const char *path, const char **title) 
     if (sc__input_fill_text(&in, IDENTIFY_HEAD) == SC_OK) {
         const unsigned char *head = in.bytes + in.begin;
         int most = 0;
-        for (const struct sc__reader *const *r = sc__readers; *r; r++) {
+        bool other = sc__identify_bytes((const char *)head, in.end - in.begin) != NULL;
+        for (const struct sc__reader *const *r = sc__readers; *r && !other; r++) {
             int sure = (*r)->detect(head, in.end - in.begin, path, false);
             if (sure > most)
                 *title = (*r)->title;

@@ -11,6 +11,9 @@ struct sc__identity {
     bool is_cluster;    /* --cluster reads it */
 };
 
+/* An archive, a file packed otherwise than by gzip, a picture: by bytes that no text has,
+ * whatever text lies in it. NULL: none of them. */
+const struct sc__identity *sc__identify_bytes(const char *head, size_t n);
 /* By the first (unpacked) bytes; NULL: not known. */
 const struct sc__identity *sc__identify(const char *head, size_t n);
 /* The same of a file; NULL where it cannot be read, too. The reader that takes it

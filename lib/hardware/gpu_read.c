@@ -718,10 +718,7 @@ static sc_status read_base(struct gpu_read_reader *r, const char *name) {
         sc__data_find(sc__format(&r->ctx->arena, "gpus/%s.json", name));
     if (!f || !strcmp(name, r->gpu->name))
         return bad(r, NULL, "%s '%s' is not a known GPU", "base", name);
-    SC__TRY(sc__gpu_parse(r->ctx,
-                          f->path,
-                          (struct sc__str){(const char *)f->bytes, f->size},
-                          &base));
+    SC__TRY(sc__gpu_built_in(r->ctx, f, &base));
     sc__gpu_carry_over(r->gpu, base);
     return SC_OK;
 }

@@ -39,6 +39,11 @@ struct sc__generation_part {
 extern const struct sc__generation_part sc__generation_parts[SC__GENERATION_PARTS];
 extern const char *const sc__gpu_software_names[], *const sc__gpu_host_names[];
 
+/* The GPU of a file of data/gpus, read once. */
+sc_status sc__gpu_built_in(struct sc_context *ctx,
+                           const struct sc__data_file *file,
+                           const struct sc__gpu **out);
+
 /* Carries the constants of base over to g, whose datasheet is set. */
 void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base);
 

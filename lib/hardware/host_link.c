@@ -57,14 +57,10 @@ static bool read_table(struct sc__arena *arena, const json_t *root, struct host_
 
 static sc_status
 read_hosts(struct sc_context *ctx, const char *name, const void *unused, void **found) {
-    const struct sc__data_file *file = sc__data_find(name);
     struct host_table *table = SC__NEW(&ctx->arena, struct host_table);
     (void)unused;
     *found = table;
-    json_t *root = file ? json_loadb((const char *)file->bytes, file->size, 0, NULL) : NULL;
-    bool whole = read_table(&ctx->arena, root, table);
-    json_decref(root);
-    if (whole)
+    if (read_table(&ctx->arena, sc__data_json(name), table))
         return SC_OK;
     return sc__fail(ctx,
                     SC_SYSTEM,

@@ -2,7 +2,8 @@
  * backward.
  *
  *   full       all of them, or all but the last product (early_stop)
- *   selective  the modules named, as Megatron names them
+ *   selective  the modules named, as Megatron names them, of a feed-forward all but
+ *              the last product likewise
  *   ops        PyTorch's selective checkpointing by operator: the GEMMs are
  *              counted in the order q, k, v, out, gate, up, down and each second
  *              one is run again, down never (nothing needs it); attention is
@@ -102,6 +103,8 @@ double sc__step_repeat_share(const struct sc__lowering *l,
         return 1;
     if (l->plan.recompute == SC__RECOMPUTE_OPS)
         return ops_share(l->model, &heads, x);
+    if (x->part == SC__PART_MLP_OUT && sc__step_stops_early(l, kind))
+        return 0;
     return module_holds(l->plan.recompute_modules, x, moe) ? 1 : 0;
 }
 

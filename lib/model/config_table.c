@@ -185,6 +185,7 @@ const struct sc__config_key sc__config_keys[] = {
      "num_layers_in_last_pipeline_stage",
      "decoder-last-pipeline-num-layers",
      NULL},
+    {OF(NESTED), "grad_reduce_in_fp32", "grad-reduce-in-bf16", "false= true=-"},
     {OF(NESTED), "fp8", "fp8-format", "hybrid=hybrid e4m3=e4m3 *=-"},
     {OF(NESTED), "activations_checkpoint_granularity", "recompute-granularity", NULL},
     {OF(NESTED), "activations_checkpoint_method", "recompute-method", NULL},

@@ -94,16 +94,17 @@ sc_status sc__launch_sharding(struct sc__launch *l) {
 
 static const char *word_behind(const struct sc__launch *l, const char *flag) {
     size_t n = strlen(flag);
+    const char *last = NULL; /* as argparse has it */
     for (uint32_t i = 0; i < l->count; i++) {
         const char *word = l->words[i];
         if (!sc__is_flag(word) || strncmp(word + 2, flag, n) != 0)
             continue;
         if (word[2 + n] == '=')
-            return word + 3 + n;
+            last = word + 3 + n;
         if (!word[2 + n] && i + 1 < l->count)
-            return l->words[i + 1];
+            last = l->words[i + 1];
     }
-    return NULL;
+    return last;
 }
 
 /* The number behind "stage" of zero_optimization in a file that the script writes: a
@@ -299,6 +300,29 @@ void sc__launch_offload(struct sc__launch *l) {
         add_unless_given(l, "offload-activations", layers);
     if (by_deepspeed || by_megatron)
         take_host_threads(l);
+}
+
+static bool drops(const char *share) {
+    double x = 0;
+    return share && sc__parse_double(sc__str(share), &x) && x > 0;
+}
+
+/* Megatron drops a tenth unless it is told otherwise (arguments.py: attention_dropout,
+ * hidden_dropout). */
+void sc__launch_dropout(struct sc__launch *l, bool script) {
+    const char *attention = word_behind(l, "attention-dropout");
+    const char *hidden = word_behind(l, "hidden-dropout");
+    bool given = l->first.nth(l->first.self, "dropout", 0) != NULL;
+    if (given || l->other_program)
+        return;
+    if (drops(attention) || drops(hidden))
+        sc__launch_add(l, "dropout", "");
+    else if (script && !attention && !hidden)
+        sc__note(l->ctx,
+                 "dropout-unsaid",
+                 "%s leaves dropout at Megatron's 0.1 (no --hidden-dropout, no "
+                 "--attention-dropout), which is not counted: --dropout counts it",
+                 l->file);
 }
 
 /* ---- the vocabulary ---- */

@@ -16,24 +16,20 @@ read_figures(struct sc_context *ctx, const char *name, const void *unused, void 
         {"nccl_channels", &out->channels},
         {"nccl_channel_bytes", &out->channel_bytes},
     };
-    const struct sc__data_file *file = sc__data_find(name);
+    const json_t *root = sc__data_json(name);
     (void)unused;
     *found = out;
-    json_t *root = file ? json_loadb((const char *)file->bytes, file->size, 0, NULL) : NULL;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         json_t *value = json_object_get(root, fields[i].key);
-        if (!json_is_number(value)) {
-            json_decref(root);
+        if (!json_is_number(value))
             return sc__fail(ctx,
                             SC_SYSTEM,
                             NULL,
                             NULL,
                             "data/memory.json was not built in, or has no \"%s\"",
                             fields[i].key);
-        }
         *fields[i].value = json_number_value(value);
     }
-    json_decref(root);
     return SC_OK;
 }
 

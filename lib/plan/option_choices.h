@@ -43,18 +43,28 @@ static const struct sc__choice modules[] = {
 static const struct sc__choice zeros[] = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}, {0}};
 static const struct sc__choice zero_1[] = {{"1", 1}, {0}};
 static const struct sc__choice zero_3[] = {{"3", 3}, {0}};
+/* behind our own names: the first of a value is the one that is written */
+#define PYTORCH_DTYPES                                                                     \
+    {"float32", SC_DTYPE_FP32}, {"float16", SC_DTYPE_FP16}, {                              \
+        "bfloat16", SC_DTYPE_BF16                                                          \
+    }
 static const struct sc__choice dtypes[] = {{"fp32", SC_DTYPE_FP32},
                                            {"tf32", SC_DTYPE_TF32},
                                            {"fp16", SC_DTYPE_FP16},
                                            {"bf16", SC_DTYPE_BF16},
+                                           PYTORCH_DTYPES,
                                            {0}};
 static const struct sc__choice precisions[] = {{"bf16", SC_DTYPE_BF16},
                                                {"fp16", SC_DTYPE_FP16},
                                                {"fp32", SC_DTYPE_FP32},
                                                {"fp8", SC_DTYPE_FP8},
+                                               PYTORCH_DTYPES,
                                                {0}};
-static const struct sc__choice grad_dtypes[] = {
-    {"fp32", SC_DTYPE_FP32}, {"bf16", SC_DTYPE_BF16}, {"fp16", SC_DTYPE_FP16}, {0}};
+static const struct sc__choice grad_dtypes[] = {{"fp32", SC_DTYPE_FP32},
+                                                {"bf16", SC_DTYPE_BF16},
+                                                {"fp16", SC_DTYPE_FP16},
+                                                PYTORCH_DTYPES,
+                                                {0}};
 static const struct sc__choice fp16[] = {{"fp16", SC_DTYPE_FP16}, {0}};
 static const struct sc__choice bf16[] = {{"bf16", SC_DTYPE_BF16}, {0}};
 static const struct sc__choice fp8[] = {{"fp8", SC_DTYPE_FP8}, {0}};

@@ -116,7 +116,8 @@ static const char *find_named_month(struct sc__arena *arena, struct sc__str text
 }
 
 /* "2024-09" somewhere in the text, the month in the number of a paper on arXiv or of a
- * container, one by its name, or the middle of a year in brackets. */
+ * container, one by its name, or the middle of a year at the end of
+ * brackets. */
 static const char *find_month(struct sc__arena *arena, struct sc__str text) {
     const char *at = find_shape(text, "20dd-dd");
     const char *month = at ? month_text(arena, at + 2, at + 5) : NULL;
@@ -128,8 +129,8 @@ static const char *find_month(struct sc__arena *arena, struct sc__str text) {
     month = find_release(arena, text);
     if (!month)
         month = find_named_month(arena, text);
-    at = month ? NULL : find_shape(text, "(20dd)");
-    return at ? month_text(arena, at + 3, "06") : month;
+    at = month ? NULL : find_shape(text, "20dd)");
+    return at ? month_text(arena, at + 2, "06") : month;
 }
 
 static int months_of(const char *month) {

@@ -157,3 +157,19 @@ done
 # a file that an argument names
 printf '#!/bin/bash\nsource $1\npython pretrain_gpt.py ${options}\n' >"$tmp/argument.sh"
 expect sourced_argument 3 'a file it sources (line 2) is not read' "$STEPCAST" run "$tmp/argument.sh"
+
+# Dropout is Megatron's 0.1 unless a script says otherwise; the last value counts
+dense="--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --vocab-size 32000 --micro-batch-size 1 --global-batch-size 8 --bf16"
+drop() { echo "torchrun --nproc_per_node 8 pretrain_gpt.py $dense $1" >"$tmp/drop.sh" && said "$tmp/drop.sh $2" step_time_us; }
+with=$(drop "" --dropout)
+without=$(drop "")
+check dropout_costs_time "$(echo "$with > $without" | bc)" 1
+check dropout_of_a_script "$(drop "--hidden-dropout 0.1")" "$with"
+check dropout_of_attention "$(drop "--attention-dropout=.1 --hidden-dropout 0")" "$with"
+check dropout_the_last_counts "$(drop "--hidden-dropout 0.1 --hidden-dropout 0.0 --attention-dropout 0")" "$without"
+drop "" >/dev/null
+check dropout_unsaid_is_noted "$(grep -c "leaves dropout at Megatron's 0.1" "$tmp/out")" 1
+drop "--attention-dropout 0 --hidden-dropout 0" >/dev/null
+check dropout_said_is_not "$(grep -c "leaves dropout" "$tmp/out")" 0
+check the_last_share_counts "$(drop "--optimizer-cpu-offload --optimizer-offload-fraction 0.1 --optimizer-offload-fraction 1.0 --hidden-dropout 0")" \
+    "$(drop "--optimizer-cpu-offload --optimizer-offload-fraction 1.0 --hidden-dropout 0")"

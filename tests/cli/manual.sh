@@ -5,18 +5,24 @@ trap 'rm -rf "$t"' EXIT
 ok() { if [ "$2" = "$3" ] && "$STEPCAST" --version >/dev/null 2>&1; then echo "ok manual: $1"; else echo "not ok manual: $1: $2, not $3"; fi; }
 commands=$("$STEPCAST" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 
-missing=""
 for shell in bash zsh fish; do "$STEPCAST" completion $shell >"$t/$shell"; done
 for command in $commands; do
     "$STEPCAST" manual "$command" >"$t/$command.1"
-    for option in $("$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p'); do
-        plain=$(sed 's/\\-/-/g' "$t/$command.1")
-        case $plain in *"--$option"*) ;; *) missing="$missing $command:$option:man" ;; esac
-        grep -q -e "--$option" "$t/bash" || missing="$missing $command:$option:bash"
-        grep -q -e "--$option" "$t/zsh" || missing="$missing $command:$option:zsh"
-        grep -q -e "-l $option" "$t/fish" || missing="$missing $command:$option:fish"
-    done
+    "$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p' >"$t/$command.options"
 done
+missing=$(python3 - "$t" $commands <<'PY'
+import sys
+read = lambda name: open(f"{sys.argv[1]}/{name}").read()
+bash, zsh, fish = map(read, ("bash", "zsh", "fish"))
+for command in sys.argv[2:]:
+    manual = read(f"{command}.1").replace("\\-", "-")
+    for option in read(f"{command}.options").split():
+        for where, text, wanted in (("man", manual, f"--{option}"), ("bash", bash, f"--{option}"),
+                                    ("zsh", zsh, f"--{option}"), ("fish", fish, f"-l {option}")):
+            if wanted not in text:
+                print(f"{command}:{option}:{where}")
+PY
+)
 ok "every option of every command" "$missing" ""
 if command -v groff >/dev/null 2>&1; then
     ok "troff has nothing to say" "$(for f in "$t"/*.1; do groff -man -ww -z "$f" 2>&1; done)" ""
@@ -63,6 +69,9 @@ if command -v fish >/dev/null 2>&1; then fish -n "$t/fish"; ok "fish reads its c
     ok "fish completes a schedule" "$(fish -c "source $t/fish; complete -C 'stepcast run --schedule zb-h'" | cut -f1)" zb-h1; else echo "skip manual: fish reads its completion [needs command:fish]"; fi
 "$STEPCAST" comprae 2>"$t/err"; ok "a misspelt command" "$?$(grep -c "did you mean 'compare'" "$t/err")" 21
 "$STEPCAST" run --ganttt x 2>"$t/err"; ok "a misspelt option" "$?$(grep -c 'did you mean --gantt?' "$t/err")" 21
+"$STEPCAST" help --fail >"$t/out"; ok "help of an option, and who has it" "$?$(grep -c -e '--fail LINK .*out of service' -e '^of: run, .*, flows, ' "$t/out")" 02
+"$STEPCAST" help tokens >"$t/out"; ok "help of an option that two commands have for themselves" "$?$(grep -c '^of: train$\|^of: run, show, ' "$t/out")" 02
+"$STEPCAST" help --fial 2>"$t/err"; ok "help of a misspelt option" "$?$(grep -c 'did you mean --fail?' "$t/err")" 21
 "$STEPCAST" manual nothing 2>/dev/null; ok "a manual of no command" $? 2
 "$STEPCAST" completion tcsh 2>/dev/null; ok "a completion of no shell" $? 2
 make -s install PREFIX="$t/usr" BUILD="$BUILD" >"$t/log" 2>&1; ok "make install" $? 0

@@ -23,6 +23,9 @@ done <<'P'
 --gpus 8 --gbs 16 --precision fp8|--gpus 8 --global-batch 16 --fp8|--gpus 8 --global-batch 16
 --gpus 8 --gbs 16 --precision fp32|--gpus 8 --global-batch 16 --dtype fp32|--gpus 8 --global-batch 16
 --gpus 8 --gbs 16 --precision bf16|--gpus 8 --global-batch 16 --dtype bf16|--gpus 8 --global-batch 16 --dtype fp32
+--gpus 8 --gbs 16 --dtype float16|--gpus 8 --global-batch 16 --dtype fp16|--gpus 8 --global-batch 16 --dtype fp32
+--gpus 8 --gbs 16 --precision bfloat16|--gpus 8 --global-batch 16 --dtype bf16|--gpus 8 --global-batch 16 --dtype fp32
+--gpus 8 --gbs 16 --precision float32|--gpus 8 --global-batch 16 --dtype fp32|--gpus 8 --global-batch 16
 --nodes 2 --gbs 64|--gpus 16 --global-batch 64|--gpus 8 --global-batch 64
 --cluster gb200-nvl72 --nodes 2 --gbs 144|--cluster gb200-nvl72:144 --global-batch 144|--cluster gb200-nvl72:72 --global-batch 144
 --cluster dgx-h100:64 --nodes 2 --gbs 64|--cluster dgx-h100:64 --gpus 16 --global-batch 64|--cluster dgx-h100:64 --global-batch 64

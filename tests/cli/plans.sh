@@ -134,6 +134,20 @@ expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --si
 expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
 expect "adapters alone are saved" 0 "checkpoints of 0.0477 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --lora 8 --objective goodput
 expect "goodput counts failures" 0 "Llama 3 405B" "$S" plans $small --sizes 8,16 --objective goodput
+# Checkpoints of 112 GB take 1.12 s at 100 GB/s. Of 8 machines one fails every 1662 s and is back at once: saved as often as is
+# best sqrt(2 * 1.12 / 1662) of the time is lost, and 1.12 s with every failure for reading.
+cat >"$tmp/best.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "best", "source": "test", "node_gpus": 8, "requeue_s": [[1, 0]], "hot_s": [[1, 0]],
+ "classes": [{"name": "node", "scope": "node", "symptom": "crash", "per_1000_days": 6500, "detect_s": 0, "locate_s": 0, "repair_s": 0}]}
+J
+"$S" plans --model llama3-8b --gpus 64 --tp 2 --pp 1 --cp 1 --micro-batch 1 --global-batch 64 --objective goodput --failures "$tmp/best.json" --top 1 --json "$tmp/best.out" >/dev/null
+check "checkpoints come as often as is best" "$(python3 - "$tmp/best.out" <<'P'
+import json, sys
+lost = 1 - json.load(open(sys.argv[1]))["plans"][0]["ettr"]
+rate = 8 * 6500e-3 / 86400
+print(abs(lost / ((2 * 1.12 * rate) ** 0.5 + 1.12 * rate) - 1) < 0.05)
+P
+)" True
 # A lost machine takes its replica along: with 8 machines, 100 failures per 1,000 days of one and 2 h until another has come
 # through the queue 0.0667 replicas are missing on average, so that 1 - 0.0667 / dp of the time counts. Much more often, the
 # best plan is not the fastest step.
@@ -211,6 +225,17 @@ read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3 --pp 2 
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 64 --zero 3 --shard-group 16 --cp 2 --tp 1 --pp 1 --micro-batch 1
 expect "groups of shards and DeepSpeed" 1 "groups of shards are not written" "$S" plans --model llama3-8b --gpus 16 --global-batch 16 --seq 4096 --software deepspeed --zero 3 --shard-group 8 --tp 1 --cp 1 --pp 1 --recompute none --write-launch "$tmp/no.json"
 expect "groups of shards and Megatron" 1 "groups of shards are not written" "$S" plans --model gpt2 --gpus 16 --global-batch 16 --seq 1024 --zero 1 --shard-group 8 --tp 1 --cp 1 --pp 1 --write-launch "$tmp/no.sh"
+# What was given and a file cannot say is not dropped; what it can say is said.
+tiny="--model llama3-8b --gpus 8 --global-batch 8 --seq 4096 --tp 2 --cp 1 --pp 1 --micro-batch 1"
+for lost in "--lora 16" "--cross-entropy fp32" "--optimizer sgd" --no-optimizer; do
+    name=${lost%% *}
+    "$S" plans $tiny $lost --write-launch "$tmp/no.sh" >"$tmp/out" 2>"$tmp/err"
+    check "a launch file that would lose $name" "$? $(sed -n 's/.*what it says has not //p' "$tmp/err" | grep -c -e "$name\b")" "1 1"
+done
+read_back g.sh megatron-core-2025 "$core" --model llama3-8b --gpus 16 --dropout --grad-dtype bf16 --bucket 100M --vocab-size 50001 --make-vocab-size-divisible-by 1
+read_back g.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --grad-dtype bf16 --bucket 100M
+check "gradients of two bytes are half the bucket's size in parameters" "$(grep -c 'grad-reduce-in-bf16\|ddp-bucket-size 52428800' "$tmp/g.sh") $(grep -c 'grad_reduce_in_fp32: false\|bucket_size: 52428800' "$tmp/g.yaml")" "2 2"
+expect "what goes with a launch file" 0 "has no word for --gpu-spread 0.02: give them" "$S" plans $tiny --gpu-spread 0.02 --write-launch "$tmp/s.sh"
 for more in "" --exhaustive; do
     "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -c "
 import json, sys
@@ -246,3 +271,14 @@ priced() { "$S" plans --model llama3-8b --gpus 64 --global-batch 512 --train-tok
 p = json.load(sys.stdin)["plans"][0]
 print(abs(p["cost_usd"] / (p["days"] * 24 * 64 * 2.5) - 1) < 1e-9)'; }
 check price_of_the_run "$(priced)" True
+# The command of the best plan writes no file of the search; money is readable, and says where it comes from.
+"$S" plans --model gpt2 --cluster dgx-h100:8,mi300x:8 --global-batch 64 --train-tokens 1T --html "$tmp/p.html" >"$tmp/out"
+check "the best plan's command has no page" "$(grep -c '^  stepcast run --model gpt2' "$tmp/out") $(grep -c -e --html "$tmp/out")" "1 0"
+check "prices that were assumed" "$(grep -c 'an hour of a GPU at what data/prices.json quotes.*: h100-sxm 3 USD, mi300x unknown' "$tmp/out")" 1
+"$S" plans --model gpt2 --cluster dgx-h100:8 --global-batch 64 --train-tokens 1T --price 2.5 --json "$tmp/p.json" >"$tmp/out"
+check "dollars of the run" "$(sed -n '4s/.* \([0-9.]* K\)$/\1/p' "$tmp/out")" "$(python3 -c "
+import json
+p = json.load(open('$tmp/p.json'))['plans'][0]
+print('%.4g K' % (p['days'] * 24 * 8 * 2.5 / 1e3))")"
+"$S" plans --model mixtral-8x7b --cluster dgx-h100:64 --global-batch 256 --seq 4096 --try etp --top 20 >"$tmp/out"
+check "etp is tp where it is not said" "$(grep -c 'next best family: ' "$tmp/out") $(grep -c 'instead of 0' "$tmp/out") $(grep -c 'etp 1, *$' "$tmp/out")" "1 0 0"

@@ -49,3 +49,18 @@ tool=$PWD/tests/tools/terminal.py
 (cd "$t" && python3 "$tool" 80 "$STEPCAST" run w.txt --json --quiet >tty)
 ok "a file called --quiet" "$(grep -c '^wrote --quiet' "$t/tty")" 1
 "$STEPCAST" run "$t/w.txt" --color red >/dev/null 2>&1; ok "--color red" $? 2
+# help is broken at blanks, under where the text began; in a pipe a line is an option
+python3 tests/tools/terminal.py 72 sh -c "sleep 0.2; exec $STEPCAST help train all" >"$t/help"
+ok "help has the width of the terminal" "$(grep -c -e '^  *--train-tokens' "$t/help") $(python3 -c '
+import sys
+print(all(len(l.rstrip("\r\n")) <= 72 for l in open(sys.argv[1])))' "$t/help")" "1 True"
+"$STEPCAST" help train all | tr -s ' \n' ' ' >"$t/whole"
+ok "and all its words" "$(tr -d '\r' <"$t/help" | tr -s ' \n' ' ')" "$(cat "$t/whole")"
+# a narrow terminal: one line of progress stays one line, and is gone when the answer comes
+python3 tests/tools/terminal.py 44 sh -c "sleep 0.2; exec $STEPCAST run $t/long.txt --schedule gpipe" >"$t/progress"
+ok "progress on a narrow terminal" "$(python3 -c '
+import sys
+text = open(sys.argv[1], newline="").read()
+states = [s for s in text.replace("\n", "\r").split("\r") if s.startswith("simulating")]
+blank = text[text.rindex("simulating"):].split("\r")[1]
+print(len(states) > 1, max(map(len, states)) <= 44, not blank.strip() and len(blank) <= 44)' "$t/progress")" "True True True"

@@ -250,3 +250,61 @@ print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 spelled per_op_sac bf16 "per-op SAC" "--recompute ops"
 spelled checkpoint_flag fp16 "checkpoint-activations" "--recompute full"
 spelled mx_in_brackets "FP8 (MX)" none "--fp8-recipe mxfp8" B200
+
+# A preset cut to fewer layers, as tables cut models to fit fewer GPUs; one of another width is another model.
+row "NeMo 25.04" "Grok-1 314B" 2,6144,48,8,32768,131072 H100 8 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
+has cut_preset "--model grok-1 --num-layers 2"
+runs cut_preset
+row "NeMo 25.04" "Grok-1 314B" 64,6144,48,8,32768,131072 H100 8 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
+lacks whole_preset "--num-layers"
+row "NeMo 25.04" "Grok-1 314B" 64,4096,48,8,32768,131072 H100 8 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
+has other_width 'the model "grok-1" is 6144 wide, the row says 4096'
+# Dimensions do not say what experts there are: a name like a preset's does. Dense models are as the row has them.
+row "NeMo 25.04" "LLAMA4-Maverick 400B" 48,5120,40,8,,202048 GB200 64 1 1 64 bf16 none dist-opt "iteration seconds" "" 10 ""
+has size_behind_a_name "--model llama4-maverick-17b-128e"
+row "NeMo 25.04" "Llama 3.1 405B" 126,16384,128,16,53248,51200 H100 64 8 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has own_dimensions "--num-query-groups 16 --ffn-hidden-size 53248 --vocab-size 51200"
+# Experts are cut by tp before Megatron Core 0.10, whole on their ranks since.
+row "NeMo 24.09" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
+lacks experts_cut "--etp"
+row "Megatron-Bridge (26.02)" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 ""
+has experts_whole "--etp 1"
+# tp 4 · ep 2 · dp 2 are 16 GPUs: two copies of an expert, four of the rest.
+sed -i 's/,16,8,,,4,1,,2,/,16,8,,,4,1,2,2,/' "$tmp/row.csv"
+lacks copies_of_experts "--dp"
+runs copies_of_experts
+row "NeMo 25.04" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "ub_tp_comm_overlap false; overlap_p2p_comm false"
+has tp_overlap_is_off "--overlap-tp chunks --overlap-tp wgrad"
+has p2p_overlap_is_off "--overlap-p2p yes --overlap-p2p no"
+# Groups that weights are sharded over; FSDP2 is a version.
+sharded() { # name, cell, wanted
+    row "x" "Llama 7B" $llama7 H100 64 1 1 "" bf16 full "$2" "iteration seconds" "" 10 ""
+    sed -i 's/,64,8,,,1,1,,,/,64,8,,,1,1,64,,/' "$tmp/row.csv"
+    has "$1" "$3"
+}
+sharded group_of_16 "HSDP 16 (XLA)" "--shard-group 16"
+sharded group_and_copies "FSDP=16 x DP 4" "--shard-group 16"
+sharded group_in_nodes "FSDP in nodes" "--shard-group 8"
+sharded group_of_all "FSDP 64" "--zero 3 --gpu"
+sharded second_version "FSDP2" "--zero 3 --gpu"
+# One collection of recipes has several stacks.
+row "NVIDIA/dgxc-benchmarking v24.11.1 maxtext/README_70b.md" "Llama 7B" $llama7 H100 8 1 1 "" bf16 save_qkv_proj "FSDP (XLA)" "iteration seconds" "" 10 ""
+has collection_maxtext "--software maxtext"
+has mlp_again "--recompute-modules core_attn,layernorm,act,mlp"
+row "NVIDIA/dgxc-benchmarking v24.11.1 gpt3 175b" "Llama 7B" $llama7 H100 8 1 1 "" bf16 "selective (SAVE_QKV_OUT_PROJ)" "FSDP (XLA)" "iteration seconds" "" 10 "JAX Paxml"
+has collection_paxml "--software paxml"
+has policy_in_brackets "--recompute-modules core_attn,layernorm,act,mlp"
+row "NVIDIA/dgxc-benchmarking v24.11.1 paxml/README_175b.md" "Llama 7B" $llama7 H100 128 1 1 "" bf16 "" "FSDP (XLA)" "iteration seconds" "" 10 ""
+has policy_of_the_source "--recompute-modules core_attn,layernorm,act,mlp"
+# Documents that are packed and see only themselves.
+row "NeMo 24.12 finetuning" "Llama 7B" $llama7 H100 8 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 "SFT"
+has packed_documents "--window-size 100,0"
+runs packed_documents
+row "megatron-core v0.6.0" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "FlashAttention 2"
+has second_attention "--software megatron-core-2024"
+has attention_named "--attention flash2"
+row "NeMo 25.04" "Mixtral 8x7B" $none H100 16 4 1 2 bf16 none dist-opt "iteration seconds" "" 10 "ETP=2"
+has experts_in_two "--etp 2"
+row "The Llama 3 Herd of Models (arXiv 2407.21783) Table 4" "Llama 3.1 405B" 126,16384,128,8,53248,128256 H100 8192 8 16 "" bf16 none FSDP "iteration seconds" "" 10 ""
+has herd_shards "--zero 3 --zero 1 --grad-dtype fp32"
+has herd_chunks "--vpp 8"

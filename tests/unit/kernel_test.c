@@ -6,6 +6,7 @@
 #include "hardware/kernel_layer.h"
 #include "hardware/power_throttling.h"
 
+#include <jansson.h>
 #include <math.h>
 
 #include "kernel_checks.h"
@@ -397,6 +398,39 @@ static void carried_over(void **state) {
     near(b->memory_op[SC__MEM_GELU_F].part[0].element, 1.150 * 4.8 / 7.7);
 }
 
+/* What is kept of a built-in GPU, asked for by any of its names, is what its file says. */
+static void kept_as_read(void **state) {
+    (void)state;
+    const size_t texts = offsetof(struct sc__gpu, peak);
+    unsigned aliases = 0;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__data_file *f = &sc__data_files[i];
+        const struct sc__gpu *read;
+        json_t *alias;
+        size_t k;
+        if (strncmp(f->path, "gpus/", 5))
+            continue;
+        struct sc__str text = {(const char *)f->bytes, f->size};
+        assert_int_equal(sc__gpu_parse(ctx, f->path, text, &read), SC_OK);
+        (void)gpu(read->name);
+        const struct sc__gpu *found = gpu(read->name);
+        assert_memory_equal((const char *)found + texts,
+                            (const char *)read + texts,
+                            sizeof *read - texts);
+        assert_string_equal(found->title, read->title);
+        assert_string_equal(found->source, read->source);
+        assert_string_equal(found->architecture, read->architecture);
+        assert_string_equal(found->base ? found->base : "", read->base ? read->base : "");
+        assert_string_equal(found->fitted ? found->fitted : "",
+                            read->fitted ? read->fitted : "");
+        json_array_foreach(json_object_get(sc__data_json(f->path), "aliases"), k, alias) {
+            assert_ptr_equal(gpu(json_string_value(alias)), found);
+            aliases++;
+        }
+    }
+    assert_true(aliases >= 20);
+}
+
 static void every_gpu_reads(void **state) {
     (void)state;
     unsigned count = 0;
@@ -719,6 +753,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(power_closed_form, open_context, close_context),
         cmocka_unit_test_setup_teardown(held_at_500_watts, open_context, close_context),
         cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
+        cmocka_unit_test_setup_teardown(kept_as_read, open_context, close_context),
         cmocka_unit_test_setup_teardown(every_gpu_reads, open_context, close_context),
         cmocka_unit_test_setup_teardown(published_rates, open_context, close_context),
         cmocka_unit_test_setup_teardown(bad_gpu_files, open_context, close_context),

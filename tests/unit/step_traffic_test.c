@@ -271,8 +271,18 @@ static void recomputation_stops_early(void **state) {
     assert_false(sc__step_stops_early(&l, 0));
     l.constants.software.early_stop = 1;
     assert_true(sc__step_stops_early(&l, 0));
+    /* of a feed-forward that is computed again by itself, too */
+    struct sc__layer_kernel x = {.part = SC__PART_MLP_OUT};
+    x.kernel.kind = SC__KERNEL_GEMM;
+    l.plan.recompute = SC__RECOMPUTE_SELECTIVE;
+    l.plan.recompute_modules = SC__MODULE_MLP;
+    assert_number(sc__step_repeat_share(&l, &x, 0), ==, 0);
+    x.part = SC__PART_MLP_IN;
+    assert_number(sc__step_repeat_share(&l, &x, 0), ==, 1);
     m.post_norms = true;
     assert_false(sc__step_stops_early(&l, 0));
+    x.part = SC__PART_MLP_OUT;
+    assert_number(sc__step_repeat_share(&l, &x, 0), ==, 1);
 }
 
 /* Operators of the router take 10 us of the host forward and 30 backward, half of them up

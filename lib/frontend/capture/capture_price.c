@@ -185,16 +185,11 @@ read_operators(struct sc_context *ctx, const json_t *root, struct sc__operators 
 }
 
 sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out) {
-    const struct sc__data_file *file = sc__data_find("operators.json");
-    json_error_t error;
+    const json_t *root = sc__data_json("operators.json");
     *out = (struct sc__operators){0};
-    json_t *root =
-        file ? json_loadb((const char *)file->bytes, file->size, 0, &error) : NULL;
     if (!root)
         return sc__fail(ctx, SC_INPUT, NULL, NULL, "data/operators.json cannot be read");
-    sc_status status = read_operators(ctx, root, out);
-    json_decref(root);
-    return status;
+    return read_operators(ctx, root, out);
 }
 
 static const struct sc__operator *operator_named(const struct sc__operators *operators,

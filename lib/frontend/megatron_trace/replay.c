@@ -189,10 +189,8 @@ static sc_status replay_cut(struct sc__replay *r, const struct sc__settings *set
 
 /* data/traces.json: calibrated constants with their source. */
 static sc_status read_constants(struct sc__replay *r) {
-    const struct sc__data_file *f = sc__data_find("traces.json");
-    json_error_t e;
+    json_t *j = sc__data_json("traces.json");
     double gap = 0;
-    json_t *j = f ? json_loadb((const char *)f->bytes, f->size, 0, &e) : NULL;
     bool ok = j && json_unpack(j,
                                "{s:F, s:F, s:F}",
                                "host_gap_us",
@@ -201,7 +199,6 @@ static sc_status read_constants(struct sc__replay *r) {
                                &r->nested_share,
                                "stream_share",
                                &r->stream_share) == 0;
-    json_decref(j);
     r->host_gap = sc__from_us(gap);
     return ok ? SC_OK
               : sc__fail(r->ctx,

@@ -5,19 +5,18 @@
 #include <jansson.h>
 #include <string.h>
 
-static const struct sc__data_file *network_file(struct sc_context *ctx, const char *name) {
-    return sc__data_find(sc__format(&ctx->arena, "networks/%s.json", name));
+static json_t *network_document(struct sc_context *ctx, const char *name) {
+    return sc__data_json(sc__format(&ctx->arena, "networks/%s.json", name));
 }
 
 bool sc__packet_network_exists(struct sc_context *ctx, const char *name) {
-    return network_file(ctx, name) != NULL;
+    return network_document(ctx, name) != NULL;
 }
 
 void sc__packet_network_describe(struct sc_context *ctx,
                                  const char *name,
                                  struct sc__packet_network *out) {
-    const struct sc__data_file *file = network_file(ctx, name);
-    json_t *root = json_loadb((const char *)file->bytes, file->size, 0, NULL);
+    const json_t *root = network_document(ctx, name);
     json_t *settings = json_object_get(root, "settings");
     const char *usual = json_string_value(json_object_get(root, "usual"));
     const char *payload =
@@ -35,7 +34,6 @@ void sc__packet_network_describe(struct sc_context *ctx,
     out->source =
         sc__strdup(&ctx->arena, json_string_value(json_object_get(root, "source")));
     (void)sc__parse_u32(sc__str(payload), &out->payload);
-    json_decref(root);
 }
 
 static void
@@ -54,8 +52,7 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                                       const char *name,
                                       const char *control,
                                       struct sc__packet_settings *out) {
-    const struct sc__data_file *file = network_file(ctx, name);
-    json_t *root = json_loadb((const char *)file->bytes, file->size, 0, NULL);
+    const json_t *root = network_document(ctx, name);
     json_t *chosen = json_object_get(json_object_get(root, "controls"), control);
     add_values(ctx, json_object_get(root, "settings"), out);
     add_values(ctx, chosen, out);
@@ -70,6 +67,5 @@ sc_status sc__packet_network_settings(struct sc_context *ctx,
                           "--conf %s has no --cc %s",
                           name,
                           control);
-    json_decref(root);
     return status;
 }
