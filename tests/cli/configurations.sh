@@ -164,3 +164,10 @@ printf '%s\n' "$script" >"$dir/elsewhere.sh"
 noted stage_of_a_file_elsewhere 'the file of --deepspeed_config is not read' "$S" run "$dir/elsewhere.sh" --ignore-memory
 printf 'model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nfinetuning_type: lora\nlora_rank: 8\nquantization_bit: 4\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/four.yaml"
 same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --software hf-transformers
+# torchtitan: a number for selective_ac_option is whole layers, which is said; "op" is what is counted
+for option in 2 op; do
+    printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n[parallelism]\ndata_parallel_shard_degree = 8\n[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "%s"\n' $option >"$dir/ac.toml"
+    "$STEPCAST" run --megatron-args "$dir/ac.toml" --gpus 8 --ignore-memory >"$dir/ac.$option"
+done
+said="$(tr '\n' ' ' <"$dir/ac.2" | grep -c 'selective_ac_option 2 repeats each 2-th') $(grep -c selective_ac_option "$dir/ac.op") $(grep -c 'step time' "$dir/ac.op")"
+if [ "$said" = "1 0 1" ]; then echo "ok torchtitan's layers by number"; else echo "not ok torchtitan's layers by number: $said"; fi
