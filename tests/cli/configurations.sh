@@ -14,7 +14,7 @@ same() { # name, file and its options, --, the options
     shift
     if "$S" run $first --ignore-memory --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
         "$S" run "$@" --ignore-memory --json "$dir/b.json" >/dev/null 2>>"$dir/err" &&
-        python3 - "$dir/a.json" "$dir/b.json" <<'P'
+        python3 -S - "$dir/a.json" "$dir/b.json" <<'P'
 import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
 assert a["step_time_us"] == b["step_time_us"], (a["step_time_us"], b["step_time_us"])
@@ -68,7 +68,7 @@ printf '[model\nname\n= 3\n' >"$dir/bad.toml"
 refuse bad_toml 3 'bad.toml:3: error: not TOML' "$S" run "$dir/bad.toml" --gpus 8
 printf 'num_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\nnorm: batchnorm\npipe_parallel_size: 1\n' >"$dir/norm.yml"
 refuse unknown_norm 3 "norm.yml:4: error: norm: unknown 'batchnorm'" "$S" run "$dir/norm.yml" --gpus 8
-python3 -c 'print("a:" * 1 + "".join("\n" + " " * (i + 1) + "a:" for i in range(200)) + " 1")' >"$dir/deep.yaml"
+python3 -S -c 'print("a:" * 1 + "".join("\n" + " " * (i + 1) + "a:" for i in range(200)) + " 1")' >"$dir/deep.yaml"
 refuse deep_yaml 3 'nested too deep' "$S" run "$dir/deep.yaml"
 : >"$dir/empty.toml"
 refuse empty_toml 3 'error:' "$S" run "$dir/empty.toml"
