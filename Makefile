@@ -6,6 +6,10 @@ BUILD   ?= build
 # make V=1 shows the commands
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2))
+# on all cores, unless -j says otherwise
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
 PREFIX  ?= /usr/local
 OPT     ?= -O2
 # what a table does not say of an option is 0
@@ -77,13 +81,14 @@ all: deps $(PROGRAM) $(SHARED)
 deps:
 	@sh scripts/deps.sh
 
-deps-test:
+# one installation at a time
+deps-test: deps
 	@sh scripts/deps.sh test
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1\t\2/p' Makefile
 
-$(LIB_O) $(BUILD)/cli/main.o: | deps
+$(LIB_O) $(BUILD)/cli/main.o $(BUILD)/tools/embed: | deps
 $(TEST_C:%.c=$(BUILD)/%.o): | deps-test
 
 $(BUILD)/%.o: %.c
@@ -138,9 +143,14 @@ $(PROGRAM): $(CMD_C:%.c=$(BUILD)/%.o) $(STATIC)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(HARDEN_PIE) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# Compiling and linking them takes as long as running them: little is optimized, and the
+# library's lines stay out of it. For a debugger: make TEST_OPT=-Og TEST_LDFLAGS= …
+TEST_OPT     ?= -O1
+TEST_LDFLAGS ?= $(if $(SAN),,-Wl,--strip-debug)
+$(TEST_C:%.c=$(BUILD)/%.o): OPT := $(TEST_OPT)
 $(BUILD)/tests/unit/%_test: $(BUILD)/tests/unit/%_test.o $(STATIC)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+	$(Q)$(CC) $(LDFLAGS) $(TEST_LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
 
 $(BUILD)/bench/%_bench: $(BUILD)/bench/%_bench.o $(STATIC)
 	$(call say,LD,$@)

@@ -28,8 +28,48 @@ static struct sc__setting_list
 copy_settings(struct sc_context *own, const sc_setting *from, size_t count) {
     sc_setting *copy = SC__NEW_ARRAY(&own->arena, sc_setting, count + 1);
     for (size_t i = 0; i < count; i++)
-        copy[i] = (sc_setting){copy_text(own, from[i].name), copy_text(own, from[i].value)};
+        copy[i] = (sc_setting){copy_text(own, from[i].name ? from[i].name : ""),
+                               copy_text(own, from[i].value)};
     return (struct sc__setting_list){copy, count};
+}
+
+/* Settings of the caller, and which of them somebody has asked for. */
+struct asked_settings {
+    struct sc__setting_list list;
+    bool *asked;
+    const sc_cluster *cluster; /* says the GPU where they do not; or NULL */
+};
+
+static struct asked_settings
+ask_settings(struct sc_context *own, const sc_setting *from, size_t count) {
+    return (struct asked_settings){.list = copy_settings(own, from, count),
+                                   .asked = SC__NEW_ARRAY(&own->arena, bool, count + 1)};
+}
+
+static const char *nth_asked(const void *self, const char *name, unsigned i) {
+    const struct asked_settings *s = self;
+    const char *nth = NULL;
+    unsigned seen = 0;
+    for (size_t k = 0; k < s->list.count; k++) {
+        const char *value = s->list.items[k].value;
+        if (strcmp(s->list.items[k].name, name) != 0)
+            continue;
+        s->asked[k] = true;
+        if (seen++ == i)
+            nth = value ? value : "";
+    }
+    bool usual = !nth && !i && s->cluster && !strcmp(name, "gpu");
+    return usual ? s->cluster->description.cluster.gpu : nth;
+}
+
+/* An option that nobody has asked for by now says nothing about this job. */
+static void note_unasked(struct sc_context *own, const struct asked_settings *s) {
+    for (size_t i = 0; i < s->list.count; i++)
+        if (!s->asked[i])
+            sc__note(own,
+                     "option-unused",
+                     "'%s' has no effect on this input or engine",
+                     s->list.items[i].name);
 }
 
 /* Options from a caller with an older header end early: what they lack is as usual. */
@@ -78,7 +118,28 @@ static sc_status check_engine_names(struct sc_context *own, const sc_options *o)
     return SC_OK;
 }
 
+/* Enumerations and numbers, those that no option sets too. */
+static sc_status check_fields(struct sc_context *own, const sc_options *o) {
+    const struct {
+        const char *name;
+        sc_toggle value;
+    } toggles[] = {{"timeline", o->timeline}, {"what_if", o->what_if}};
+    for (const struct sc__option *const *t = sc__options_tables; *t; t++)
+        SC__TRY(sc__options_check(own, *t, SC__IN_OPTIONS, "sc_options", o));
+    for (size_t i = 0; i < sizeof toggles / sizeof *toggles; i++)
+        if ((unsigned)toggles[i].value > SC_OFF)
+            return sc__fail(own,
+                            SC_USAGE,
+                            NULL,
+                            "SC_AUTO, SC_ON or SC_OFF",
+                            "sc_options.%s is %d, which is none of its values",
+                            toggles[i].name,
+                            (int)toggles[i].value);
+    return SC_OK;
+}
+
 static sc_status check_options(struct sc_context *own, const sc_options *o) {
+    SC__TRY(check_fields(own, o));
     SC__TRY(check_engine_names(own, o));
     if (!(o->gpu_speedup >= 0))
         return sc__fail(own,
@@ -102,7 +163,7 @@ static sc_status check_options(struct sc_context *own, const sc_options *o) {
 /* An evaluation under way: what it is made from, in the memory of its context. */
 struct making {
     sc_options options;
-    struct sc__setting_list engine;
+    struct asked_settings engine;
     struct sc__evaluation ev;
 };
 
@@ -111,8 +172,7 @@ begin_making(struct sc_context *own, const sc_options *options, struct making **
     struct making *m = *out = SC__NEW(&own->arena, struct making);
     SC__TRY(copy_options(own, options, &m->options));
     SC__TRY(check_options(own, &m->options));
-    m->engine =
-        (struct sc__setting_list){m->options.net_settings, m->options.net_setting_count};
+    m->engine = ask_settings(own, m->options.net_settings, m->options.net_setting_count);
     return SC_OK;
 }
 
@@ -121,7 +181,7 @@ making_input(struct sc_context *own, const struct making *m, const sc_cluster *c
     return (struct sc__evaluation_input){
         .cluster = cluster ? &cluster->description : NULL,
         .options = &m->options,
-        .engine = sc__settings_of(own, &m->engine),
+        .engine = {.nth = nth_asked, .self = &m->engine, .ctx = own},
     };
 }
 
@@ -129,6 +189,8 @@ making_input(struct sc_context *own, const struct making *m, const sc_cluster *c
 static sc_status run_making(struct sc_context *own, struct making *m) {
     bool timeline = m->options.timeline == SC_ON;
     SC__TRY(sc__evaluation_run(own, &m->ev, timeline));
+    note_unasked(own, &m->engine);
+    sc__result_take_notes(own, &m->ev.result);
     if (timeline)
         sc__result_add_path(&m->ev.result);
     return m->options.what_if == SC_ON ? sc__evaluation_whatif(own, &m->ev) : SC_OK;
@@ -207,21 +269,6 @@ struct workload_arguments {
     const sc_cluster *cluster;
 };
 
-/* The options of the format, and what the cluster says where they do not. */
-struct format_settings {
-    const struct sc__setting_list *list;
-    const sc_cluster *cluster;
-};
-
-static const char *nth_format_setting(const void *self, const char *name, unsigned i) {
-    const struct format_settings *f = self;
-    struct sc__settings given = sc__settings_of(NULL, f->list);
-    const char *text = given.nth(given.self, name, i);
-    if (text || i || !f->cluster || strcmp(name, "gpu"))
-        return text;
-    return f->cluster->description.cluster.gpu;
-}
-
 /* A name that no format knows would be ignored. */
 static sc_status check_format_names(struct sc_context *own,
                                     const struct sc__setting_list *list) {
@@ -259,10 +306,11 @@ build_workload(struct sc_context *own, void *object, const void *arguments) {
     const sc_cluster *cluster = a->cluster;
     uint32_t gpus = cluster ? sc_cluster_gpus(cluster) : 0;
     const char *path = NULL;
-    struct sc__setting_list list = copy_settings(own, a->settings.items, a->settings.count);
-    SC__TRY(check_format_names(own, &list));
-    struct format_settings view = {&list, cluster};
-    struct sc__settings s = {.nth = nth_format_setting, .self = &view, .ctx = own};
+    struct asked_settings *asked = SC__NEW(&own->arena, struct asked_settings);
+    *asked = ask_settings(own, a->settings.items, a->settings.count);
+    SC__TRY(check_format_names(own, &asked->list));
+    asked->cluster = cluster;
+    struct sc__settings s = {.nth = nth_asked, .self = asked, .ctx = own};
     const char *const *paths = a->paths;
     size_t count = a->path_count;
     if (!paths) {
@@ -274,7 +322,9 @@ build_workload(struct sc_context *own, void *object, const void *arguments) {
     for (size_t i = 0; i < count; i++)
         copy[i] = sc__strdup(&own->arena, paths[i]);
     SC__TRY(sc__import(own, &s, sc__setting(&s, "format"), copy, (uint32_t)count, &w->doc));
-    return sc__document_lower(own, &s, &w->doc, gpus, &w->workload);
+    SC__TRY(sc__document_lower(own, &s, &w->doc, gpus, &w->workload));
+    note_unasked(own, asked);
+    return SC_OK;
 }
 
 sc_status sc_workload_load(sc_context *ctx,

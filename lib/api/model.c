@@ -39,14 +39,11 @@ sc_status sc_model_parse(
 
 /* Names that are no option of models would be ignored. */
 static sc_status check_names(struct sc_context *ctx, const struct sc__setting_list *list) {
-    for (size_t i = 0; i < list->count; i++)
-        if (!sc__option_find(sc__model_options, list->items[i].name))
-            return sc__fail(ctx,
-                            SC_USAGE,
-                            NULL,
-                            NULL,
-                            "a model has no option '%s'",
-                            list->items[i].name);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = list->items[i].name ? list->items[i].name : "";
+        if (!sc__option_find(sc__model_options, name))
+            return sc__fail(ctx, SC_USAGE, NULL, NULL, "a model has no option '%s'", name);
+    }
     return SC_OK;
 }
 

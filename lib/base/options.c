@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *sc__setting_nth(const struct sc__settings *s, const char *name, unsigned i) {
@@ -333,10 +334,28 @@ bool sc__option_is_first(const struct sc__option *table, const struct sc__option
 static bool is_value(const struct sc__option *o, int value) {
     if (sc__option_is_toggle(o))
         return value >= SC_AUTO && value <= SC_OFF;
-    for (const struct sc__choice *c = o->choices; c->name; c++)
+    int usual = 0;
+    for (const struct sc__choice *c = o->choices; c->name; c++) {
         if (c->value == value)
             return true;
-    return value == 0 || value == -1;
+        if (c->value == 0 && strcmp(c->name, "auto"))
+            usual = -1;
+    }
+    return value == usual;
+}
+
+/* A sum has only parts that there are. */
+static bool is_sum(const struct sc__option *o, unsigned sum) {
+    for (const struct sc__choice *c = o->choices; c->name; c++)
+        sum &= ~(unsigned)c->value;
+    return !sum;
+}
+
+static bool is_number(const struct sc__option *o, const void *at) {
+    double number = 0;
+    if (o->type == SC__TYPE_NUMBER || o->type == SC__TYPE_SHARE)
+        memcpy(&number, at, sizeof number);
+    return isfinite(number);
 }
 
 sc_status sc__options_check(struct sc_context *ctx,
@@ -346,11 +365,21 @@ sc_status sc__options_check(struct sc_context *ctx,
                             const void *object) {
     for (const struct sc__option *o = table; o->name; o++) {
         int value;
-        bool has_choices = o->type == SC__TYPE_WORD || sc__option_is_toggle(o);
+        bool sum = o->type == SC__TYPE_WORDS;
+        if (o->in == in && !is_number(o, (const char *)object + o->offset))
+            return sc__fail(ctx,
+                            SC_USAGE,
+                            NULL,
+                            NULL,
+                            "%s.%s is no finite number",
+                            object_name,
+                            o->field);
+        bool has_choices = o->type == SC__TYPE_WORD || sum || sc__option_is_toggle(o);
         if (o->in != in || !has_choices)
             continue;
         memcpy(&value, (const char *)object + o->offset, sizeof value);
-        if (!is_value(o, value) && sc__option_is_first(table, o))
+        bool known = sum ? is_sum(o, (unsigned)value) : is_value(o, value);
+        if (!known && sc__option_is_first(table, o))
             return sc__fail(ctx,
                             SC_USAGE,
                             NULL,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum what_changes { NICS, NVLINK, GPU, MICRO_BATCHES, NO_RECOMPUTE };
+enum what_changes { SOUND_LINKS, NICS, NVLINK, GPU, MICRO_BATCHES, NO_RECOMPUTE };
 
 static const struct change_kind {
     enum what_changes what;
@@ -15,6 +15,7 @@ static const struct change_kind {
     const char *title;
     double work; /* tokens of the step, against the one as it is */
 } change_kinds[] = {
+    {SOUND_LINKS, "no-fail", "no link failed or slow", 1},
     {NICS, "nic*2", "NICs twice as fast", 1},
     {NVLINK, "nvlink*2", "NVLink twice as fast", 1},
     {GPU, "gpu*2", "GPUs compute twice as fast", 1},
@@ -36,6 +37,10 @@ static bool change_applies(const struct sc__job *job, enum what_changes what) {
     bool network = !c->ideal && !sc__setting(&job->settings, "astra-network") &&
                    !sc__setting(&job->settings, "loggops");
     switch (what) {
+    case SOUND_LINKS: /* every packet once more would take too long */
+        return (sc__setting(&job->settings, "fail") ||
+                sc__setting(&job->settings, "degrade")) &&
+               !strcmp(job->ev->result.net, "flow");
     case NICS:
         return network && c->nic > 0 && sc__mesh_ranks(&job->workload->mesh) > c->node_gpus;
     case NVLINK:
@@ -77,6 +82,29 @@ static void change_plan(const struct change_trial *t, sc_plan *plan) {
     plan->ignore_memory = SC_ON; /* the row says whether it fits */
 }
 
+/* ---- the network without --fail and --degrade ---- */
+
+static const char *nth_but_failures(const void *self, const char *name, unsigned i) {
+    const struct sc__settings *given = self;
+    if (!strcmp(name, "fail") || !strcmp(name, "degrade"))
+        return NULL;
+    return given->nth(given->self, name, i);
+}
+
+/* On the engine that those options chose. */
+static void mend_links(const struct change_trial *t,
+                       struct sc__evaluation_input *in,
+                       sc_options *options) {
+    in->engine = (struct sc__settings){.nth = nth_but_failures,
+                                       .self = &t->job->ev->in.engine,
+                                       .ctx = t->own};
+    if (!options->net)
+        options->net = "flow";
+    in->options = options;
+}
+
+/* ---- the job once more ---- */
+
 /* The workload is finished: all that can still change is how fast it runs. */
 static sc_status change_workload(struct change_trial *t,
                                  const struct sc__cluster_description *cluster,
@@ -93,6 +121,12 @@ static sc_status change_workload(struct change_trial *t,
                                       &in,
                                       sc__mesh_ranks(&w->mesh),
                                       &again->cluster);
+    }
+    if (t->kind->what == SOUND_LINKS) {
+        sc_options *options = SC__NEW(&t->own->arena, sc_options);
+        *options = *t->job->ev->in.options;
+        mend_links(t, &again->in, options);
+        return SC_OK;
     }
     copy->ops = SC__NEW_ARRAY(&t->own->arena, struct sc__op, (size_t)w->op_count + 1);
     memcpy(copy->ops, w->ops, w->op_count * sizeof *w->ops);
@@ -111,6 +145,8 @@ static sc_status change_model(struct change_trial *t,
     in.options = &options;
     in.plan_options = NULL;
     in.engine.ctx = t->own;
+    if (t->kind->what == SOUND_LINKS)
+        mend_links(t, &in, &options);
     if (cluster)
         in.cluster = cluster;
     SC__TRY(sc__evaluation_model(t->own, &in, t->job->model, &plan, again));
@@ -152,17 +188,38 @@ static bool change_try(struct sc_context *ctx, struct change_trial *t) {
     return went_well;
 }
 
+static struct change_trial begin_trial(struct sc_request *req,
+                                       const struct sc__job *job,
+                                       const struct change_kind *kind) {
+    const char *cluster = sc__option(req, "cluster");
+    return (struct change_trial){
+        .job = job,
+        .kind = kind,
+        .cluster = cluster ? cluster : "dgx-h100",
+        .row = {.key = kind->key, .title = kind->title, .work = kind->work}};
+}
+
+void sc__changes_note_links(struct sc_request *req, const struct sc__job *job) {
+    struct change_trial t = begin_trial(req, job, &change_kinds[SOUND_LINKS]);
+    struct sc__buffer time;
+    if (!change_applies(job, SOUND_LINKS) || !change_try(req->ctx, &t) || !t.row.step)
+        return;
+    sc__buffer_init(&time, &req->ctx->arena);
+    sc__put_time(&time, t.row.step);
+    sc__note(
+        req->ctx,
+        "without-failures",
+        "with all links in order the step takes %s: what fails or is slow costs %.2f %%",
+        time.text,
+        100 * ((double)job->ev->result.step / (double)t.row.step - 1));
+}
+
 sc_status sc__changes_add(struct sc_request *req, struct sc__job *job) {
     struct sc__result *r = &job->ev->result;
-    const char *cluster = sc__option(req, "cluster");
     unsigned count = sizeof change_kinds / sizeof *change_kinds;
     for (unsigned i = 0; i < count; i++) {
         const struct change_kind *kind = &change_kinds[i];
-        struct change_trial t = {
-            .job = job,
-            .kind = kind,
-            .cluster = cluster ? cluster : "dgx-h100",
-            .row = {.key = kind->key, .title = kind->title, .work = kind->work}};
+        struct change_trial t = begin_trial(req, job, kind);
         if (!change_applies(job, kind->what))
             continue;
         SC__TRY(sc__progress(req->ctx, "what if", (double)i / count));

@@ -1,7 +1,6 @@
 /* fit-gpu: a table of measured kernels → a GPU's file. */
 #include "command/command.h"
 
-#include "base/sort.h"
 #include "evaluate/evaluate.h"
 #include "hardware/gpu_fit.h"
 
@@ -79,52 +78,6 @@ static const char *quality_of(struct sc_context *ctx, const struct sc__gpu_fit *
     return b.text;
 }
 
-/* Of 130,000 rows in public tables none is more than 610 times off the model of another
- * GPU, and no GPU that trains is 40 times as fast as another: past these it is a slip. */
-#define MOST_OF_A_ROW 1e4
-#define MOST_OF_ALL_ROWS 100
-
-/* Constants of such times would be none that --gpu takes, or a GPU that there is not. */
-static sc_status check_times(struct sc_request *req,
-                             const struct sc__gpu *base,
-                             const struct sc__kernel_table *table) {
-    double *ratios = SC__NEW_ARRAY(&req->ctx->arena, double, table->count + 1);
-    struct sc__place at = {.file = req->inputs[0]};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < table->count; i++) {
-        const struct sc__kernel_row *r = &table->rows[i];
-        if (!(r->us > 0))
-            continue;
-        double usual = sc__kernel_cost(base, &r->key);
-        double ratio = r->us / usual;
-        at.line = r->line;
-        if (!(ratio <= MOST_OF_A_ROW && ratio >= 1 / MOST_OF_A_ROW))
-            return sc__fail(req->ctx,
-                            SC_INPUT,
-                            &at,
-                            "times are in microseconds",
-                            "%g us for a kernel that takes some %.3g on %s",
-                            r->us,
-                            usual,
-                            base->name);
-        ratios[count++] = ratio;
-    }
-    sc__sort_doubles(ratios, count);
-    double median = count ? ratios[count / 2] : 1;
-    at.line = 0;
-    if (median <= MOST_OF_ALL_ROWS && median >= 1.0 / MOST_OF_ALL_ROWS)
-        return SC_OK;
-    return sc__fail(
-        req->ctx,
-        SC_INPUT,
-        &at,
-        "times are in microseconds",
-        "half of the rows take more than %.3g times what %s takes: no GPU is so "
-        "far from another",
-        median,
-        base->name);
-}
-
 static sc_status fit_gpu_execute(struct sc_request *req) {
     const struct sc__gpu *base;
     struct sc__kernel_table table = {0};
@@ -143,7 +96,7 @@ static sc_status fit_gpu_execute(struct sc_request *req) {
     SC__TRY(sc__gpu_find(req->ctx, name, &base));
     SC__TRY(sc__kernel_table_read(req->ctx, req->inputs[0], &table));
     SC__TRY(sc__kernel_table_priced(req->ctx, req->inputs[0], &table, base));
-    SC__TRY(check_times(req, base, &table));
+    SC__TRY(sc__kernel_table_plausible(req->ctx, req->inputs[0], &table, base));
     sc__gpu_fit(req->ctx, base, &table, sc__flag(req, "tiles"), &fit);
     if (!fit.count)
         return sc__fail(req->ctx,

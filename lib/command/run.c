@@ -1,4 +1,5 @@
 /* run: simulate a step. */
+#include "command/changes.h"
 #include "command/job.h"
 #include "command/job_file.h"
 #include "command/jobs.h"
@@ -203,6 +204,8 @@ static sc_status run_execute(struct sc_request *req) {
         return sc__jobs_run(req);
     bool timeline = sc__flag(req, "csv") || sc__pictures_wanted(req);
     SC__TRY(sc__job_suggest_plans(req, sc__job_run(req, &job, timeline)));
+    sc__changes_note_links(req, &job);
+    sc__result_take_notes(req->ctx, &job.ev->result);
     sc_status status = check_explain(req, &job);
     if (status == SC_OK)
         status = sc__training_add(req, &job);

@@ -238,10 +238,6 @@ static void echo_setting(void *self, const char *name, const char *value) {
 
 /* What was run, every choice made. */
 static void echo_settings(struct sc_context *ctx, struct sc__evaluation *ev) {
-    static const struct sc__option *const tables[] = {sc__job_options,
-                                                      sc__cluster_options,
-                                                      sc__whatif_options,
-                                                      NULL};
     if (ev->from_model)
         sc__options_echo(&ctx->arena,
                          sc__model_options,
@@ -249,7 +245,7 @@ static void echo_settings(struct sc_context *ctx, struct sc__evaluation *ev) {
                          &ev->settings,
                          echo_setting,
                          &ev->result);
-    for (const struct sc__option *const *t = tables; *t; t++)
+    for (const struct sc__option *const *t = sc__options_tables; *t; t++)
         sc__options_echo(&ctx->arena,
                          *t,
                          SC__IN_OPTIONS,

@@ -51,6 +51,8 @@ extern const struct sc__option sc__job_options[];
 /* Of every command that may take much: read before it begins (command.c). */
 extern const struct sc__option sc__memory_options[];
 
+/* The options that are fields of sc_options; NULL-terminated. */
+extern const struct sc__option *const sc__options_tables[];
 /* What the options say about how to simulate. Lists are in the context's memory,
  * text stays where the settings have it. */
 sc_status sc__options_read(const struct sc__settings *s, sc_options *out);

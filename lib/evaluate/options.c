@@ -87,13 +87,12 @@ const struct sc__option sc__memory_options[] = {
      0},
     {0}};
 
+const struct sc__option *const sc__options_tables[] = {
+    sc__job_options, sc__cluster_options, sc__whatif_options, NULL};
+
 sc_status sc__options_read(const struct sc__settings *s, sc_options *out) {
-    static const struct sc__option *const tables[] = {sc__job_options,
-                                                      sc__cluster_options,
-                                                      sc__whatif_options,
-                                                      NULL};
     *out = (sc_options)SC_OPTIONS_INIT;
-    SC__TRY(sc__options_take(s, tables, SC__IN_OPTIONS, out));
+    SC__TRY(sc__options_take(s, sc__options_tables, SC__IN_OPTIONS, out));
     /* what would say "as usual" in the structure, and is no value */
     if (sc__setting(s, "gpu-speedup") && !(out->gpu_speedup > 0))
         return sc__fail(s->ctx,

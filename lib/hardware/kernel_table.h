@@ -35,6 +35,11 @@ sc_status sc__kernel_table_priced(struct sc_context *ctx,
                                   const char *path,
                                   const struct sc__kernel_table *table,
                                   const struct sc__gpu *gpu);
+/* Refuses times that no GPU near this one takes: a slip of the unit. */
+sc_status sc__kernel_table_plausible(struct sc_context *ctx,
+                                     const char *path,
+                                     const struct sc__kernel_table *table,
+                                     const struct sc__gpu *gpu);
 /* "8192×4096×1024 bf16", for people. */
 const char *sc__kernel_key_text(struct sc_context *ctx, const struct sc__kernel_key *key);
 /* What the model expects a table to say of a row: the time of the kernel, or where it was

@@ -173,7 +173,7 @@ struct sc__offload_windows sc__offload_windows(const struct sc__step_unit *units
 }
 
 static void wait_for_copies(struct sc__step_emitter *e, uint8_t stream) {
-    e->pending |= 1u << stream;
+    e->pending |= (uint16_t)(1u << stream);
     sc__step_wait_pending(e);
 }
 

@@ -264,6 +264,14 @@ static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p
 
 static sc_status
 check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
+    if (p->vpp > SC__MOST_LAYERS) /* pp · vpp would not be a number any more */
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        NULL,
+                        "vpp %u chunks of a stage, but there are only %u layers",
+                        p->vpp,
+                        m->layers);
     uint32_t chunks = sc__plan_parts(p);
     uint32_t sum = 0;
     uint32_t counted = (p->count_embedding ? 1u : 0) + (p->count_loss ? 1u : 0);

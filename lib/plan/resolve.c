@@ -135,9 +135,11 @@ static sc_status resolve_batch(struct sc_context *ctx,
                  p->seq);
     }
     SC__TRY(resolve_micro_batches(ctx, g, p));
+    uint64_t at_once = (uint64_t)p->mesh.dp * p->micro_batch;
     if (!p->global_batch) {
         uint32_t per_rank = p->mesh.pp > 1 ? 4 * p->mesh.pp : 1;
-        p->global_batch = p->mesh.dp * p->micro_batch * per_rank;
+        bool fits = at_once <= UINT32_MAX / per_rank; /* else it is refused */
+        p->global_batch = fits ? (uint32_t)at_once * per_rank : UINT32_MAX;
         sc__note(ctx,
                  "batch-assumed",
                  "no --global-batch is given: a batch of %u is assumed (%u micro-batch%s)",
@@ -146,7 +148,7 @@ static sc_status resolve_batch(struct sc_context *ctx,
                  per_rank == 1 ? "" : "es");
     }
     if (p->mesh.dp)
-        p->micro_batches = p->global_batch / (p->mesh.dp * p->micro_batch);
+        p->micro_batches = (uint32_t)(p->global_batch / at_once);
     return SC_OK;
 }
 

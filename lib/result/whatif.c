@@ -41,12 +41,23 @@ static double whatif_factor_of(const struct whatif_scaled *s, const struct sc_tr
     return label && !strcmp(label, whatif_transfer_label(s->w, t)) ? s->change->factor : 1;
 }
 
+static struct sc_transfer scaled_transfer(const struct sc_transfer *t, double factor) {
+    struct sc_transfer less = *t;
+    less.bytes = (uint64_t)((double)t->bytes * factor);
+    return less;
+}
+
 static sc_status scaled_alone(void *net,
                               const struct sc_transfer *t,
                               int64_t *time,
                               struct sc_claims *claims) {
     struct whatif_scaled *s = net;
     double factor = whatif_factor_of(s, t);
+    /* what will be started may go another way than the whole: an engine wants to know of
+     * it before anything runs */
+    struct sc_transfer less = scaled_transfer(t, factor);
+    if (factor != 0 && factor != 1)
+        SC__TRY(s->inner->ops->alone(s->inner->self, &less, time, claims));
     SC__TRY(s->inner->ops->alone(s->inner->self, t, time, claims));
     if (factor == 0) {
         claims->count = 0;
@@ -60,13 +71,12 @@ static sc_status scaled_alone(void *net,
 static sc_status scaled_start(void *net, const struct sc_transfer *t, int64_t now) {
     struct whatif_scaled *s = net;
     double factor = whatif_factor_of(s, t);
-    struct sc_transfer less = *t;
+    struct sc_transfer less = scaled_transfer(t, factor);
     if (factor == 0) {
         s->now = now;
         *SC__PUSH(s->arena, s->free_ones, s->free_count, s->free_capacity) = *t;
         return SC_OK;
     }
-    less.bytes = (uint64_t)((double)t->bytes * factor);
     return s->inner->ops->start(s->inner->self, factor == 1 ? t : &less, now);
 }
 

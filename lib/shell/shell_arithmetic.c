@@ -257,8 +257,9 @@ static sc_status sum_power(struct shell_sum *e, int64_t *out) {
     if (exponent < 0)
         return sum_error(e, "a negative exponent");
     *out = 1;
-    for (; exponent && exponent < 4096; exponent--)
-        *out = wrap_multiply(*out, base);
+    for (; exponent; exponent >>= 1, base = wrap_multiply(base, base))
+        if (exponent & 1)
+            *out = wrap_multiply(*out, base);
     return SC_OK;
 }
 

@@ -14,12 +14,22 @@ check nvlink "$(row model 'nvlink*2')" "$(step $plan --cluster 'dgx-h100:16 nvli
 check gpu "$(row model 'gpu*2')" "$(step $plan --cluster dgx-h100:16 --global-batch 32 --gpu-speedup 2)"
 check micro_batches "$(row model 'micro-batches*2')" "$(step $plan --cluster dgx-h100:16 --global-batch 64)"
 check no_recompute "$(row model no-recompute)" "$(step $plan --cluster dgx-h100:16 --global-batch 32 --recompute none --ignore-memory)"
+"$STEPCAST" run $plan --cluster dgx-h100:16 --global-batch 32 --degrade port0.up=0.25 --what-if --json "$t/slow.json" >"$t/slow" 2>&1
+sound=$(step $plan --cluster dgx-h100:16 --global-batch 32 --net flow)
+check no_failure "$(row slow no-fail)" "$sound"
+check what_a_link_costs "$(sed -n 's/.*or is slow costs \([0-9.]*\) %.*/\1/p' "$t/slow")" "$(python3 -c '
+import json, sys
+print("%.2f" % (100 * (json.load(open(sys.argv[1]))["step_time_us"] / float(sys.argv[2]) - 1)))' "$t/slow.json" "$sound")"
+check nothing_failed_no_row "$(row model no-fail)" none
 check on_the_terminal "$(grep -c 'NICs twice as fast\|twice the micro-batches\|no recomputation' "$t/text")" 3
 python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"
 "$STEPCAST" run "$t/w.txt" --slow rank:5=1.5 --what-if --json "$t/layers.json" >/dev/null 2>&1
 check layers_nics "$(row layers 'nic*2')" "$(step "$t/w.txt" --slow rank:5=1.5 --cluster 'dgx-h100 nic=800Gbps')"
 check layers_gpu "$(row layers 'gpu*2')" "$(step "$t/w.txt" --slow rank:5=1.5 --gpu-speedup 2)"
 check layers_have_no_plan "$(row layers 'micro-batches*2')" none
+# half the bytes may go another way than all of them, which the flow engine must know of before it begins
+"$STEPCAST" run tests/data/seed_004.txt --degrade port0.up=0.5 --what-if --json "$t/layers_flow.json" >"$t/text" 2>&1
+check layers_flow "$? $(grep -c '^  tp communication ' "$t/text") $(row layers_flow no-fail)" "0 1 $(step tests/data/seed_004.txt --net flow)"
 "$STEPCAST" run "$t/w.txt" --cluster ideal:32 --what-if --json "$t/ideal.json" >/dev/null 2>&1
 check no_network_no_row "$(row ideal 'nic*2') $(row ideal 'nvlink*2')" "none none"
 

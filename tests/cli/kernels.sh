@@ -78,6 +78,14 @@ for factor in 1000 0.001; do
     awk -F, -v f=$factor -v OFS=, 'NR > 1 { $NF = $NF * f } 1' "$tmp/slow.csv" >"$tmp/unit.csv"
     expect "fit_gpu unit $factor" 3 "unit.csv: error: half of the rows take more than" "$STEPCAST" fit-gpu "$tmp/unit.csv" --base h200 -o "$tmp/absurd.json"
 done
+# A table of --kernel-times in another unit, and one with a row twice
+one="run --model llama3-8b --gpus 1 --num-layers 4 --seq 4096 --global-batch 1 --ignore-memory --json - --kernel-times"
+printf 'op,dtype,m,n,k,us\ngemm,bf16,4096,4096,4096,0.2\n' >"$tmp/ms.csv"
+expect "kernel times in ms" 3 "half of the rows take more than" "$STEPCAST" $one "$tmp/ms.csv"
+printf 'op,dtype,m,n,k,us\ngemm,bf16,4096,4096,4096,0.001\ngemm,bf16,64,64,64,3\n' >"$tmp/s.csv"
+expect "a kernel time in s" 3 "s.csv:2: error: 0.001 us for a kernel" "$STEPCAST" $one "$tmp/s.csv"
+printf 'op,dtype,m,n,k,us\ngemm,bf16,4096,4096,4096,300\ngemm,bf16,4096,4096,4096,250\n' >"$tmp/twice.csv"
+expect "a kernel time twice" 0 "1 rows of $tmp/twice.csv have the sizes of a later one" "$STEPCAST" $one "$tmp/twice.csv"
 "$STEPCAST" fit-gpu "$tmp/unit.csv" --base h200 -o "$tmp/absurd.json" 2>"$tmp/err"
 check fit_gpu_writes_none_of_them "$? $(test -e "$tmp/absurd.json" && echo written || echo none)" "3 none"
 printf 'gpu,framework,version,m,n,k,gemm_dtype,us\nx,y,1,1024,1024,1024,int9,3\n' >"$tmp/bad.csv"

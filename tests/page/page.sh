@@ -34,5 +34,6 @@ rm -f "$out/s.db"
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "$i 0 400000 0"; echo "$i $(((i + 5) % 16)) 150000 0.00000$i"; done >"$out/flows.txt"
 "$STEPCAST" flows "$out/flows.txt" --net packet --fabric ls:16:4 --html "$out/packet.html" --json "$out/packet.json" --samples 160 >/dev/null || echo "not ok page: packets"
 "$STEPCAST" flows "$out/flows.txt" --net flow,packet --fabric ls:16:4 --cc dcqcn,hpcc --html "$out/controls.html" --json "$out/controls.json" >/dev/null || echo "not ok page: controls"
-"$STEPCAST" run --model llama3-8b --cluster "gpu=h100 gpus=32 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=1 oversubscription=4 class=ib" --tp 8 --pp 2 --micro-batches 2 --net packet --html "$out/transfers.html" >/dev/null || echo "not ok page: transfers"
+# small: what is shown counts, and every changed machine of its table is simulated packet by packet
+"$STEPCAST" run --model pythia-160m --seq 1024 --cluster "gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=1 oversubscription=4 class=ib" --tp 4 --pp 2 --micro-batches 2 --net packet --html "$out/transfers.html" >/dev/null || echo "not ok page: transfers"
 node "$here/page.mjs" "$out/report.html" "$out/result.json" "$out/compare.html" "$out" "$chromium"

@@ -284,6 +284,83 @@ static void bad_fields_are_named(void **state) {
     assert_non_null(strstr(sc_error_text(ctx), "'fial'"));
 }
 
+/* Sums with parts that there are not, what is no number, -1 where 0 says "as usual",
+ * products that no 32 bits hold. */
+static void odd_fields_are_refused(void **state) {
+    (void)state;
+    const struct {
+        const char *word;
+        sc_plan plan;
+    } cases[] = {
+        {"sc_plan.schedule is -1", {.schedule = (sc_schedule)-1}},
+        {"sc_plan.cuda_graphs", {.cuda_graphs = 1u << 16}},
+        {"sc_plan.recompute_modules",
+         {.recompute = SC_RECOMPUTE_SELECTIVE, .recompute_modules = 256}},
+        {"sc_plan.lora_targets", {.lora = 8, .lora_targets = 128}},
+        {"sc_plan.host_launch_us is no finite number", {.host_launch_us = NAN}},
+        {"sc_plan.gpu_spread is no finite number", {.gpu_spread = NAN}},
+        {"only", {.pp = 2, .vpp = 1u << 31}},
+        {"not a multiple", {.global_batch = 32, .micro_batch = 1u << 31}},
+        {"not a multiple", {.micro_batch = 1u << 31}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sc_result *r = (sc_result *)1;
+        sc_plan p = cases[i].plan;
+        p.size = sizeof p;
+        p.zero = -1;
+        p.gpus = 16;
+        p.seq = 512;
+        assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
+        assert_null(r);
+        assert_non_null(strstr(sc_error_text(ctx), cases[i].word));
+    }
+}
+
+static bool has_note(const sc_result *r, const char *code) {
+    for (uint32_t i = 0; i < sc_result_notes(r); i++)
+        if (!strcmp(sc_result_note_code(r, i), code))
+            return true;
+    return false;
+}
+
+/* Options are checked like plans, and one without effect is noted. */
+static void odd_options_are_told(void **state) {
+    (void)state;
+    const struct {
+        const char *word;
+        sc_options options;
+    } cases[] = {
+        {"sc_options.by_tuner is 7", {.by_tuner = (sc_toggle)7}},
+        {"sc_options.timeline is 5", {.timeline = (sc_toggle)5}},
+        {"sc_options.gpu_speedup", {.gpu_speedup = INFINITY}},
+        {"sc_options.copies", {.copies = NAN}},
+    };
+    const sc_setting mtu = {"mtu", "1000"};
+    const sc_setting nameless = {NULL, "1"};
+    sc_plan p = small_plan();
+    sc_result *r;
+    sc_model *m;
+    sc_options o;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        o = cases[i].options;
+        o.size = sizeof o;
+        assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+        assert_non_null(strstr(sc_error_text(ctx), cases[i].word));
+    }
+    o = (sc_options)SC_OPTIONS_INIT;
+    o.net_settings = &nameless;
+    o.net_setting_count = 1;
+    assert_int_equal(sc_evaluate(ctx, model, &p, cluster, &o, &r), SC_USAGE);
+    assert_int_equal(sc_model_build(ctx, &nameless, 1, &m), SC_USAGE);
+    o.net_settings = &mtu;
+    r = evaluate(&p, &o);
+    assert_true(has_note(r, "option-unused"));
+    sc_result_free(r);
+    r = evaluate(&p, NULL);
+    assert_false(has_note(r, "option-unused"));
+    sc_result_free(r);
+}
+
 /* Links are of the flow engine: naming one asks for it. */
 static void failed_links_ask_for_flow(void **state) {
     (void)state;
@@ -560,6 +637,8 @@ int main(void) {
         cmocka_unit_test(resolved_plan_is_a_plan),
         cmocka_unit_test(plan_set_goes_by_the_option_table),
         cmocka_unit_test(bad_fields_are_named),
+        cmocka_unit_test(odd_fields_are_refused),
+        cmocka_unit_test(odd_options_are_told),
         cmocka_unit_test(failed_links_ask_for_flow),
         cmocka_unit_test(too_large_has_a_status_of_its_own),
         cmocka_unit_test(idle_fields_are_noted),

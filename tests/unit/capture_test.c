@@ -325,16 +325,15 @@ static void test_memory(void **state) {
 }
 
 /* What a call needs beside its tensors counts while it runs: the first moment has 1.5 KiB
- * and 4 KiB of that, the second 5 KiB alone. A storage that is said to be born or freed
- * twice is there once. */
+ * and 4 KiB of that, the second 5 KiB alone. */
 static void test_scratch(void **state) {
     struct sc__capture_storage storages[] = {{1024, SC__STORAGE_WEIGHTS},
                                              {300, SC__STORAGE_OTHER},
                                              {3584, SC__STORAGE_GRADIENTS}};
-    uint32_t places[] = {0, 1, 1, 0, 2, 1, 1};
-    struct sc__capture_op ops[] = {{.call = 0, .born = {1, 3}},
-                                   {.call = 1, .born = {4, 1}},
-                                   {.call = 1, .freed = {5, 2}}};
+    uint32_t places[] = {0, 1, 2, 1};
+    struct sc__capture_op ops[] = {{.call = 0, .born = {1, 1}},
+                                   {.call = 1, .born = {2, 1}},
+                                   {.call = 1, .freed = {3, 1}}};
     struct sc__capture c = {.places = places};
     struct sc__capture_program program = {.storages = storages,
                                           .storage_count = 3,
@@ -342,13 +341,12 @@ static void test_scratch(void **state) {
                                           .ops = ops,
                                           .op_count = 3};
     (void)state;
-    struct sc__memory m =
-        sc__capture_peak(ctx, &c, &program, (const double[]){4096, 0}, 77);
+    struct sc__memory m = sc__capture_peak(&c, &program, (const double[]){4096, 0}, 77);
     assert_int_equal(m.weights, 1024);
     assert_int_equal(m.activations, 512 + 4096);
     assert_int_equal(m.gradients, 0);
     assert_int_equal(m.workspace, 77);
-    m = sc__capture_peak(ctx, &c, &program, (const double[]){3000, 0}, 77);
+    m = sc__capture_peak(&c, &program, (const double[]){3000, 0}, 77);
     assert_int_equal(m.activations, 512);
     assert_int_equal(m.gradients, 3584);
 }
@@ -618,6 +616,38 @@ static void test_messages_match(void **state) {
     }
 }
 
+/* Storages begin once and end once after that: memory would be wrong otherwise. */
+static void test_storages_live_once(void **state) {
+    static const struct {
+        const char *alive;
+        const char *first; /* born and freed of the two operations */
+        const char *second;
+        const char *says;
+    } rows[] = {
+        {"[0, 0]", "[], []", "[], []", "storage 0 begins, and is there already"},
+        {"[0]", "[0], []", "[], []", "storage 0 begins, and is there already"},
+        {"[]", "[0], []", "[0], []", "storage 0 begins, and is there already"},
+        {"[]", "[], [0]", "[0], []", "storage 0 ends, and is not there"},
+        {"[0]", "[], [0]", "[], [0]", "storage 0 ends, and is not there"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char programs[512];
+        snprintf(programs,
+                 sizeof programs,
+                 "[{\"storages\": [[4096, \"other\"]], \"alive\": %s, \"ops\": "
+                 "[[0, 0, \"f\", 0, 0, 0, %s, []], [0, 0, \"f\", 0, 0, 0, %s, []]]}]",
+                 rows[i].alive,
+                 rows[i].first,
+                 rows[i].second);
+        refused(document((struct parts){
+                    .tensors = "[[\"fp32\", [16]]]",
+                    .calls = "[{\"op\": \"aten.relu\", \"in\": [0], \"out\": [0]}]",
+                    .programs = programs}),
+                rows[i].says);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_products, open_context, close_context),
@@ -638,6 +668,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_refused, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_meaningless, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_messages_match, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_storages_live_once,
+                                        open_context,
+                                        close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,66 +1,10 @@
 /* The flow engine under the executor: one collective alone agrees with the
  * analytic engine on every preset; contention costs what a hand computes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "flow_fixture.h"
 
-#include <cmocka.h>
-
-#include "network/flow/flow.h"
 #include "network/flow/flow_batch.h"
-#include "simulate/simulate.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
-
-struct option_value {
-    const char *name;
-    const char *value;
-};
-
-static const char *nth(const void *self, const char *name, unsigned i) {
-    for (const struct option_value *v = self; v && v->name; v++)
-        if (!strcmp(v->name, name) && i-- == 0)
-            return v->value;
-    return NULL;
-}
-
-static sc_status network(struct sc_context *ctx,
-                         bool flow,
-                         const struct option_value *options,
-                         const struct sc__cluster *c,
-                         const struct sc__workload *w,
-                         struct sc__net *net) {
-    struct sc__settings settings = {.nth = nth, .self = options, .ctx = ctx};
-    return flow ? sc__net_flow(ctx, c, w, &settings, net)
-                : sc__net_analytic(ctx, c, w, net);
-}
-
-/* One collective, as a workload: of every tp-th GPU, in tp groups at once. */
-static struct sc__workload *strided_collective(
-    struct sc__arena *arena, uint32_t gpus, uint32_t tp, int coll, uint64_t bytes) {
-    struct sc__workload *w = sc__workload_new(arena, "test");
-    w->mesh = sc__mesh(tp, 1, 1, gpus / tp, 1, 1);
-    sc__block_begin(w);
-    struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__UPDATE, 0, "c");
-    op->coll = (uint8_t)coll;
-    op->bytes = bytes;
-    op->peer = 0;
-    op->group = sc__workload_group(w, SC__GROUP_DP);
-    uint32_t block = sc__block_end(w);
-    uint32_t program = sc__program_begin(w);
-    sc__program_call(w, block, SC__NONE, 0, 0);
-    sc__class_add(w, program, 0, gpus, 0);
-    return w;
-}
-
-/* One collective of all GPUs. */
-static struct sc__workload *
-one_collective(struct sc__arena *arena, uint32_t gpus, int coll, uint64_t bytes) {
-    return strided_collective(arena, gpus, 1, coll, bytes);
-}
 
 static int64_t step_as(struct sc_context *ctx,
                        const char *cluster,
@@ -207,36 +151,13 @@ static void oversubscribed_agrees_with_analytic(void **unused) {
             }
 }
 
-/* ---- contention, by hand ----
- *
- * Sixteen GPUs of one NIC each (50 GB/s, no latency); stage 0 is GPUs 0–7,
- * stage 1 GPUs 8–15. Every GPU of stage 0 sends 1 GB to its partner. */
-
-#define ONE_CARD                                                                           \
-    "node=1 nics=1 nic=50GB/s fabric=fat-tree class=plain hop=0us switch-latency=0us"
-#define PLAIN "gpus=16 " ONE_CARD
-
-static struct sc__workload *eight_messages(struct sc__arena *arena, uint64_t bytes) {
-    struct sc__workload *w = sc__workload_new(arena, "test");
-    w->mesh = sc__mesh(1, 1, 1, 8, 2, 1);
-    for (uint32_t stage = 0; stage < 2; stage++) {
-        sc__block_begin(w);
-        struct sc__op *op =
-            sc__block_add(w, stage ? SC__OP_RECV : SC__OP_SEND, SC__FORWARD, 0, "m");
-        op->bytes = bytes;
-        op->flags = stage ? SC__OP_PEER_PREV : SC__OP_PEER_NEXT;
-        uint32_t block = sc__block_end(w);
-        uint32_t program = sc__program_begin(w);
-        sc__program_call(w, block, 0, 0, 0);
-        sc__class_add(w, program, 8 * stage, 8, stage);
-    }
-    return w;
-}
+/* ---- contention, by hand: each of eight messages is 1 GB ---- */
 
 static double message_seconds(const char *cluster, const struct option_value *options) {
     struct sc_context *ctx = sc_open();
     double time =
-        (double)step(ctx, cluster, true, options, eight_messages(&ctx->arena, 1000000000)) *
+        (double)
+            step(ctx, cluster, true, options, eight_messages(&ctx->arena, 1000000000, 1)) *
         1e-12;
     sc_close(ctx);
     return time;
@@ -259,7 +180,7 @@ static void non_blocking_takes_port_time(void **unused) {
 static void placement_moves_ranks(void **unused) {
     (void)unused;
     struct sc_context *ctx = sc_open();
-    struct sc__workload *w = eight_messages(&ctx->arena, 1000000000);
+    struct sc__workload *w = eight_messages(&ctx->arena, 1000000000, 1);
     uint32_t gpu[16];
     struct sc__cluster c;
     struct sc__net net;

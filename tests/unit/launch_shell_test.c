@@ -235,6 +235,18 @@ static void test_output_of_programs_is_marked(void **state) {
     assert_non_null(strstr(u->what, "wc"));
 }
 
+/* S is the text "N + 1": the sum is read where S is, and N is not known. */
+static void test_sums_of_what_is_marked_are(void **state) {
+    struct sc__shell_result r;
+    assert_int_equal(
+        evaluate(*state,
+                 "N=$(nproc)\nS='N + 1'\nM=$((S * 2))\nT='3 + 1'\nK=$((T * 2))\n",
+                 &r),
+        SC_OK);
+    assert_true(sc__shell_mark(variable(&r, "M")->items[0]));
+    assert_string_equal(variable(&r, "K")->items[0], "8");
+}
+
 static void test_undecided_conditions_mark_what_differs(void **state) {
     struct sc__shell_result r;
     assert_int_equal(
@@ -242,6 +254,10 @@ static void test_undecided_conditions_mark_what_differs(void **state) {
         SC_OK);
     assert_true(sc__shell_mark(variable(&r, "S")->items[0]));
     assert_string_equal(variable(&r, "T")->items[0], "3");
+    const struct sc__shell_unknown *u =
+        &r.unknowns[sc__shell_mark(variable(&r, "S")->items[0]) - 1];
+    assert_int_equal(u->way_count, 2); /* what it may be, either way */
+    assert_int_equal(atoi(u->ways[0]) + atoi(u->ways[1]), 1 + 2);
 }
 
 static void test_a_way_that_exits_is_not_taken(void **state) {
@@ -339,6 +355,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scripts_as_bash_runs_them),
         cmocka_unit_test_setup_teardown(test_output_of_programs_is_marked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sums_of_what_is_marked_are, setup, teardown),
         cmocka_unit_test_setup_teardown(test_undecided_conditions_mark_what_differs,
                                         setup,
                                         teardown),

@@ -237,6 +237,96 @@ static void least_time(void **state) {
                      tiny + 61 * 8 / 50 + tiny + 3000);
 }
 
+/* ---- the buffer of a switch ---- */
+
+enum { PRIORITY = 3, FRAME = 3000, RESERVE = 4096 };
+
+/* Frames come in by one port and leave by another, all of one priority. */
+struct crossing {
+    struct bench *b;
+    struct sc__packet_counters counters;
+    struct sc__packet_node node;
+    struct sc__packet_port in;
+    struct sc__packet_port out;
+    struct sc__packet_port *ports[1];
+    struct sc__packet_path path;
+};
+
+static struct crossing *make_crossing(void) {
+    struct crossing *c = SC__NEW(&ctx->arena, struct crossing);
+    c->b = make_bench();
+    c->b->sim.counters = &c->counters;
+    c->b->sim.control = &sc__packet_dcqcn;
+    c->node.shared_size = 1 << 20;
+    c->in = (struct sc__packet_port){.node = &c->node,
+                                     .rate = 100 * GBPS,
+                                     .headroom = 1 << 20,
+                                     .number = UINT32_MAX};
+    c->out = c->in;
+    c->out.mark_from = c->out.mark_all = UINT32_MAX;
+    c->ports[0] = &c->out;
+    c->path = (struct sc__packet_path){.ports = c->ports, .count = 1};
+    return c;
+}
+
+static struct sc__packet_frame *pass_frame(struct crossing *c) {
+    struct sc__packet_frame *f = sc__packet_frame_new(&c->b->sim);
+    *f = (struct sc__packet_frame){.type = SC__PACKET_DATA,
+                                   .size = FRAME,
+                                   .priority = PRIORITY,
+                                   .path = &c->path};
+    sc__packet_switch_receive(&c->b->sim, &c->in, f);
+    return f;
+}
+
+/* What is above the reserve of the port is in the shared part, to the byte. */
+static void shared_part(void **state) {
+    (void)state;
+    struct crossing *c = make_crossing();
+    c->out.busy_until = INT64_MAX / 2; /* nothing leaves */
+    for (int64_t frames = 1; frames <= 4; frames++) {
+        int64_t above = frames * FRAME - RESERVE;
+        pass_frame(c);
+        assert_int_equal(c->node.shared, above > 0 ? above : 0);
+    }
+}
+
+/* ECN: nothing is marked up to 400 bytes that wait, all above 1600, and half way between
+ * half as many as there. */
+static void marks_rise_with_the_queue(void **state) {
+    static const struct {
+        uint32_t queue;
+        double share;
+    } cases[] = {{400, 0}, {700, 0.2}, {1000, 0.4}, {1600, 0.8}, {1601, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct crossing *c = make_crossing();
+        const int frames = 4000;
+        c->out.mark_from = 400;
+        c->out.mark_all = 1600;
+        c->out.mark_share = 0.8;
+        c->out.egress[PRIORITY] = cases[i].queue;
+        for (int k = 0; k < frames; k++) {
+            c->out.busy_until = 0;
+            pass_frame(c);
+        }
+        double marked = (double)c->counters.marks / frames;
+        assert_number(marked, >=, cases[i].share - 0.04); /* five deviations */
+        assert_number(marked, <=, cases[i].share + 0.04);
+    }
+}
+
+/* A pause ends when the port holds some frames less than it may, not when it is empty. */
+static void pauses_end_early(void **state) {
+    (void)state;
+    struct crossing *c = make_crossing();
+    c->in.ingress[PRIORITY] = RESERVE + 10 * FRAME;
+    c->node.shared = 10 * FRAME;
+    c->in.pause_sent = 1u << PRIORITY;
+    pass_frame(c);
+    assert_int_equal(c->in.pause_sent, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dcqcn),
@@ -245,6 +335,9 @@ int main(void) {
         cmocka_unit_test(hpcc),
         cmocka_unit_test(swift),
         cmocka_unit_test(least_time),
+        cmocka_unit_test(shared_part),
+        cmocka_unit_test(marks_rise_with_the_queue),
+        cmocka_unit_test(pauses_end_early),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -112,6 +112,16 @@ static void window_becomes_what_came_through(void **state) {
     s->sim.queue.now = 2000;
     sc__nscc_trimmed(&s->sim, &s->flow, false, 4064);
     assert_int_equal(w->size, 20000);
+    /* all that was acknowledged since the last look */
+    struct sender *other = sender_new();
+    other->flow.window.look_at = 5000;
+    for (int64_t now = 2000; now < 4000; now += 1000) {
+        other->sim.queue.now = now;
+        sc__nscc_acknowledged(&other->sim, &other->flow, 3000, false, 8000);
+    }
+    other->sim.queue.now = 6000;
+    sc__nscc_trimmed(&other->sim, &other->flow, false, 4064);
+    assert_int_equal(other->flow.window.size, 16000);
     /* a NACK takes its bytes off, not at the last hop where the receiver gives credit */
     w->look_at = 10000;
     sc__nscc_trimmed(&s->sim, &s->flow, false, 4064);
@@ -148,6 +158,65 @@ static void paths_come_in_turn(void **state) {
     assert_int_equal(sc__uet_next_path(&s->sim, &p), 6);
 }
 
+/* A port that is busy with 4000 bytes, and what comes in for it. */
+struct crossing {
+    struct sender *s;
+    struct sc__packet_counters counters;
+    struct sc__packet_node node;
+    struct sc__packet_port in;
+    struct sc__packet_port out;
+    struct sc__packet_port *ports[1];
+    struct sc__packet_path path;
+};
+
+static struct crossing *crossing_new(int64_t queue_limit) {
+    struct crossing *c = SC__NEW(&ctx->arena, struct crossing);
+    c->s = sender_new();
+    c->s->uet.queue_limit = queue_limit;
+    c->s->sim.counters = &c->counters;
+    c->s->sim.queue.arena = &ctx->arena;
+    c->in = (struct sc__packet_port){.node = &c->node, .number = UINT32_MAX};
+    c->out = c->in;
+    c->out.peer = &c->in;
+    c->out.busy_until = INT64_MAX / 2;
+    c->out.serving = 4000;
+    c->ports[0] = &c->out;
+    c->path = (struct sc__packet_path){.ports = c->ports, .count = 1};
+    return c;
+}
+
+static void cross(struct crossing *c, uint8_t type, uint32_t size) {
+    struct sc__packet_frame *f = sc__packet_frame_new(&c->s->sim);
+    *f = (struct sc__packet_frame){.type = type,
+                                   .size = size,
+                                   .priority = 3,
+                                   .path = &c->path};
+    sc__uet_switch_receive(&c->s->sim, &c->in, f);
+}
+
+/* Two packets of 3000 bytes with the 4000 that are being sent: 10,000 fit to the byte. */
+static void queues_count_what_is_sent(void **state) {
+    (void)state;
+    for (int64_t limit = 9999; limit <= 10000; limit++) {
+        struct crossing *c = crossing_new(limit);
+        cross(c, SC__PACKET_DATA, 3000);
+        cross(c, SC__PACKET_DATA, 3000);
+        assert_int_equal(c->counters.trims, limit < 10000);
+    }
+}
+
+/* Control may wait in twice the room of data. */
+static void control_has_twice_the_room(void **state) {
+    (void)state;
+    struct crossing *c = crossing_new(10000);
+    for (uint32_t bytes = 0; bytes + SC__UET_CONTROL_SIZE <= 20000;
+         bytes += SC__UET_CONTROL_SIZE)
+        cross(c, SC__PACKET_ACK, SC__UET_CONTROL_SIZE);
+    assert_int_equal(c->counters.buffer_losses, 0);
+    cross(c, SC__PACKET_ACK, SC__UET_CONTROL_SIZE);
+    assert_int_equal(c->counters.buffer_losses, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(window_begins_with_one_and_a_half_products),
@@ -156,6 +225,8 @@ int main(void) {
         cmocka_unit_test(window_falls_once_a_round_trip),
         cmocka_unit_test(window_becomes_what_came_through),
         cmocka_unit_test(paths_come_in_turn),
+        cmocka_unit_test(queues_count_what_is_sent),
+        cmocka_unit_test(control_has_twice_the_room),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -173,6 +173,12 @@ struct sc__node;
 sc_status sc__capture_check_call(const struct sc__node *n,
                                  const struct sc__capture *c,
                                  const struct sc__capture_call *call);
+/* Of storages that begin (there), or end, at a place of the file; alive: by storage. */
+sc_status sc__capture_check_change(const struct sc__node *n,
+                                   const struct sc__capture *c,
+                                   struct sc__capture_list list,
+                                   bool there,
+                                   bool *alive);
 sc_status sc__capture_check(struct sc_context *ctx, struct sc__capture *c);
 
 static inline const struct sc__capture_tensor *
@@ -337,8 +343,7 @@ struct sc__capture_price sc__capture_price(const struct sc__capture *c,
                                            const struct sc__capture_call *call);
 
 /* The peak of a program, as the caching allocator counts what is allocated. */
-struct sc__memory sc__capture_peak(struct sc_context *ctx,
-                                   const struct sc__capture *c,
+struct sc__memory sc__capture_peak(const struct sc__capture *c,
                                    const struct sc__capture_program *program,
                                    const double *scratch_of_call,
                                    double workspace);

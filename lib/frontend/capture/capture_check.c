@@ -14,6 +14,27 @@ static bool is_one_of(const char *op, const char *const *names) {
     return false;
 }
 
+/* ---- storages ---- */
+
+sc_status sc__capture_check_change(const struct sc__node *n,
+                                   const struct sc__capture *c,
+                                   struct sc__capture_list list,
+                                   bool there,
+                                   bool *alive) {
+    const uint32_t *storages = &c->places[list.first];
+    for (uint32_t i = 0; i < list.count; i++) {
+        bool *one = &alive[storages[i]];
+        if (*one == there)
+            return sc__node_fail(n,
+                                 "a storage begins once, and ends once after that",
+                                 there ? "storage %u begins, and is there already"
+                                       : "storage %u ends, and is not there",
+                                 storages[i]);
+        *one = there;
+    }
+    return SC_OK;
+}
+
 /* ---- calls ---- */
 
 static sc_status check_communication(const struct sc__node *n,

@@ -546,11 +546,8 @@ static sc_status lower_classes(struct lowering *l) {
         sc__block_begin(l->w);
         SC__TRY(lower_program(l, &l->c->programs[i]));
         block[i] = sc__block_end(l->w);
-        peak[i] = sc__capture_peak(l->ctx,
-                                   l->c,
-                                   &l->c->programs[i],
-                                   l->scratch,
-                                   l->operators.workspace);
+        peak[i] =
+            sc__capture_peak(l->c, &l->c->programs[i], l->scratch, l->operators.workspace);
     }
     l->w->memory = SC__NEW_ARRAY(l->w->arena, struct sc__memory, l->c->class_count);
     if (l->c->class_count == l->c->world && l->c->world > 1)

@@ -30,35 +30,23 @@ static void look(struct held *h, double scratch) {
         h->at_peak[k] = h->now[k];
 }
 
-/* A storage that is freed or born twice is counted once. */
-static bool change(bool *alive, uint32_t storage, bool to) {
-    bool changed = alive[storage] != to;
-    alive[storage] = to;
-    return changed;
-}
-
-struct sc__memory sc__capture_peak(struct sc_context *ctx,
-                                   const struct sc__capture *c,
+struct sc__memory sc__capture_peak(const struct sc__capture *c,
                                    const struct sc__capture_program *program,
                                    const double *scratch_of_call,
                                    double workspace) {
     struct held h = {0};
-    bool *alive = SC__NEW_ARRAY(&ctx->arena, bool, program->storage_count + 1);
     const uint32_t *first = &c->places[program->alive.first];
     for (uint32_t i = 0; i < program->alive.count; i++)
-        if (change(alive, first[i], true))
-            hold(&h, &program->storages[first[i]], 1);
+        hold(&h, &program->storages[first[i]], 1);
     for (uint32_t i = 0; i < program->op_count; i++) {
         const struct sc__capture_op *op = &program->ops[i];
         const uint32_t *born = &c->places[op->born.first];
         const uint32_t *freed = &c->places[op->freed.first];
         /* what died since the operation before was free before this one asked */
         for (uint32_t f = 0; f < op->freed.count; f++)
-            if (change(alive, freed[f], false))
-                hold(&h, &program->storages[freed[f]], -1);
+            hold(&h, &program->storages[freed[f]], -1);
         for (uint32_t b = 0; b < op->born.count; b++)
-            if (change(alive, born[b], true))
-                hold(&h, &program->storages[born[b]], 1);
+            hold(&h, &program->storages[born[b]], 1);
         look(&h, scratch_of_call[op->call]);
     }
     return (struct sc__memory){

@@ -525,12 +525,16 @@ static sc_status read_program(const struct sc__node *n,
     SC__TRY(read_storages(n, c, p));
     SC__TRY(sc__node_need(n, "alive", &alive));
     SC__TRY(read_list(c, &alive, p->storage_count, &p->alive));
+    bool *there = SC__NEW_ARRAY(c->arena, bool, p->storage_count + 1);
+    SC__TRY(sc__capture_check_change(&alive, c, p->alive, true, there));
     SC__TRY(need_array(n, "ops", &ops));
     p->op_count = (uint32_t)sc__node_count(&ops);
     p->ops = SC__NEW_ARRAY(c->arena, struct sc__capture_op, p->op_count + 1);
     for (uint32_t i = 0; i < p->op_count; i++) {
         struct sc__node item = sc__node_item(&ops, i);
         SC__TRY(read_op(&item, c, p, i, &p->ops[i]));
+        SC__TRY(sc__capture_check_change(&item, c, p->ops[i].freed, false, there));
+        SC__TRY(sc__capture_check_change(&item, c, p->ops[i].born, true, there));
     }
     return SC_OK;
 }

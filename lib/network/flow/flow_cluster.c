@@ -215,7 +215,13 @@ const struct sc__option sc__flow_options[] = {
      "Network",
      "a link has only this part of its capacity",
      SC__OPT_REPEAT},
-    {"fail", 0, "LINK", NULL, "Network", "a link is out of service", SC__OPT_REPEAT},
+    {"fail",
+     0,
+     "LINK",
+     NULL,
+     "Network",
+     "a link is out of service (leaf0-spine0); a note says what it costs",
+     SC__OPT_REPEAT},
     {0}};
 
 static sc_status degrade(struct sc_context *ctx, struct sc__graph *g, const char *text) {

@@ -270,6 +270,8 @@ near_links(struct sc_context *ctx, const struct sc__graph *g, const char *name) 
     sc__puts(&b, "links are named like ");
     for (uint32_t i = 0, step = g->links / 4 ? g->links / 4 : 1; i < g->links; i += step)
         sc__printf(&b, "%s%s", i ? ", " : "", link_name(g, i, &candidate));
+    if (strstr(b.text, "port"))
+        sc__puts(&b, "; port0.up and port0.down are those of the first NIC");
     return b.text;
 }
 
