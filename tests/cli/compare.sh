@@ -70,6 +70,18 @@ order = [abs(c) for c in causes]
 print(abs(sum(causes) - step) < 0.02 * abs(step), order == sorted(order, reverse=True), len(causes) > 3)' "$1"; }
 ok "causes add up" "$(adds_up "$t/why.json")" "True True True"
 ok "causes in text" "$(grep -c "^what explains the difference" "$t/why.txt")" 1
+# steps that are alike though their parts are not: a tenth of the step moves from compute to skew
+python3 - "$t/full.json" "$t/moved.json" <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+tenth = d["step_time_us"] / 10
+for parts in [d["breakdown_us"]] + [r["breakdown_us"] for r in d["ranks"]]:
+    parts["compute"] -= tenth
+    parts["skew"] += tenth
+json.dump(d, open(sys.argv[2], "w"))
+P
+$STEPCAST compare "$t/full.json" "$t/moved.json" >"$t/moved.txt"
+ok "causes of steps that are alike" "$(sed -n "s/.* skew .*  \(.*\) of A's step/\1/p" "$t/moved.txt") $(grep -c 'adds up to little' "$t/moved.txt") $(grep -c '% of it' "$t/moved.txt")" "+10.0 % 1 0"
 
 # who is slow: one rank of sixteen computes 1.3 times as long, and is named
 $STEPCAST run --model llama3-8b --gpus 16 --zero 1 --recompute full --slow rank:5=1.3 --json "$t/slow.json" >"$t/slow.txt"

@@ -1,5 +1,5 @@
-/* SimAI's paths and the order in which its messages begin, against the reference
- * simulator's hash (reference/packet_mini.py) and GNU's std::sort. */
+/* SimAI's paths, its processes, and the order in which its messages begin, against the
+ * reference simulator's hash (reference/packet_mini.py) and GNU's std::sort. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "network/packet/packet_rounds.h"
 #include "network/packet/packet_simai.h"
 
 #include "hardware/cluster.h"
@@ -35,6 +36,10 @@ static void starts_as_sorted(void **unused) {
     }
 }
 
+static const char spectrum[] =
+    "gpu=a100 node=8 nvlink=2880Gbps nics=8 nic=400Gbps fabric=rail class=plain "
+    "spines=64 link=400Gbps step=25ns switch-latency=500ns";
+
 static void fabric_of(struct sc_context *ctx,
                       const char *text,
                       uint32_t gpus,
@@ -48,7 +53,7 @@ static void fabric_of(struct sc_context *ctx,
         sc__route_parse(ctx, "ecmp", route) ||
         sc__packet_fabric_init(ctx, c, config, g, route, f))
         fail_msg("%s", sc_error_text(ctx));
-    f->as_simai = true;
+    sc__simai_divide(f);
 }
 
 /* The number, among the 64 spines, of the one that a message or its ACKs go by; -1: a way
@@ -70,26 +75,24 @@ static int spine_of(struct sc__packet_fabric *f,
     return (int)(f->ends[f->links[1]][1] - first);
 }
 
+/* The spine is 63 less what the reference simulator's hash gives: its tables are in the
+ * order of numbers, SimAI's in that of addresses, from high ones down. */
 static void paths_by_hash(void **unused) {
     (void)unused;
     static const struct {
         uint32_t from, to, number;
         int data, acks;
-    } ways[] = {{0, 9, 0, 52, 47},
-                {0, 31, 0, 26, 48},
-                {7, 8, 0, 28, 15},
-                {7, 8, 5, 57, 58},
-                {15, 16, 61, 42, 43},
-                {31, 0, 1, 34, 14},
+    } ways[] = {{0, 9, 0, 11, 16},
+                {0, 31, 0, 37, 15},
+                {7, 8, 0, 35, 48},
+                {7, 8, 5, 6, 5},
+                {15, 16, 61, 21, 20},
+                {31, 0, 1, 29, 49},
                 {3, 11, 7, -1, -1},
                 {3, 4, 0, -1, -1}};
     struct sc_context *ctx = sc_open();
     struct sc__packet_fabric f;
-    fabric_of(ctx,
-              "gpu=a100 node=8 nvlink=2880Gbps nics=8 nic=400Gbps fabric=rail class=plain "
-              "spines=64 link=400Gbps step=25ns switch-latency=500ns",
-              32,
-              &f);
+    fabric_of(ctx, spectrum, 32, &f);
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++) {
         assert_int_equal(
             spine_of(&f, SC__SIMAI_DATA, ways[i].from, ways[i].to, ways[i].number),
@@ -136,6 +139,99 @@ static void paths_of_three_tiers(void **unused) {
     sc_close(ctx);
 }
 
+/* Servers are processes with their NVSwitch, whose links are the shorter ones, and so is
+ * every other switch. */
+static void processes(void **unused) {
+    (void)unused;
+    struct sc_context *ctx = sc_open();
+    struct sc__packet_fabric f;
+    fabric_of(ctx, spectrum, 32, &f);
+    assert_int_equal(f.ahead, 500);
+    for (uint32_t gpu = 0; gpu < 32; gpu++)
+        assert_int_equal(f.process[gpu], gpu / 8);
+    uint32_t switches = f.graph->devices - 64 - 8;
+    for (uint32_t node = 0; node < 4; node++)
+        assert_int_equal(f.process[switches - 4 + node], node);
+    for (uint32_t i = 0; i < 72; i++)
+        assert_int_equal(f.process[switches + i], 4 + i);
+    sc_close(ctx);
+}
+
+/* Events that are inserted by hand, taken out up to the last. */
+struct order {
+    struct sc__packet_sim *sim;
+    struct sc__packet_event events[8];
+    unsigned taken[8];
+};
+
+static void take_all(struct order *o) {
+    for (unsigned i = 0;; i++) {
+        sc__packet_rounds_go_on(o->sim, INT64_MAX);
+        const struct sc__packet_event *e = sc__packet_pop(&o->sim->queue, INT64_MAX);
+        if (!e)
+            return;
+        assert_true(i < 8);
+        o->taken[i] = (unsigned)(e - o->events);
+    }
+}
+
+/* At one time: what a process inserted itself comes first, then mail by process, whenever
+ * it was sent; of the next round after all of that. A flow that was prepared from
+ * elsewhere begins behind those of its own process. */
+static void mail_in_order(void **unused) {
+    (void)unused;
+    struct sc_context *ctx = sc_open();
+    struct order o = {.sim = SC__NEW(&ctx->arena, struct sc__packet_sim)};
+    struct sc__packet_sim *s = o.sim;
+    static const unsigned expected[] = {0, 3, 2, 1, 4, 5, 7, 6};
+    s->arena = &ctx->arena;
+    s->queue.arena = &ctx->arena;
+    s->start_delay = 3000;
+    s->rounds = sc__packet_rounds_new(&ctx->arena, 500);
+    sc__packet_schedule(&s->queue, &o.events[0], SC__PACKET_DONE, 100);
+    sc__packet_rounds_go_on(s, INT64_MAX);
+    assert_int_equal(s->rounds->end, 600);
+    sc__packet_post(s, 7, &o.events[1], SC__PACKET_ARRIVAL, 900);
+    sc__packet_post(s, 2, &o.events[2], SC__PACKET_ARRIVAL, 900);
+    sc__packet_schedule(&s->queue, &o.events[3], SC__PACKET_DONE, 900);
+    sc__packet_post(s, 1, &o.events[6], SC__PACKET_PREPARE, 300);
+    sc__packet_post(s, 9, &o.events[5], SC__PACKET_PREPARE, 200);
+    sc__packet_schedule(&s->queue, &o.events[7], SC__PACKET_BEGIN, 3300);
+    sc__packet_post(s, 8, &o.events[4], SC__PACKET_ARRIVAL, 901);
+    take_all(&o);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(o.taken[i], expected[i]);
+    sc_close(ctx);
+}
+
+/* The first flow to be prepared begins the next round; an arrival within a round does not
+ * wait for its end; and there is no round where nothing is left. */
+static void rounds(void **unused) {
+    (void)unused;
+    struct sc_context *ctx = sc_open();
+    struct order o = {.sim = SC__NEW(&ctx->arena, struct sc__packet_sim)};
+    struct sc__packet_sim *s = o.sim;
+    s->arena = &ctx->arena;
+    s->queue.arena = &ctx->arena;
+    s->rounds = sc__packet_rounds_new(&ctx->arena, 500);
+    sc__packet_rounds_go_on(s, INT64_MAX);
+    assert_int_equal(s->rounds->end, -1);
+    sc__packet_schedule(&s->queue, &o.events[0], SC__PACKET_DONE, 100);
+    sc__packet_rounds_go_on(s, 99);
+    assert_int_equal(s->rounds->end, -1);
+    sc__packet_rounds_go_on(s, 100);
+    assert_ptr_equal(sc__packet_pop(&s->queue, 100), &o.events[0]);
+    sc__packet_post(s, 1, &o.events[1], SC__PACKET_ARRIVAL, 600);
+    assert_int_equal(s->rounds->count, 0);
+    assert_ptr_equal(sc__packet_pop(&s->queue, 600), &o.events[1]);
+    sc__packet_post(s, 1, &o.events[2], SC__PACKET_ARRIVAL, 1200);
+    sc__packet_post(s, 1, &o.events[3], SC__PACKET_PREPARE, 550);
+    sc__packet_rounds_go_on(s, INT64_MAX);
+    assert_int_equal(s->rounds->count, 0);
+    assert_int_equal(s->rounds->end, 1050);
+    sc_close(ctx);
+}
+
 /* An all-reduce over an odd number of channels reduces in its first half, a reduce-scatter
  * always, but for the first send. */
 static void reductions(void **unused) {
@@ -153,6 +249,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(starts_as_sorted),
                                        cmocka_unit_test(paths_by_hash),
                                        cmocka_unit_test(paths_of_three_tiers),
+                                       cmocka_unit_test(processes),
+                                       cmocka_unit_test(mail_in_order),
+                                       cmocka_unit_test(rounds),
                                        cmocka_unit_test(reductions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,9 @@
  *        ├─ packet_alone.c: a transfer by itself
  *        └─ packet_memory.c: transfers that overlap
  *             └─ packet_live.c: transfers in a simulation
- *                  ├─ packet_traffic.c: a collective as messages (packet_simai.c: as
- * SimAI's) └─ packet_fabric.c: the links of a cluster as ports
+ *                  ├─ packet_traffic.c: a collective as messages
+ *                  ├─ packet_fabric.c: the links of a cluster as ports
+ *                  └─ packet_simai.c, packet_rounds.c: both as SimAI has them
  *
  * Times are whole nanoseconds and rates whole bits per second, as there. */
 #ifndef SC_NETWORK_PACKET_H

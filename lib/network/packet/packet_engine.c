@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "network/packet/packet_list.h"
 #include "network/packet/packet_memory.h"
+#include "network/packet/packet_simai.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -354,7 +355,8 @@ sc_status sc__net_packet(struct sc_context *ctx,
                                    &n->graph,
                                    &n->route,
                                    &n->fabric));
-    n->fabric.as_simai = n->settings.steps.send > 0;
+    if (n->settings.steps.send > 0)
+        sc__simai_divide(&n->fabric);
     n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->graph.links);
     n->alone = (struct sc__packet_alone){.builder = {.fabric = &n->fabric,
                                                      .arena = n->arena,

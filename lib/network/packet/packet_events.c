@@ -123,6 +123,12 @@ static struct sc__packet_event *take_next(struct sc__packet_queue *q, int64_t un
     return near->time <= until ? pop_near(q, slot) : NULL;
 }
 
+int64_t sc__packet_next_time(const struct sc__packet_queue *q) {
+    int64_t far = q->far_count ? q->far[0].time : INT64_MAX;
+    int64_t near = q->near_count ? q->slots[near_slot(q)].first->time : INT64_MAX;
+    return near < far ? near : far;
+}
+
 struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q, int64_t until) {
     struct sc__packet_event *e = take_next(q, until);
     if (!e)

@@ -72,6 +72,8 @@ void sc__packet_insert(struct sc__packet_queue *q, struct sc__packet_event *e);
 /* The next event, taken out, if it is not after `until`; NULL when there is none. Cancelled
  * ones come too. */
 struct sc__packet_event *sc__packet_pop(struct sc__packet_queue *q, int64_t until);
+/* Of the next event; INT64_MAX: there is none. */
+int64_t sc__packet_next_time(const struct sc__packet_queue *q);
 
 static inline void sc__packet_schedule(struct sc__packet_queue *q,
                                        struct sc__packet_event *e,

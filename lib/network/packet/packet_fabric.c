@@ -367,6 +367,8 @@ port_of(struct sc__packet_ports *p, uint32_t link, struct sc__packet_port **out)
                            port));
         p->of_link[link] = port[0];
         p->of_link[back] = port[1];
+        for (int i = 0; i < 2 && f->process; i++)
+            node[i]->process = f->process[f->ends[link][i]];
         port[0]->number = link;
         port[1]->number = back;
         /* the two directions of a degraded cable differ */
@@ -391,6 +393,7 @@ forwarding_host(struct sc__packet_ports *p, uint32_t link, struct sc__packet_por
     if (!p->of_host[link]) {
         SC__TRY(switch_of(p, p->fabric->ends[link][0], &node[1]));
         SC__TRY(make_cable(p, node, sc__packet_link_rate(p->fabric, link), 0, port));
+        node[0]->process = node[1]->process;
         p->of_host[link] = port[0];
     }
     *out = p->of_host[link];

@@ -29,6 +29,9 @@ struct sc__packet_fabric {
     uint64_t window;       /* the largest bandwidth-delay product, bytes */
     uint32_t *links;       /* room for a path */
     bool as_simai;         /* paths as its switches choose them (packet_simai.h) */
+    /* SimAI's processes by device, and the least delay between them (packet_rounds.h) */
+    uint32_t *process; /* or NULL */
+    int64_t ahead;     /* ns */
     /* room for the paths of a pair: what their switches choose from */
     uint32_t *next_devices;
     bool *passed_over;

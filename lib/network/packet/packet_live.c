@@ -1,4 +1,5 @@
 #include "network/packet/packet_live.h"
+#include "network/packet/packet_rounds.h"
 #include "network/packet/packet_simai.h"
 #include "network/packet/packet_uet.h"
 
@@ -6,6 +7,7 @@
 
 #define PRIORITY 3u   /* of all data, as in the reference */
 #define CALM_QUEUE 4u /* of them are a window */
+#define NO_PROCESS UINT32_MAX
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
 
 struct live_pair {
@@ -13,6 +15,7 @@ struct live_pair {
     struct sc__packet_flow flow;
     struct sc__packet_run *run;
     uint32_t message;
+    bool first; /* part of its message */
 };
 
 static struct live_pair *pair_new(struct sc__packet_live *l) {
@@ -116,6 +119,7 @@ static sc_status send_part(struct sc__packet_live *l,
     struct live_pair *p = pair_new(l);
     p->run = run;
     p->message = message;
+    p->first = plane == 0;
     p->flow = (struct sc__packet_flow){.bytes = bytes, .completion = -1, .received = -1};
     p->pair.flow = &p->flow;
     if (l->sim->uet)
@@ -126,7 +130,8 @@ static sc_status send_part(struct sc__packet_live *l,
     p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
-    note_sent(l, run, p, at);
+    p->pair.launched_by = l->process == NO_PROCESS ? p->pair.host->process : l->process;
+    note_sent(l, run, p, at + l->sim->start_delay);
     sc__packet_schedule(&l->sim->queue, &p->pair.start, SC__PACKET_LAUNCH, at);
     return SC_OK;
 }
@@ -155,8 +160,27 @@ static sc_status send_message(struct sc__packet_live *l,
                           message,
                           i,
                           m->bytes / planes + (i < m->bytes % planes),
-                          now + l->send + m->before));
+                          now + l->before_send + m->before));
     return SC_OK;
+}
+
+static void
+stop_waiting(struct sc__packet_live *l, struct sc__packet_run *run, uint32_t message) {
+    if (--run->waits[message] == 0 && l->status == SC_OK)
+        l->status = send_message(l, run, message, l->sim->queue.now);
+}
+
+/* The message is handed to the network: its rank is ready for the one that the next of
+ * its ring waits for. */
+static void hand_over(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
+    struct sc__packet_live *l = s->owner;
+    struct live_pair *p = (struct live_pair *)(void *)pair;
+    uint32_t follower = p->run->traffic->messages[p->message].follower;
+    if (!follower || !p->first)
+        return;
+    l->process = pair->launched_by;
+    stop_waiting(l, p->run, follower);
+    l->process = NO_PROCESS;
 }
 
 static void deliver(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
@@ -167,9 +191,11 @@ static void deliver(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     if (--run->waits[p->message])
         return;
     note_delivered(run, pair, p->message, s->queue.now);
+    if (pair->host)
+        l->process = pair->host->process;
     for (uint32_t i = t->next_first[p->message]; i < t->next_first[p->message + 1]; i++)
-        if (--run->waits[t->next[i]] == 0 && l->status == SC_OK)
-            l->status = send_message(l, run, t->next[i], s->queue.now);
+        stop_waiting(l, run, t->next[i]);
+    l->process = NO_PROCESS;
     if (--run->left == 0) {
         l->over = run;
         l->running--;
@@ -185,7 +211,7 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->arena = own;
     l->ctx = f->ctx;
     l->fabric = f;
-    l->send = steps->send > 0 ? steps->send / 1000 + SC__SIMAI_BUS : 0;
+    l->process = NO_PROCESS;
     l->sim = SC__NEW(&l->arena, struct sc__packet_sim);
     sc__packet_sim_init(l->sim, f->ctx, &l->arena, f->config, random, &l->counters);
     l->sim->delivered = deliver;
@@ -195,6 +221,13 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->sim->fine = steps->send <= 0;
     l->sim->queue.now_sequence = UINT64_MAX;
     sc__packet_ports_init(f, l->sim, &l->ports);
+    if (steps->send <= 0)
+        return l;
+    l->sim->launched = hand_over;
+    l->before_send = SC__SIMAI_BUS;
+    l->sim->start_delay = steps->send / 1000;
+    if (f->ahead > 0 && !l->sim->transport)
+        l->sim->rounds = sc__packet_rounds_new(&l->arena, f->ahead);
     return l;
 }
 

@@ -27,7 +27,8 @@ struct sc__packet_live {
     struct sc__packet_sim *sim;
     struct sc__packet_ports ports;
     struct sc__packet_counters counters;
-    int64_t send; /* ns before each message */
+    int64_t before_send; /* ns before a message is handed to the network */
+    uint32_t process;    /* whose event other messages follow from (packet_rounds.h) */
     uint32_t running;
     struct sc__packet_run *added; /* the last one */
     struct sc__packet_run *over;  /* that has ended and was not taken yet */

@@ -1,4 +1,4 @@
-#include "network/packet/packet_sim.h"
+#include "network/packet/packet_rounds.h"
 
 #include <string.h>
 
@@ -73,8 +73,8 @@ static int64_t transmission_time(const struct sc__packet_sim *s,
     return sc__packet_time(size, port->rate);
 }
 
-/* The end of transmission has its insertion number before the arrival's,
- * whether it is inserted or not. */
+/* The end of transmission has its insertion number before the arrival's, whether it is
+ * inserted or not. Rounds begin with it too. */
 void sc__packet_transmit(struct sc__packet_sim *s,
                          struct sc__packet_port *port,
                          struct sc__packet_frame *f,
@@ -82,12 +82,19 @@ void sc__packet_transmit(struct sc__packet_sim *s,
     int64_t end = s->queue.now + transmission_time(s, port, f->size);
     port->busy_until = end;
     port->done_sequence = s->queue.next_sequence++;
-    if (more)
+    if (more || s->rounds)
         sc__packet_need_done(s, port);
     if (sc__packet_watched(s, port))
         sc__packet_watch_sent(s->watch, port->number, s->queue.now, end, f->size);
     f->port = port->peer;
-    sc__packet_schedule(&s->queue, &f->event, SC__PACKET_ARRIVAL, end + port->delay);
+    if (s->rounds && port->node->process != port->peer->node->process)
+        sc__packet_post(s,
+                        port->node->process,
+                        &f->event,
+                        SC__PACKET_ARRIVAL,
+                        end + port->delay);
+    else
+        sc__packet_schedule(&s->queue, &f->event, SC__PACKET_ARRIVAL, end + port->delay);
 }
 
 static void port_send(struct sc__packet_sim *s, struct sc__packet_port *port) {
@@ -156,8 +163,14 @@ static void arrive(struct sc__packet_sim *s, struct sc__packet_frame *f) {
 }
 
 static void launch(struct sc__packet_sim *s, struct sc__packet_pair *p) {
-    p->flow->start = s->queue.now;
-    sc__packet_schedule(&s->queue, &p->start, SC__PACKET_PREPARE, s->queue.now);
+    int64_t now = s->queue.now;
+    p->flow->start = now + s->start_delay;
+    if (s->launched)
+        s->launched(s, p);
+    if (s->rounds && p->launched_by != p->host->process)
+        sc__packet_post(s, p->launched_by, &p->start, SC__PACKET_PREPARE, now);
+    else
+        sc__packet_schedule(&s->queue, &p->start, SC__PACKET_PREPARE, now);
 }
 
 void sc__packet_release(struct sc__packet_sim *s, struct sc__packet_pair *p) {
@@ -200,7 +213,7 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
         launch(s, pair);
         break;
     case SC__PACKET_PREPARE:
-        sc__packet_schedule(&s->queue, e, SC__PACKET_BEGIN, s->queue.now);
+        sc__packet_schedule(&s->queue, e, SC__PACKET_BEGIN, s->queue.now + s->start_delay);
         break;
     case SC__PACKET_BEGIN:
         sc__packet_host_begin(s, pair);
@@ -239,6 +252,8 @@ static void happen(struct sc__packet_sim *s, struct sc__packet_event *e) {
 }
 
 bool sc__packet_step(struct sc__packet_sim *s, int64_t until) {
+    if (s->rounds)
+        sc__packet_rounds_go_on(s, until);
     struct sc__packet_event *e = s->queue.live ? sc__packet_pop(&s->queue, until) : NULL;
     if (!e)
         return false;

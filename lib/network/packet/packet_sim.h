@@ -120,6 +120,7 @@ struct sc__packet_timer {
 
 struct sc__packet_node {
     uint32_t id;
+    uint32_t process; /* packet_rounds.h */
     bool is_switch;
     struct sc__packet_port **ports; /* by the id of the neighbour */
     uint32_t port_count;
@@ -187,6 +188,7 @@ struct sc__packet_pair {
     uint32_t waiting_count;
     uint32_t waiting_capacity;
     uint32_t waits_left;
+    uint32_t launched_by; /* process; packet_rounds.h */
     /* congestion control */
     uint64_t current_rate; /* of HPCC and TIMELY: before what is only a reaction */
     uint64_t target_rate;
@@ -272,6 +274,8 @@ struct sc__packet_sim {
     struct sc__packet_counters *counters;
     struct sc__packet_watch *watch; /* or NULL */
     struct sc__packet_queue queue;
+    struct sc__packet_rounds *rounds; /* of processes, or NULL (packet_rounds.h) */
+    int64_t start_delay;              /* ns from preparing a flow to its begin */
     struct sc__packet_node *nodes;
     struct sc__packet_port *ports;
     struct sc__packet_pair *pairs;
@@ -302,6 +306,7 @@ struct sc__packet_sim {
      * called instead of starting those that wait, the second when nothing refers to a
      * complete pair any more. */
     void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
+    void (*launched)(struct sc__packet_sim *s, struct sc__packet_pair *p); /* or NULL */
     void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void *owner;
     enum sc__packet_choice choice;

@@ -18,6 +18,72 @@ int64_t sc__simai_reduction(int coll, uint32_t channels, uint32_t ranks, uint32_
     return on && !first ? REDUCTION : 0;
 }
 
+/* ---- processes ---- */
+
+/* Unison's least delay of a link at which it divides a network: the median. */
+static int64_t median_delay(const struct sc__packet_fabric *f) {
+    uint32_t count = f->graph->links;
+    double *delays = SC__NEW_ARRAY(&f->ctx->arena, double, count);
+    for (uint32_t i = 0; i < count; i++)
+        delays[i] = (double)sc__packet_link_delay(f, i);
+    sc__sort_doubles(delays, count);
+    return (int64_t)((delays[(count - 1) / 2] + delays[count / 2]) / 2);
+}
+
+static uint32_t first_of(uint32_t *above, uint32_t device) {
+    while (above[device] != device) {
+        above[device] = above[above[device]];
+        device = above[device];
+    }
+    return device;
+}
+
+static void join(uint32_t *above, const uint32_t ends[2]) {
+    uint32_t a = first_of(above, ends[0]);
+    uint32_t b = first_of(above, ends[1]);
+    above[a > b ? a : b] = a < b ? a : b;
+}
+
+/* NICs are devices of their own here, behind the GPUs; there they are part of a server. */
+static void join_nics(const struct sc__packet_fabric *f, uint32_t *above) {
+    uint32_t gpus = f->cluster->gpus;
+    uint32_t servers = (gpus + f->cluster->node_gpus - 1) / f->cluster->node_gpus;
+    uint32_t planes = f->graph->planes ? f->graph->planes : 1;
+    if (f->graph->hosts <= gpus)
+        return;
+    uint32_t nics = (f->graph->hosts - gpus) / planes;
+    for (uint32_t i = gpus; i < f->graph->hosts; i++) {
+        uint64_t server = (uint64_t)((i - gpus) % nics) * servers / nics;
+        join(above, (const uint32_t[2]){i, (uint32_t)server * f->cluster->node_gpus});
+    }
+}
+
+/* Devices that links of less than the median delay join are one process: the GPUs and
+ * the NVSwitch of a server, and every other switch. Numbers are in the order of devices. */
+void sc__simai_divide(struct sc__packet_fabric *f) {
+    const struct sc__graph *g = f->graph;
+    uint32_t *above = SC__NEW_ARRAY(&f->ctx->arena, uint32_t, g->devices);
+    int64_t least = g->links ? median_delay(f) : 0;
+    uint32_t processes = 0;
+    f->as_simai = true;
+    f->ahead = INT64_MAX;
+    f->process = SC__NEW_ARRAY(&f->ctx->arena, uint32_t, g->devices);
+    for (uint32_t i = 0; i < g->devices; i++)
+        above[i] = i;
+    for (uint32_t i = 0; i < g->links; i++) {
+        int64_t delay = sc__packet_link_delay(f, i);
+        if (delay < least)
+            join(above, f->ends[i]);
+        else if (delay < f->ahead)
+            f->ahead = delay;
+    }
+    join_nics(f, above);
+    for (uint32_t i = 0; i < g->devices; i++) {
+        uint32_t first = first_of(above, i);
+        f->process[i] = first == i ? processes++ : f->process[first];
+    }
+}
+
 /* ---- paths ---- */
 
 static const struct sc__route_policy simai_by_number = {.kind = SC__ROUTE_SPRAY};
@@ -67,7 +133,8 @@ static void add_next_device(uint32_t *next, uint32_t *count, uint32_t device) {
 }
 
 /* The device after the switch that link `hop` leaves, by that switch's hash. False: paths
- * end here. */
+ * end here. SimAI's tables are in the order of addresses: a switch has 33 MB there, and
+ * what is as large is mapped from high addresses down. */
 static bool choose_next(const struct simai_choice *c, uint32_t hop, uint32_t *chosen) {
     const struct sc__packet_fabric *f = c->fabric;
     uint32_t here = 0;
@@ -82,7 +149,7 @@ static bool choose_next(const struct simai_choice *c, uint32_t hop, uint32_t *ch
     if (!devices)
         return false;
     uint32_t seed = simai_node(f, here) + (uint32_t)(f->route->seed - 1) + c->plane;
-    *chosen = c->next[sc__packet_ecmp_hash(c->key, seed) % devices];
+    *chosen = c->next[devices - 1 - sc__packet_ecmp_hash(c->key, seed) % devices];
     return true;
 }
 

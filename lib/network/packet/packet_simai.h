@@ -13,6 +13,10 @@
 /* ns before the send of a ring's phase that GPUs take to reduce what has come. */
 int64_t sc__simai_reduction(int coll, uint32_t channels, uint32_t ranks, uint32_t phase);
 
+/* Devices are divided into SimAI's processes, and paths are as its switches choose them.
+ */
+void sc__simai_divide(struct sc__packet_fabric *f);
+
 /* The links of a message, or of its ACKs, in the fabric's room: its switches choose by a
  * hash of addresses and ports. number: of the message among those of its pair. *count 0
  * where every path is broken. */

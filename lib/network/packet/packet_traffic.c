@@ -23,6 +23,7 @@ struct traffic_group {
     uint32_t *phase_first;
     uint32_t *entry; /* UINT32_MAX: there is none */
     uint8_t *legs;   /* messages one after the other, of a slice */
+    uint32_t *last;  /* by rank: its last one */
 };
 
 static uint32_t push_message(const struct sc__packet_traffic_builder *b,
@@ -219,6 +220,19 @@ static sc_status add_pairs_in_order(struct traffic_group *g) {
     return SC_OK;
 }
 
+/* SimAI's ranks ask for a message when they hand over the one that they send in the same
+ * phase. What has come before waits for that. */
+static void ask_in_turn(struct traffic_group *g, uint32_t source, uint32_t message) {
+    struct sc__packet_message *m = g->traffic->messages;
+    if (g->b->steps->send <= 0 || g->schedule.family != SC__FAMILY_RING)
+        return;
+    if (m[message].phase > 0) {
+        m[g->last[source]].follower = message;
+        m[message].waits++;
+    }
+    g->last[source] = message;
+}
+
 static sc_status add_channel(struct traffic_group *g, uint32_t channel) {
     struct sc__coll_transfer t;
     if (g->schedule.coll == SC__ALLTOALL && g->b->steps->send > 0)
@@ -232,6 +246,7 @@ static sc_status add_channel(struct traffic_group *g, uint32_t channel) {
                 continue;
             g->entry[slot] = g->traffic->count;
             SC__TRY(add_transfer(g, &t, phase, &g->legs[slot]));
+            ask_in_turn(g, t.source, g->entry[slot]);
             if (!g->barriers)
                 add_needs(g, &id, slot);
         }
@@ -334,6 +349,7 @@ sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
         g.phase_first[i + 1] = g.phase_first[i] + sc__coll_schedule_slots(&g.schedule, i);
     g.entry = SC__NEW_ARRAY(b->arena, uint32_t, g.phase_first[g.phases]);
     g.legs = SC__NEW_ARRAY(b->arena, uint8_t, g.phase_first[g.phases]);
+    g.last = SC__NEW_ARRAY(b->arena, uint32_t, group->count);
     for (uint32_t c = 0; c < g.schedule.channels; c++)
         SC__TRY(add_channel(&g, c));
     if (b->steps->send > 0)

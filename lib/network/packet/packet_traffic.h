@@ -27,7 +27,8 @@ struct sc__packet_message {
     uint32_t number; /* of its connection, for its path */
     uint32_t waits;  /* for so many others */
     uint32_t phase;
-    int64_t before; /* ns before it is sent, beside what all messages have */
+    int64_t before;    /* ns before it is sent, beside what all messages have */
+    uint32_t follower; /* that waits until it is handed to the network; 0: none */
     enum sc__packet_end end;
 };
 
