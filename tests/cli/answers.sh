@@ -20,6 +20,11 @@ check no_failure "$(row slow no-fail)" "$sound"
 check what_a_link_costs "$(sed -n 's/.*or is slow costs \([0-9.]*\) %.*/\1/p' "$t/slow")" "$(python3 -c '
 import json, sys
 print("%.2f" % (100 * (json.load(open(sys.argv[1]))["step_time_us"] / float(sys.argv[2]) - 1)))' "$t/slow.json" "$sound")"
+# all layers but two are on the second stage, which alone is too large without recomputation
+uneven="--model llama3-8b --pp 2 --decoder-first-pipeline-num-layers 2 --micro-batch 1 --seq 8192 --zero 1 --cluster dgx-h100:8 --global-batch 32"
+"$STEPCAST" run $uneven --recompute full --what-if --json "$t/uneven.json" >/dev/null 2>&1
+"$STEPCAST" run $uneven --recompute none >"$t/none" 2>&1
+check one_stage_does_not_fit "$? $(python3 -c 'import json, sys; print([r["fits"] for r in json.load(open(sys.argv[1]))["what_if_changes"] if r["key"] in ("no-recompute", "gpu*2")])' "$t/uneven.json")" "1 [True, False]"
 check nothing_failed_no_row "$(row model no-fail)" none
 check on_the_terminal "$(grep -c 'NICs twice as fast\|twice the micro-batches\|no recomputation' "$t/text")" 3
 python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"

@@ -179,6 +179,9 @@ option cc-set-unknown 'did you mean RATE_AI' --cc-set RATE_AJ=1Mb/s
 option cc-set-no-value 'not KEY=VALUE' --cc-set RATE_AI
 option cc-set-no-effect 'no effect' --cc-set QMON=1
 option cc-set-too-much 'unexpected' --cc-set 'HAS_WIN=1 1'
+option cc-set-and-mtu 'contradicts --mtu' --mtu 1000 --cc-set PACKET_PAYLOAD_SIZE=100
+option cc-set-and-cc 'contradicts --cc, which says CC_MODE' --cc dcqcn --cc-set CC_MODE=3
+option cc-set-twice 'contradicts --cc-set' --cc-set RATE_AI=50Mb/s --cc-set RATE_AI=40Mb/s
 
 base
 check no-conf 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology"

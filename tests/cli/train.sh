@@ -144,6 +144,25 @@ check whatif_gains "$(figure "$tmp/w.json" '[w["key"] for w in d["what_if"] if n
 # a set that notices at once gains nothing from faster detection
 check whatif_detection "$(figure "$tmp/w.json" '[abs(w["days_saved"]) < 1e-9 for w in d["what_if"] if w["key"] == "detection"]')" "[True]"
 
+# Rows of what-if are runs of their own: with another set of failures, or asynchronous checkpoints that take as long to be
+# written. A set that notices at once has the run as it is in its row "detection".
+cat >"$tmp/crash.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "crash", "source": "test", "node_gpus": 8, "requeue_s": [[1, 1200]], "hot_s": [[1, 1200]],
+ "classes": [{"name": "node", "scope": "node", "symptom": "crash", "per_1000_days": 200, "detect_s": 0, "locate_s": 0, "repair_s": 0}]}
+J
+sed 's/1200/600/g' "$tmp/crash.json" >"$tmp/crash_restart.json"
+sed 's/: 200,/: 100,/' "$tmp/crash.json" >"$tmp/crash_failures.json"
+cp "$tmp/crash.json" "$tmp/crash_async.json"
+whatif() { # file, row, what else
+    set_of=$1 row=$2
+    shift 2
+    train $model --train-tokens 200B --failures "$tmp/$set_of.json" --storage 5GB/s --seeds 20 --what-if --json "$tmp/w.json" "$@" >/dev/null &&
+        figure "$tmp/w.json" "[w['ettr'] for w in d['what_if'] if w['key'] == '$row']"
+}
+check whatif_restart "$(whatif crash restart --checkpoint 30min)" "$(whatif crash_restart detection --checkpoint 30min)"
+check whatif_failures "$(whatif crash failures --checkpoint 30min)" "$(whatif crash_failures detection --checkpoint 30min)"
+check whatif_async "$(whatif crash async --checkpoint 30min)" "$(whatif crash_async detection --checkpoint 30min:0.5s --checkpoint-kind async)"
+
 # words that mean the same
 days() { train $model --train-tokens 2T --json "$tmp/d.json" "$@" >/dev/null && figure "$tmp/d.json" 'd["days"]["p50"]'; }
 check checkpoint_auto "$(days --checkpoint 30min:auto)" "$(days --checkpoint 30min)"
