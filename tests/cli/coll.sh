@@ -16,7 +16,7 @@ check increments "$("$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 4M -i 1M 
 check same_as_its_log "$("$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 | awk '/mean square/ {print ($NF < 0.005)}')" 1
 
 "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 1G -f 4 --json - >$tmp/rows.json
-check json "$(python3 -c '
+check json "$(python3 -S -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
 r = d["rows"][-1]

@@ -10,7 +10,7 @@ for command in $commands; do
     "$STEPCAST" manual "$command" >"$t/$command.1"
     "$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p' >"$t/$command.options"
 done
-missing=$(python3 - "$t" $commands <<'PY'
+missing=$(python3 -S - "$t" $commands <<'PY'
 import sys
 read = lambda name: open(f"{sys.argv[1]}/{name}").read()
 bash, zsh, fish = map(read, ("bash", "zsh", "fish"))

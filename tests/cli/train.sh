@@ -4,7 +4,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 train() { "$STEPCAST" train "$@"; }
-figure() { python3 -c 'import json, sys; print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1])), "abs": abs, "sum": sum}))' "$@"; }
+figure() { python3 -S -c 'import json, sys; print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1])), "abs": abs, "sum": sum}))' "$@"; }
 model="--model llama2-7b --cluster dgx-h100:64 --tp 2 --global-batch 128 --seq 4096 --zero 1 --recompute full"
 
 train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json "$tmp/t.json" >"$tmp/text"
@@ -81,7 +81,7 @@ for degrade in "" "--degrade port0.up=0.1 --degrade port0.down=0.1"; do
     figure "$tmp/rf.json" 'd["step_time_us"]'
 done >"$tmp/steps"
 pace=$(paste -sd/ "$tmp/steps")
-check degraded_step_is_slower "$(python3 -c "print($pace < 0.95)")" True
+check degraded_step_is_slower "$(python3 -S -c "print($pace < 0.95)")" True
 check degraded_step_is_simulated "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 7200 / (7200 + 27000))) < 0.002")" True
 expect degraded_without_model 0 "degraded links (slow port) was not simulated" train "$tmp/r.json" --train-steps 100000 --failures "$tmp/port.json" --state 1GB
 sed 's/port0.down/port0.dawn/' "$tmp/port.json" >"$tmp/dawn.json"
