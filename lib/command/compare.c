@@ -10,6 +10,7 @@
 #define MOST_BYTES ((size_t)256 << 20)
 #define MOST_LINES 15
 #define MOST_CAUSES 8
+#define MOST_SHARE 5 /* a cause, against the difference it explains */
 
 static const struct sc__option options[] = {
     {"tolerance",
@@ -139,18 +140,26 @@ static void compare_put_pairs(struct sc__buffer *out,
         sc__printf(out, "  … and %u more that differ less (--all)\n", p->count - most);
 }
 
-/* Most of a difference has few causes. */
+/* Most of a difference has few causes. Where they make up for each other, and the steps
+ * are alike, shares of the difference would say nothing: they are those of A's step. */
 static void compare_put_causes(struct sc__buffer *out, const struct sc__comparison *c) {
     double difference = c->step.b - c->step.a;
     if (!c->causes.count)
         return;
-    sc__puts(out, "\nwhat explains the difference, largest first\n");
+    const struct sc__pair *largest = &c->causes.items[0];
+    bool alike = fabs(largest->b - largest->a) > MOST_SHARE * fabs(difference);
+    double whole = alike ? c->step.a : difference;
+    sc__puts(out,
+             alike ? "\nwhat differs and adds up to little, largest first\n"
+                   : "\nwhat explains the difference, largest first\n");
     for (uint32_t i = 0; i < c->causes.count && i < MOST_CAUSES; i++) {
         const struct sc__pair *p = &c->causes.items[i];
         sc__printf(out, "  %u. %-25s", i + 1, p->key);
         compare_put_figure(out, p->b - p->a);
-        if (difference != 0)
-            sc__printf(out, "  %5.0f %% of it", 100 * (p->b - p->a) / difference);
+        if (whole > 0 || whole < 0)
+            sc__printf(out,
+                       alike ? "  %+5.1f %% of A's step" : "  %5.0f %% of it",
+                       100 * (p->b - p->a) / whole);
         sc__putc(out, '\n');
     }
 }

@@ -79,6 +79,13 @@ sc_status sc__cluster_ibnetdiscover(struct sc_context *ctx,
  * them. */
 void sc__cluster_sum_links(struct sc_context *ctx, struct sc__cluster *c);
 #define SC__PCIE_RATE 25e9 /* bytes/s of 32 GB/s of a PCIe 4.0 slot */
+/* Of GPUs that data/collectives.json does not have. */
+#define SC__UNKNOWN_GENERATION "unknown"
+/* Refuses a job of more GPUs than there are. */
+sc_status sc__cluster_holds(struct sc_context *ctx,
+                            const struct sc__cluster *c,
+                            const struct sc__place *at,
+                            uint32_t gpus);
 /* Fills in what follows from the rest (generation, constants, counts) and
  * refuses what cannot be built. at: where the description stands, or NULL. */
 sc_status sc__cluster_finish(struct sc_context *ctx,

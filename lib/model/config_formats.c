@@ -293,6 +293,21 @@ static void take_torchtitan_replicas(struct config_taking *t) {
                  experts ? "" : ": --shard-group says how many ranks share them");
 }
 
+/* A number checkpoints each n-th layer as a whole, "op" operators (apply_ac). */
+static void note_torchtitan_layers(const struct config_taking *t) {
+    uint32_t each = config_number(t->c, "activation_checkpoint.selective_ac_option", 0);
+    if (each)
+        sc__note(
+            t->l->ctx,
+            "config-not-modelled",
+            "%s: selective_ac_option %u repeats each %u-th layer; operators are counted "
+            "as with \"op\": --recompute full --recompute-method block "
+            "--recompute-layers N counts layers",
+            t->l->file,
+            each,
+            each);
+}
+
 static sc_status take_torchtitan(struct config_taking *t) {
     const struct sc__config *c = t->c;
     struct sc__arena *arena = &t->l->ctx->arena;
@@ -321,6 +336,7 @@ static sc_status take_torchtitan(struct config_taking *t) {
     if ((converters && strstr(converters, "float8")) || (float8 && is_true(float8)))
         add_flag(t, "fp8", NULL);
     take_torchtitan_replicas(t);
+    note_torchtitan_layers(t);
     if (!name || sc__launch_overridden(t->l, "model"))
         return SC_OK;
     const char *preset = torchtitan_preset(arena, name, flavor);

@@ -1,20 +1,12 @@
 /* resolve: sc_plan → struct sc__plan: what was left open is decided by the model,
- * the other fields and the cluster, with a note where it is a guess; and back,
- * for the report of what was run. */
-#include "plan/plan.h"
+ * the other fields and the cluster, with a note where it is a guess. */
+#include "plan/resolve.h"
+
 #include "plan/routing.h"
 #include "plan/slowest_rank.h"
 #include "plan/towers.h"
 
 #include <string.h>
-
-static bool on(sc_toggle t) {
-    return t == SC_ON;
-}
-
-static bool unless_said(sc_toggle t, bool usual) {
-    return t == SC_AUTO ? usual : t == SC_ON;
-}
 
 /* An enumeration without its "as usual". */
 static unsigned choice(unsigned given, unsigned usual) {
@@ -194,12 +186,12 @@ static sc_status resolve_pipeline(struct sc_context *ctx,
         p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO)
         p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
-    p->uneven = on(g->uneven_stages);
-    p->count_embedding = on(g->count_embedding);
-    p->count_loss = on(g->count_loss);
-    p->scatter_gather = unless_said(g->scatter_gather, true);
+    p->uneven = sc__is_on(g->uneven_stages);
+    p->count_embedding = sc__is_on(g->count_embedding);
+    p->count_loss = sc__is_on(g->count_loss);
+    p->scatter_gather = sc__unless_said(g->scatter_gather, true);
     bool hides = p->vpp > 1 || sc__schedule_overlaps_steps(p->schedule);
-    p->overlap_p2p = unless_said(g->overlap_p2p, hides);
+    p->overlap_p2p = sc__unless_said(g->overlap_p2p, hides);
     return SC_OK;
 }
 
@@ -222,7 +214,7 @@ resolve_recompute(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) 
 static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->dtype = choice(g->dtype, SC__BF16);
     p->gemm = choice(g->gemm_dtype, p->dtype);
-    p->fp8_attention = on(g->fp8_attention);
+    p->fp8_attention = sc__is_on(g->fp8_attention);
     p->fp8_recipe = p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
                     : g->fp8_recipe    ? g->fp8_recipe
                                        : SC_FP8_RECIPE_DELAYED;
@@ -285,179 +277,25 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->fusion = choice(g->fusion, SC__FUSION_MEGATRON);
     p->attention = choice(g->attention, SC__ATTENTION_CURRENT);
     p->graphs = g->cuda_graphs & ~(unsigned)SC_GRAPH_NONE;
-    p->dropout = unless_said(g->dropout, false) || p->fusion == SC__FUSION_2021;
+    p->dropout = sc__unless_said(g->dropout, false) || p->fusion == SC__FUSION_2021;
     p->host_launch = g->host_launch_us < 0 ? -1 : g->host_launch_us;
     p->kernel_times = g->kernel_times;
     p->constants = g->step_constants;
     p->gpu = g->gpu;
-    p->ignore_memory = on(g->ignore_memory);
-    p->optimizer = unless_said(g->optimizer, true);
-}
-
-/* Ranks that share, as one of two options says; 0: all. Megatron's instances of its
- * distributed optimizer are neighbours of dp × cp as well. */
-static sc_status
-find_shard_group(struct sc_context *ctx, const sc_plan *g, uint32_t ranks, uint32_t *out) {
-    uint32_t instances = g->optimizer_instances;
-    *out = g->shard_group;
-    if (!instances)
-        return SC_OK;
-    if (ranks % instances)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give a divisor of dp × cp",
-                        "--num-distributed-optimizer-instances %u does not divide the %u "
-                        "ranks of dp × cp",
-                        instances,
-                        ranks);
-    if (g->shard_group && g->shard_group != ranks / instances)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give one of them",
-                        "--num-distributed-optimizer-instances %u are groups of %u ranks, "
-                        "but --shard-group says %u",
-                        instances,
-                        ranks / instances,
-                        g->shard_group);
-    *out = ranks / instances;
-    return SC_OK;
-}
-
-/* Hybrid sharding: neighbours of dp × cp share the weights, others have copies. */
-static sc_status
-resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
-    uint32_t ranks = p->mesh.dp * p->mesh.cp;
-    uint32_t shards;
-    SC__TRY(find_shard_group(ctx, g, ranks, &shards));
-    if (!shards || shards == ranks)
-        return SC_OK;
-    if (!p->zero)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "add --zero 1, 2 or 3",
-                        "--shard-group %u, but nothing is sharded",
-                        shards);
-    if (shards > ranks || ranks % shards)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give a divisor of dp × cp",
-                        "--shard-group %u does not divide the %u ranks of dp × cp",
-                        shards,
-                        ranks);
-    uint64_t group = (uint64_t)shards * p->mesh.tp;
-    uint64_t experts = (uint64_t)p->mesh.ep * p->mesh.etp;
-    if (p->mesh.ep > 1 && group % experts)
-        return sc__fail(
-            ctx,
-            SC_USAGE,
-            NULL,
-            "experts are spread over the ranks of a shard group: give a multiple",
-            "ep %u · etp %u does not divide the %llu ranks of --shard-group %u "
-            "· tp %u",
-            p->mesh.ep,
-            p->mesh.etp,
-            (unsigned long long)group,
-            shards,
-            p->mesh.tp);
-    p->mesh.shard = shards;
-    return SC_OK;
-}
-
-/* PyTorch keeps shards and gathered copies of them even where the shard is the whole, and
- * so does who keeps them on the host. */
-static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
-    bool on_host = on(g->offload_params) || g->offload_optimizer > 0;
-    if (sc__plan_shares_nothing(p) && !p->torch_copies && !on_host)
-        return 0;
-    return g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
-}
-
-static sc_status
-resolve_sharding(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
-    p->torch_copies = on(g->torch_fsdp2);
-    p->zero = shared_state(g, p);
-    p->reshard = p->zero == 3 && unless_said(g->reshard, p->mesh.pp == 1);
-    /* forward and backward scale weights along other sides: no one cast is gathered */
-    p->fp8_params = on(g->fp8_params) && p->fp8_recipe != SC_FP8_RECIPE_ROWWISE;
-    SC__TRY(resolve_shard_group(ctx, g, p));
-    if (p->fp8_params && p->gemm != SC__FP8 && p->gemm != SC__FP4)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "add --fp8",
-                        "--fp8-param-gather keeps weights in fp8, but the GEMMs are not");
-    uint64_t usual = p->mesh.dp > 40 ? (uint64_t)p->mesh.dp * 1000000
-                                     : 40000000; /* Megatron's own rule */
-    uint64_t counted = g->bucket_parameters ? g->bucket_parameters : usual;
-    p->bucket = g->bucket_bytes ? g->bucket_bytes : counted * p->grad_bytes;
-    if (g->bucket_parameters && g->bucket_bytes &&
-        g->bucket_bytes != (uint64_t)g->bucket_parameters * p->grad_bytes)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "give one of them",
-                        "--bucket contradicts --ddp-bucket-size %u of %u bytes each",
-                        g->bucket_parameters,
-                        p->grad_bytes);
-    return SC_OK;
-}
-
-/* What waits on the host. */
-static sc_status resolve_offload(struct sc_context *ctx,
-                                 const sc_plan *g,
-                                 const struct sc__model *m,
-                                 struct sc__plan *p) {
-    if (!(g->offload_optimizer >= 0 && g->offload_optimizer <= 1))
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "1 is all of it, 0.5 half",
-                        "--offload-optimizer %g is not a share between 0 and 1",
-                        g->offload_optimizer);
-    p->offload_optimizer = p->optimizer ? g->offload_optimizer : 0;
-    p->offload_params = on(g->offload_params);
-    p->offload_activations = g->offload_activations;
-    p->overlap_offload = on(g->overlap_offload);
-    p->host_threads = g->host_threads;
-    if (p->offload_params && (p->zero < 3 || !p->reshard))
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        p->zero < 3 ? "add --zero 3" : "add --reshard-after-forward yes",
-                        "--offload-params brings a layer's weights when it needs them, but "
-                        "they %s",
-                        p->zero < 3 ? "are not sharded" : "stay gathered");
-    if (p->offload_activations > m->layers)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        NULL,
-                        "--offload-activations %u is more than the %u layers",
-                        p->offload_activations,
-                        m->layers);
-    if (p->offload_optimizer > 0 && p->optimizer_kind == SC__OPTIMIZER_MUON)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "--optimizer adam, adam-8bit or sgd",
-                        "no stack runs Muon on the host: it is not modelled");
-    return SC_OK;
+    p->ignore_memory = sc__is_on(g->ignore_memory);
+    p->optimizer = sc__unless_said(g->optimizer, true);
 }
 
 static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
-    p->overlap_grad = unless_said(g->overlap_grad, true);
+    p->overlap_grad = sc__unless_said(g->overlap_grad, true);
     p->tp_overlap = choice(g->overlap_tp,
                            p->fusion == SC__FUSION_2021 ? SC__TP_BLOCKING : SC__TP_WGRAD);
     p->cp_kind = choice(g->cp_comm, SC__CP_RING);
-    p->overlap_param = on(g->overlap_param);
+    p->overlap_param = sc__is_on(g->overlap_param);
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
     /* DualPipe is made for it: a forward and a backward run in pairs */
     bool pairs = sc__schedule_is_dualpipe(p->schedule);
-    p->overlap_moe = unless_said(g->overlap_moe, pairs);
+    p->overlap_moe = sc__unless_said(g->overlap_moe, pairs);
 }
 
 static sc_status resolve_experts(struct sc_context *ctx,
@@ -516,20 +354,20 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
 static sc_status
 resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->lora = g->lora;
-    if (!p->lora && (g->lora_targets || on(g->lora_fp32) || on(g->qlora)))
+    if (!p->lora && (g->lora_targets || sc__is_on(g->lora_fp32) || sc__is_on(g->qlora)))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "add --lora RANK",
                         "--%s says nothing without adapters",
-                        on(g->qlora)       ? "qlora"
-                        : on(g->lora_fp32) ? "lora-fp32"
-                                           : "lora-targets");
+                        sc__is_on(g->qlora)       ? "qlora"
+                        : sc__is_on(g->lora_fp32) ? "lora-fp32"
+                                                  : "lora-targets");
     if (!p->lora)
         return SC_OK;
     p->lora_targets = g->lora_targets ? g->lora_targets : SC__LORA_Q | SC__LORA_V;
-    p->lora_fp32 = on(g->lora_fp32) && sc__plan_width(p) < 4;
-    p->qlora = on(g->qlora);
+    p->lora_fp32 = sc__is_on(g->lora_fp32) && sc__plan_width(p) < 4;
+    p->qlora = sc__is_on(g->qlora);
     return SC_OK;
 }
 
@@ -678,15 +516,15 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_wide_layers(ctx, &g, m, p));
     SC__TRY(resolve_spread(ctx, &g, p));
     resolve_software(&g, p);
-    SC__TRY(resolve_sharding(ctx, &g, p));
+    SC__TRY(sc__resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
     SC__TRY(resolve_experts(ctx, &g, m, p));
     resolve_update(ctx, &g, p);
     SC__TRY(resolve_adapters(ctx, &g, p));
-    SC__TRY(resolve_offload(ctx, &g, m, p));
+    SC__TRY(sc__resolve_offload(ctx, &g, m, p));
     SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));
-    p->sequence_parallel = on(g.sequence_parallel) && p->mesh.tp > 1;
+    p->sequence_parallel = sc__is_on(g.sequence_parallel) && p->mesh.tp > 1;
     if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -695,102 +533,4 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
                         "tensor-parallel collectives can only be cut into chunks with "
                         "sequence parallel");
     return resolve_vocab(ctx, &g, m, p);
-}
-
-/* ---- and back ---- */
-
-static sc_toggle toggle(bool is_on) {
-    return is_on ? SC_ON : SC_OFF;
-}
-
-void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
-    bool fp32 = p->grad_bytes == 4;
-    *out = (sc_plan){
-        .size = sizeof *out,
-        .gpus = p->gpus,
-        .tp = p->mesh.tp,
-        .cp = p->mesh.cp,
-        .pp = p->mesh.pp,
-        .dp = p->mesh.dp,
-        .ep = p->mesh.ep,
-        .etp = p->mesh.etp,
-        .vpp = p->vpp,
-        .schedule = (sc_schedule)p->schedule,
-        .uneven_stages = toggle(p->uneven),
-        .first_stage_layers = p->first_layers,
-        .last_stage_layers = p->last_layers,
-        .count_embedding = toggle(p->count_embedding),
-        .count_loss = toggle(p->count_loss),
-        .scatter_gather = toggle(p->scatter_gather),
-        .micro_batch = p->micro_batch,
-        .micro_batches = p->micro_batches,
-        .pipeline_batch = p->pipeline_batch,
-        .global_batch = p->global_batch,
-        .seq = p->seq,
-        .recompute = (sc_recompute)(p->recompute + 1),
-        .recompute_modules = p->recompute_modules,
-        .recompute_method = p->recompute_block ? SC_RECOMPUTE_BLOCK : SC_RECOMPUTE_UNIFORM,
-        .recompute_layers = p->recompute_layers,
-        .sequence_parallel = toggle(p->sequence_parallel),
-        .zero = (int)p->zero,
-        .torch_fsdp2 = toggle(p->torch_copies),
-        .dtype = (sc_dtype)(p->dtype + 1),
-        .gemm_dtype = (sc_dtype)(p->gemm + 1),
-        .grad_dtype = fp32                   ? SC_DTYPE_FP32
-                      : p->dtype == SC__FP16 ? SC_DTYPE_FP16
-                                             : SC_DTYPE_BF16,
-        .fp8_attention = toggle(p->fp8_attention),
-        .fp8_scaling = p->dynamic_casts ? SC_FP8_DYNAMIC : SC_FP8_FUSED,
-        .fusion = (sc_fusion)(p->fusion + 1),
-        .attention = (sc_attention)(p->attention + 1),
-        .dropout = toggle(p->dropout),
-        .overlap_grad = toggle(p->overlap_grad),
-        .overlap_param = toggle(p->zero >= 2 ? !p->shard_blocking : p->overlap_param),
-        .overlap_p2p = toggle(p->overlap_p2p),
-        .overlap_moe = toggle(p->overlap_moe),
-        .overlap_tp = (sc_tp_overlap)(p->tp_overlap + 1),
-        .cp_comm = (sc_cp_comm)(p->cp_kind + 1),
-        .bucket_bytes = p->bucket,
-        .moe_imbalance = p->imbalance,
-        .moe_capacity_factor = p->capacity,
-        .moe_dispatcher = p->dedup ? SC_MOE_DISPATCHER_FLEX : SC_MOE_DISPATCHER_ALL_TO_ALL,
-        .moe_kernels = p->moe_kernels,
-        .moe_routing = p->experts_in_turn ? SC_MOE_ROUTING_IN_TURN : SC_MOE_ROUTING_RANDOM,
-        .host_launch_us = p->host_launch,
-        .cuda_graphs = p->graphs,
-        .update = p->amp            ? SC_UPDATE_AMP
-                  : p->plain_update ? SC_UPDATE_PLAIN
-                                    : SC_UPDATE_MIXED,
-        .optimizer_kind = (sc_optimizer)(p->optimizer_kind + 1),
-        .cross_entropy = (sc_cross_entropy)(p->loss + 1),
-        .reshard = toggle(p->reshard),
-        .fp8_params = toggle(p->fp8_params),
-        .lora = p->lora,
-        .lora_targets = p->lora_targets,
-        .lora_fp32 = toggle(p->lora_fp32),
-        .qlora = toggle(p->qlora),
-        .shard_group = p->mesh.shard,
-        .offload_optimizer = p->offload_optimizer,
-        .offload_params = toggle(p->offload_params),
-        .offload_activations = p->offload_activations,
-        .overlap_offload = toggle(p->overlap_offload),
-        .host_threads = p->host_threads,
-        .gpu_spread = p->gpu_spread,
-        .images = p->images,
-        .image_size = p->image_size,
-        .audio_seconds = p->audio_seconds,
-        .freeze_towers = toggle(p->freeze_towers),
-        .bf16_first = p->bf16_first,
-        .bf16_last = p->bf16_last,
-        .optimizer = toggle(p->optimizer),
-        .ignore_memory = toggle(p->ignore_memory),
-        .vocab_multiple = p->vocab_multiple,
-        .gpu = p->gpu,
-        .kernel_times = p->kernel_times,
-        .step_constants = p->constants,
-        .software = p->software->name,
-        .fp8_recipe = p->gemm == SC__FP8 || p->gemm == SC__FP4
-                          ? (sc_fp8_recipe)p->fp8_recipe
-                          : SC_FP8_RECIPE_AUTO,
-    };
 }

@@ -6,8 +6,8 @@ check() { # NAME GOT WANTED
     if [ "$2" = "$3" ] && [ -n "$2" ]; then echo "ok answers: $1"; else echo "not ok answers: $1: '$2' is not '$3'"; fi
 }
 plan="--model llama3-8b --tp 2 --pp 2 --recompute full --seq 4096 --zero 1"
-step() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])'; }
-row() { python3 -c 'import json, sys; print(*[r["step_time_us"] for r in json.load(open(sys.argv[1]))["what_if_changes"] if r["key"] == sys.argv[2]] or ["none"])' "$t/$1.json" "$2" 2>/dev/null; }
+step() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])'; }
+row() { python3 -S -c 'import json, sys; print(*[r["step_time_us"] for r in json.load(open(sys.argv[1]))["what_if_changes"] if r["key"] == sys.argv[2]] or ["none"])' "$t/$1.json" "$2" 2>/dev/null; }
 "$STEPCAST" run $plan --cluster dgx-h100:16 --global-batch 32 --what-if --json "$t/model.json" >"$t/text" 2>&1
 check nics "$(row model 'nic*2')" "$(step $plan --cluster 'dgx-h100:16 nic=800Gbps' --global-batch 32)"
 check nvlink "$(row model 'nvlink*2')" "$(step $plan --cluster 'dgx-h100:16 nvlink=900GB/s' --global-batch 32)"
@@ -17,9 +17,14 @@ check no_recompute "$(row model no-recompute)" "$(step $plan --cluster dgx-h100:
 "$STEPCAST" run $plan --cluster dgx-h100:16 --global-batch 32 --degrade port0.up=0.25 --what-if --json "$t/slow.json" >"$t/slow" 2>&1
 sound=$(step $plan --cluster dgx-h100:16 --global-batch 32 --net flow)
 check no_failure "$(row slow no-fail)" "$sound"
-check what_a_link_costs "$(sed -n 's/.*or is slow costs \([0-9.]*\) %.*/\1/p' "$t/slow")" "$(python3 -c '
+check what_a_link_costs "$(sed -n 's/.*or is slow costs \([0-9.]*\) %.*/\1/p' "$t/slow")" "$(python3 -S -c '
 import json, sys
 print("%.2f" % (100 * (json.load(open(sys.argv[1]))["step_time_us"] / float(sys.argv[2]) - 1)))' "$t/slow.json" "$sound")"
+# all layers but two are on the second stage, which alone is too large without recomputation
+uneven="--model llama3-8b --pp 2 --decoder-first-pipeline-num-layers 2 --micro-batch 1 --seq 8192 --zero 1 --cluster dgx-h100:8 --global-batch 32"
+"$STEPCAST" run $uneven --recompute full --what-if --json "$t/uneven.json" >/dev/null 2>&1
+"$STEPCAST" run $uneven --recompute none >"$t/none" 2>&1
+check one_stage_does_not_fit "$? $(python3 -c 'import json, sys; print([r["fits"] for r in json.load(open(sys.argv[1]))["what_if_changes"] if r["key"] in ("no-recompute", "gpu*2")])' "$t/uneven.json")" "1 [True, False]"
 check nothing_failed_no_row "$(row model no-fail)" none
 check on_the_terminal "$(grep -c 'NICs twice as fast\|twice the micro-batches\|no recomputation' "$t/text")" 3
 python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"
@@ -38,7 +43,7 @@ check no_network_no_row "$(row ideal 'nic*2') $(row ideal 'nvlink*2')" "none non
 "$STEPCAST" show --model llama3-8b --seq 8192 >"$t/show" 2>&1
 check show_what_does_not_fit "$(grep -c 'layers    32 of width 4096\|parameters 8.03 B\|does not fit' "$t/show")" 3
 check show_flops "$(sed -n 's/^  FLOPs *\([0-9.e+]*\) .*/\1/p' "$t/show")" \
-    "$(python3 -c 'print(f"{6 * (8.030e9 - 128256 * 4096) + 6 * 32 * 4096 * 8192:.4g}")')"
+    "$(python3 -S -c 'print(f"{6 * (8.030e9 - 128256 * 4096) + 6 * 32 * 4096 * 8192:.4g}")')"
 
 # help: what is needed first, the rest on request; every option is in one of them.
 "$STEPCAST" help run >"$t/short"
@@ -52,6 +57,6 @@ check help_all_has_them "$(grep -c -e '^Chakra:' -e '--tensor-model-parallel-siz
 deepseek=$(step --model deepseek-v3 --cluster 'hgx-h800:2048 nic=400Gbps' --global-batch 15360 --seq 4096 --pp 16 --ep 64 --micro-batch 1 \
     --fp8 --fp8-recipe blockwise --zero 1 --schedule dualpipev --uneven-stages --moe-token-dispatcher-type flex \
     --recompute selective --recompute-modules layernorm,mla_up_proj,moe_act --ignore-memory)
-check deepseek_v3 "$(python3 -c 'import sys
+check deepseek_v3 "$(python3 -S -c 'import sys
 hours = float(sys.argv[1]) / 1e6 * 2048 / 3600 / (15360 * 4096) * 1e12
 print("within 5 %" if abs(hours / 180e3 - 1) < 0.05 else hours)' "$deepseek")" "within 5 %"

@@ -4,7 +4,7 @@
 #
 # Ten thousand plans in one context take no more memory than a thousand. (A
 # sanitizer keeps books of its own, and finds what leaks by itself.)
-if out=$(python3 - "$BUILD/examples/evaluate" <<'PY'
+if out=$(python3 -S - "$BUILD/examples/evaluate" <<'PY'
 import re, subprocess, sys, tempfile, time
 
 def peak(count):

@@ -9,14 +9,14 @@ of() {
     name=$1 expression=$2 wanted=$3
     shift 3
     "$STEPCAST" run "$@" --ignore-memory --json "$tmp/$name.json" >/dev/null 2>"$tmp/err"
-    check "$name" "$(python3 -c "
+    check "$name" "$(python3 -S -c "
 import json, sys
 r = json.load(open(sys.argv[1]))
 print($expression)" "$tmp/$name.json" 2>&1)" "$wanted"
 }
 
 # money: GPUs times hours times the price of an hour
-python3 - "$tmp/priced.json" <<'P'
+python3 -S - "$tmp/priced.json" <<'P'
 import json, sys
 gpu = json.load(open("data/gpus/h200.json"))
 gpu["datasheet"]["usd_per_hour"] = 3.5
@@ -35,18 +35,18 @@ of scattered_messages "$moved" "[(8, 16777216), (8, 67108864)]" $pipe
 of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-in-pipeline
 
 # the update of the weights: of all of them on every rank, or of an eighth
-update() { "$STEPCAST" run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
-check sharded_update "$(python3 -c "print(abs($(update 0) / $(update 1) / 8 - 1) < 0.01)")" True
+update() { "$STEPCAST" run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check sharded_update "$(python3 -S -c "print(abs($(update 0) / $(update 1) / 8 - 1) < 0.01)")" True
 
 # Muon: five steps of 2·(2·a²b + a³) FLOP for each matrix of a by b, of h by h, 2h, h, 4h and 4h here, beside a forward and backward
 # that wait for their collectives. An H200 at its power limit runs such products at 675 TFLOP/s (docs/model/kernels.md, measured)
-newton_schulz() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8 --cluster hgx-h200:8 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
-check newton_schulz_at_the_power_limit "$(python3 -c "print(abs(($(newton_schulz muon) - $(newton_schulz sgd)) / (4 * 290 * 8192 ** 3 / 675e6) - 1) < 0.05)")" True
+newton_schulz() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8 --cluster hgx-h200:8 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check newton_schulz_at_the_power_limit "$(python3 -S -c "print(abs(($(newton_schulz muon) - $(newton_schulz sgd)) / (4 * 290 * 8192 ** 3 / 675e6) - 1) < 0.05)")" True
 
 # … and of adapters: 2·(4·r²·(a + b) + 2·r³) FLOP a step for each pair, far below what a launch takes, 30 products for each of the
 # 2 matrices in each of 4 layers: between 2 and 20 us each, not what the frozen matrices would take
-adapters() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 1 --lora 8 --cluster hgx-h200:1 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
-check newton_schulz_of_adapters "$(python3 -c "print(2 * 4 * 2 * 30 < $(adapters muon) - $(adapters sgd) < 20 * 4 * 2 * 30)")" True
+adapters() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 1 --lora 8 --cluster hgx-h200:1 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check newton_schulz_of_adapters "$(python3 -S -c "print(2 * 4 * 2 * 30 < $(adapters muon) - $(adapters sgd) < 20 * 4 * 2 * 30)")" True
 
 # a run of 3e9 tokens: 16 x 128 a step
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
@@ -70,7 +70,7 @@ of hfu_early_stop 'abs(r["hfu"] / r["mfu"] - (1 + (16 * 4096 ** 2 + 4 * 128 * 40
 tp_ops() { # software, recompute
     for layers in 2 4; do
         "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 1 --gpus 8 --tp 8 \
-            --sequence-parallel --recompute $2 --software $1 --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["comm"]["tp"]["ops"])'
+            --sequence-parallel --recompute $2 --software $1 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["comm"]["tp"]["ops"])'
     done | paste -sd ' ' | awk '{print ($2 - $1) / 2}'
 }
 check tp_collectives "$(tp_ops megatron-2022 none) $(tp_ops megatron-2022 full) $(tp_ops torchtitan-2024 none) $(tp_ops torchtitan-2024 full)" "10 14 8 11"
@@ -80,7 +80,7 @@ check tp_collectives "$(tp_ops megatron-2022 none) $(tp_ops megatron-2022 full) 
 gathered() {
     for layers in 2 4; do
         "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 1 --gpus 8 --tp 8 --gpu b200 \
-            --sequence-parallel "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "tp" and v["collective"] == "ALLGATHER"))'
+            --sequence-parallel "$@" --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "tp" and v["collective"] == "ALLGATHER"))'
     done | paste -sd ' ' | awk '{print ($2 - $1) / 2 / 1024 / 4096}'
 }
 check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe rowwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 12 8 8 4.5"
@@ -89,13 +89,13 @@ check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-re
 weights() {
     for layers in 2 4; do
         "$STEPCAST" run --num-layers $layers --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --software torchtitan-2024 \
-            "$@" --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; print(*[v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"])'
+            "$@" --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(*[v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"])'
     done | paste -sd ' ' | awk '{print int(($2 - $1) / 2 / 12 / 4096 / 4096 + 0.5)}'
 }
 check float8_weights "$(weights) $(weights --fp8) $(weights --fp8 --fp8-recipe rowwise)" "4 2 4"
 
 # gradients of ZeRO 3 in a pipeline: PyTorch's stages begin to reduce them when their last backward has ended, others during it
-ends() { "$STEPCAST" run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 4096 --global-batch 16 --gpus 16 --pp 2 --zero 3 --ignore-memory "$@" --trace "$tmp/ends.json" >/dev/null 2>&1 && python3 - "$tmp/ends.json" <<'P'
+ends() { "$STEPCAST" run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 4096 --global-batch 16 --gpus 16 --pp 2 --zero 3 --ignore-memory "$@" --trace "$tmp/ends.json" >/dev/null 2>&1 && python3 -S - "$tmp/ends.json" <<'P'
 import json, sys
 events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
 for stage in sorted({e["pid"] for e in events}):
@@ -109,20 +109,20 @@ check reduced_after_backward "$(ends --use-torch-fsdp2)$(ends)$(ends --use-torch
 
 # words looked up by one-hot rows: two products of 4096 tokens, 65536 words and 4096, no faster than the peak's 989 TFLOP/s and no slower than
 # a third of it; by index they move some bytes
-words() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 65536 --seq 4096 --global-batch 1 --gpus 1 --gpu h100-sxm --ignore-memory --software $1 --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["embedding"])'; }
-check one_hot_words "$(python3 -c "
+words() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 65536 --seq 4096 --global-batch 1 --gpus 1 --gpu h100-sxm --ignore-memory --software $1 --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["embedding"])'; }
+check one_hot_words "$(python3 -S -c "
 product, index, least = $(words paxml), $(words maxtext), 2 * 2 * 4096 * 65536 * 4096 / 989e6
 print(least < product < 3 * least, index < least / 4)")" "True True"
 
 # kernels of attention that were measured on one GPU keep their ratio on another
-attention() { "$STEPCAST" run --num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 2048 --global-batch 1 --gpus 1 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["attention"])'; }
-check attention_software "$(python3 -c "
+attention() { "$STEPCAST" run --num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 2048 --global-batch 1 --gpus 1 --ignore-memory "$@" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["attention"])'; }
+check attention_software "$(python3 -S -c "
 here, there = [$(attention --gpu h200), $(attention --gpu h200 --attention flash2)], [$(attention --gpu h100-sxm), $(attention --gpu h100-sxm --attention flash2)]
 print(abs(here[1] / here[0] / (there[1] / there[0]) - 1) < 0.01, there[0] > here[0])")" "True True"
 
 # the loss of PyTorch is the same row of kernels beside compiled layers and plain ones; of logits in bf16 shorter, compiled shorter still
-loss() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 131072 --seq 4096 --global-batch 2 --micro-batch 2 --gpus 1 --gpu h200 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["loss"])'; }
-check loss_in_fp32 "$(python3 -c "
+loss() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 131072 --seq 4096 --global-batch 2 --micro-batch 2 --gpus 1 --gpu h200 --ignore-memory "$@" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["loss"])'; }
+check loss_in_fp32 "$(python3 -S -c "
 fused, fp32, half, eager = $(loss), $(loss --cross-entropy fp32), $(loss --cross-entropy half), $(loss --fusion eager)
 print(abs(fp32 / eager - 1) < 0.05, fused < half < fp32)")" "True True"
 
@@ -136,7 +136,7 @@ check half_too_large "$? $(grep -c 'does not fit into memory' "$tmp/err")" "1 1"
 # … of which fp32 weights need no copy: the optimizer reads and writes less
 # (the gradient norm reads 4 bytes a parameter in both: it takes what the clock changes out)
 for type in bf16 fp32; do "$STEPCAST" run $ways --zero 0 --dtype $type --ignore-memory --trace "$tmp/adam_$type.json" >/dev/null 2>&1; done
-check adam_bytes "$(python3 - "$tmp/adam_bf16.json" "$tmp/adam_fp32.json" <<'P'
+check adam_bytes "$(python3 -S - "$tmp/adam_bf16.json" "$tmp/adam_fp32.json" <<'P'
 import json, sys
 def per_norm(path):
     spans = json.load(open(path))["traceEvents"]
@@ -151,7 +151,7 @@ of adam 'r["work_us"]["optimizer"] < json.load(open("'"$tmp"'/states.json"))["wo
 # a message of a graph: 1 us of latency and 100 us for its bytes, after 1 us of work
 printf 'num_ranks 2\nrank 0 {\na: calc 1000\nb: send 1000001b to 1 tag 1\nb requires a\n}\nrank 1 {\na: recv 1000001b from 0 tag 1\n}\n' >"$tmp/message.goal"
 "$STEPCAST" run "$tmp/message.goal" --loggops 1us,0,0,0.1ns --json "$tmp/message.json" >/dev/null
-check message "$(python3 -c '
+check message "$(python3 -S -c '
 import json, sys
 r = json.load(open(sys.argv[1]))
 print(r["step_time_us"], r["comm"]["p2p"]["busy_us"], r["comm"]["p2p"]["exposed_us"])' "$tmp/message.json" 2>&1)" "102 101 101"
@@ -186,14 +186,14 @@ of pair_by_flows 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/pair_alone.js
 of free_paths 'abs(r["step_time_us"] / json.load(open("'"$tmp"'/without_links.json"))["step_time_us"] - 1) < 0.1' True $ways --net flow --route adaptive
 of hashed_paths 'r["step_time_us"] > 1.1 * json.load(open("'"$tmp"'/free_paths.json"))["step_time_us"] and any("waited for links" in n["text"] for n in r["input"]["notes"])' True $ways --net flow --route ecmp
 # adapters: 4 FLOPs a parameter of a product and token, 12 s² h a layer for attention
-lora() { "$STEPCAST" run --model llama3-8b --gpus 1 --gpu h100 --seq 8192 --lora 16 --json - | python3 -c 'import json,sys
+lora() { "$STEPCAST" run --model llama3-8b --gpus 1 --gpu h100 --seq 8192 --lora 16 --json - | python3 -S -c 'import json,sys
 d = json.load(sys.stdin)
 n = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096
 wanted = 4 * n * 8192 + 12 * 32 * 8192 * 8192 * 4096
 print(round(d["tflops_per_gpu"] * d["step_time_us"] * 1e6 / wanted, 6))'; }
 check lora_flops "$(lora)" 1.0
 # and ZeRO 1 gathers them alone, after the update or beside forward: two bytes each of 16·32·(2·4096 + 4096 + 1024)
-gathered() { "$STEPCAST" run --model llama3-8b --seq 2048 --global-batch 8 --lora 16 --zero 1 --cluster dgx-h100:8 "$@" --json - | python3 -c 'import json,sys
+gathered() { "$STEPCAST" run --model llama3-8b --seq 2048 --global-batch 8 --lora 16 --zero 1 --cluster dgx-h100:8 "$@" --json - | python3 -S -c 'import json,sys
 print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'; }
 check adapters_gathered "$(gathered)" $((2 * 16 * 32 * 13312))
 check adapters_gathered_beside_forward "$(gathered --overlap-param yes)" $((2 * 16 * 32 * 13312))
@@ -265,7 +265,7 @@ of split_classes 'sorted({(c["stage"], c["weights"], c["activations"]) for c in 
 
 # layers that are computed again keep less: of eight, the more the less
 block="--num-layers 8 --hidden-size 2048 --num-attention-heads 16 --vocab-size 32000 --seq 2048 --global-batch 1 --gpus 1 --cluster dgx-h100:1"
-kept() { "$STEPCAST" run $block --ignore-memory --json - "$@" 2>/dev/null | python3 -c 'import json, sys; m = json.load(sys.stdin)["memory_bytes"]; print(m["activations"])'; }
+kept() { "$STEPCAST" run $block --ignore-memory --json - "$@" 2>/dev/null | python3 -S -c 'import json, sys; m = json.load(sys.stdin)["memory_bytes"]; print(m["activations"])'; }
 again="--recompute full --recompute-method block --recompute-num-layers"
 check repeated_layers "$(awk "BEGIN { n = $(kept --recompute none); a = $(kept $again 2); b = $(kept $again 6); f = $(kept $again 8); print (n > a), (a > b), (b > f), ((a - b) / (n - a) > 1.5) }")" "1 1 1 1"
 

@@ -3,7 +3,7 @@
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT
 ok() { if [ "$2" = "$3" ]; then echo "ok compare: $1"; else echo "not ok compare: $1: $2, not $3"; fi; }
-figure() { python3 -c 'import json, sys; print(eval("d" + sys.argv[2], {"d": json.load(open(sys.argv[1]))}))' "$@"; }
+figure() { python3 -S -c 'import json, sys; print(eval("d" + sys.argv[2], {"d": json.load(open(sys.argv[1]))}))' "$@"; }
 
 python3 tests/tools/workload.py 4 8 2 >"$t/w.txt"
 "$STEPCAST" run "$t/w.txt" --cluster ideal:32 --json "$t/a.json" --timeline >/dev/null
@@ -17,7 +17,7 @@ grep -q '^over' "$t/out"; ok "and says so" $? 0
 "$STEPCAST" compare "$t/a.json" "$t/b.json" --tolerance 11% >"$t/out"; ok "within tolerance" $? 0
 "$STEPCAST" compare "$t/a.json" "$t/b.json" --json "$t/c.json" >/dev/null
 ok "layers take 10 % longer" "$(figure "$t/c.json" '["operations"][0]["relative"]' | cut -c1-6)" 0.1000
-ok "the parts add up to the step" "$(python3 -c '
+ok "the parts add up to the step" "$(python3 -S -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
 print(all(abs(sum(c[k] for c in d["classes"]) - d["step"][k]) < 1e-6 * d["step"][k] for k in ("a_us", "b_us")))' "$t/c.json")" True
@@ -30,7 +30,7 @@ print(all(abs(sum(c[k] for c in d["classes"]) - d["step"][k]) < 1e-6 * d["step"]
 # a document whose figures were edited: every rank's parts are the step
 for edit in 'd["step_time_us"] /= 2' 'd["step_time_us"] = 0' 'd["step_time_us"] = -5' 'd["breakdown_us"]["compute"] += 9' 'd["ranks"][0]["breakdown_us"]["compute"] *= 2' \
     'd["ranks"][0]["breakdown_us"]["compute"] += 9; d["ranks"][0]["breakdown_us"]["bubble"] -= d["ranks"][0]["breakdown_us"]["bubble"] + 9' 'd["ranks"][0]["ranks"] = 0'; do
-    python3 -c "import json; d = json.load(open('$t/a.json')); $edit; json.dump(d, open('$t/edited.json', 'w'))"
+    python3 -S -c "import json; d = json.load(open('$t/a.json')); $edit; json.dump(d, open('$t/edited.json', 'w'))"
     "$STEPCAST" compare "$t/a.json" "$t/edited.json" >/dev/null 2>"$t/err"; ok "edited: $edit" "$? $(grep -c "do not add up to the step" "$t/err")" "3 1"
 done
 echo '{"schema": "stepcast/result/1"}' >"$t/hollow.json"
@@ -62,7 +62,7 @@ fi
 $STEPCAST run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --zero 1 --recompute full --json "$t/full.json" >/dev/null
 $STEPCAST run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --zero 1 --recompute selective --json "$t/less.json" >/dev/null
 $STEPCAST compare "$t/full.json" "$t/less.json" --json "$t/why.json" >"$t/why.txt"
-adds_up() { python3 -c 'import json,sys
+adds_up() { python3 -S -c 'import json,sys
 d = json.load(open(sys.argv[1]))
 step = d["step"]["b_us"] - d["step"]["a_us"]
 causes = [c["b_us"] - c["a_us"] for c in d["causes"]]
@@ -70,10 +70,22 @@ order = [abs(c) for c in causes]
 print(abs(sum(causes) - step) < 0.02 * abs(step), order == sorted(order, reverse=True), len(causes) > 3)' "$1"; }
 ok "causes add up" "$(adds_up "$t/why.json")" "True True True"
 ok "causes in text" "$(grep -c "^what explains the difference" "$t/why.txt")" 1
+# steps that are alike though their parts are not: a tenth of the step moves from compute to skew
+python3 - "$t/full.json" "$t/moved.json" <<'P'
+import json, sys
+d = json.load(open(sys.argv[1]))
+tenth = d["step_time_us"] / 10
+for parts in [d["breakdown_us"]] + [r["breakdown_us"] for r in d["ranks"]]:
+    parts["compute"] -= tenth
+    parts["skew"] += tenth
+json.dump(d, open(sys.argv[2], "w"))
+P
+$STEPCAST compare "$t/full.json" "$t/moved.json" >"$t/moved.txt"
+ok "causes of steps that are alike" "$(sed -n "s/.* skew .*  \(.*\) of A's step/\1/p" "$t/moved.txt") $(grep -c 'adds up to little' "$t/moved.txt") $(grep -c '% of it' "$t/moved.txt")" "+10.0 % 1 0"
 
 # who is slow: one rank of sixteen computes 1.3 times as long, and is named
 $STEPCAST run --model llama3-8b --gpus 16 --zero 1 --recompute full --slow rank:5=1.3 --json "$t/slow.json" >"$t/slow.txt"
-named() { python3 -c 'import json,sys
+named() { python3 -S -c 'import json,sys
 s = json.load(open(sys.argv[1]))["stragglers"]
 print(len(s), s[0]["rank"], round(s[0]["compute_us"] / s[0]["median_us"], 2), s[0]["others_wait_us"] > 0)' "$1"; }
 ok straggler "$(named "$t/slow.json")" "1 5 1.3 True"

@@ -14,7 +14,7 @@ same() { # name, file and its options, --, the options
     shift
     if "$S" run $first --ignore-memory --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
         "$S" run "$@" --ignore-memory --json "$dir/b.json" >/dev/null 2>>"$dir/err" &&
-        python3 - "$dir/a.json" "$dir/b.json" <<'P'
+        python3 -S - "$dir/a.json" "$dir/b.json" <<'P'
 import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
 assert a["step_time_us"] == b["step_time_us"], (a["step_time_us"], b["step_time_us"])
@@ -68,7 +68,7 @@ printf '[model\nname\n= 3\n' >"$dir/bad.toml"
 refuse bad_toml 3 'bad.toml:3: error: not TOML' "$S" run "$dir/bad.toml" --gpus 8
 printf 'num_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\nnorm: batchnorm\npipe_parallel_size: 1\n' >"$dir/norm.yml"
 refuse unknown_norm 3 "norm.yml:4: error: norm: unknown 'batchnorm'" "$S" run "$dir/norm.yml" --gpus 8
-python3 -c 'print("a:" * 1 + "".join("\n" + " " * (i + 1) + "a:" for i in range(200)) + " 1")' >"$dir/deep.yaml"
+python3 -S -c 'print("a:" * 1 + "".join("\n" + " " * (i + 1) + "a:" for i in range(200)) + " 1")' >"$dir/deep.yaml"
 refuse deep_yaml 3 'nested too deep' "$S" run "$dir/deep.yaml"
 : >"$dir/empty.toml"
 refuse empty_toml 3 'error:' "$S" run "$dir/empty.toml"
@@ -164,3 +164,10 @@ printf '%s\n' "$script" >"$dir/elsewhere.sh"
 noted stage_of_a_file_elsewhere 'the file of --deepspeed_config is not read' "$S" run "$dir/elsewhere.sh" --ignore-memory
 printf 'model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nfinetuning_type: lora\nlora_rank: 8\nquantization_bit: 4\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/four.yaml"
 same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --software hf-transformers
+# torchtitan: a number for selective_ac_option is whole layers, which is said; "op" is what is counted
+for option in 2 op; do
+    printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n[parallelism]\ndata_parallel_shard_degree = 8\n[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "%s"\n' $option >"$dir/ac.toml"
+    "$STEPCAST" run --megatron-args "$dir/ac.toml" --gpus 8 --ignore-memory >"$dir/ac.$option"
+done
+said="$(tr '\n' ' ' <"$dir/ac.2" | grep -c 'selective_ac_option 2 repeats each 2-th') $(grep -c selective_ac_option "$dir/ac.op") $(grep -c 'step time' "$dir/ac.op")"
+if [ "$said" = "1 0 1" ]; then echo "ok torchtitan's layers by number"; else echo "not ok torchtitan's layers by number: $said"; fi

@@ -12,7 +12,7 @@ run="$STEPCAST run --model llama3-8b --seq 4096 --global-batch 32 --ignore-memor
 save() { out=$1; shift; $run "$@" --json "$tmp/$out.json" >/dev/null 2>"$tmp/err"; }
 # of NAME EXPRESSION: a is DualPipe, b 1F1B of as many stages, v the V of half of them
 of() {
-    if python3 - "$tmp" "$2" <<'P'
+    if python3 -S - "$tmp" "$2" <<'P'
 import json, sys
 load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
 a, b, v = load("dual"), load("line"), load("v")
@@ -46,4 +46,4 @@ for more in "--zero 1 --pp 4" "--zero 3 --pp 4" "--tp 2 --pp 4" "--recompute ful
 done
 "$STEPCAST" gen --model llama3-8b --seq 4096 --global-batch 32 --ignore-memory --gpus 8 --pp 8 --schedule dualpipe --to ir-json -o "$tmp/ir.json" >/dev/null 2>&1
 "$STEPCAST" run "$tmp/ir.json" --cluster dgx-h100:8 --json "$tmp/ir-run.json" >/dev/null 2>&1
-check written_and_read "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/ir-run.json")" "$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/dual.json")"
+check written_and_read "$(python3 -S -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/ir-run.json")" "$(python3 -S -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/dual.json")"

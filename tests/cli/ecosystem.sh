@@ -40,7 +40,7 @@ expect cut_goal_binary 3 "cut.bin:byte" "$STEPCAST" run "$tmp/cut.bin"
 
 # Written files are what the schema says.
 if command -v protoc >/dev/null 2>&1; then
-    decoded=$(python3 - "$tmp/et/workload.0.et" "$tmp" <<'PY'
+    decoded=$(python3 -S - "$tmp/et/workload.0.et" "$tmp" <<'PY'
 import subprocess, sys
 data, i, ok = open(sys.argv[1], "rb").read(), 0, 0
 messages = []
@@ -85,7 +85,7 @@ else echo "skip chakra samples [needs shared]"; fi
 # a forecast as traces of one rank a stage, read again: the same step, the same bytes in collectives
 "$STEPCAST" run $seed --gpus 256 --hta "$tmp/hta" --json "$tmp/forecast.json" >/dev/null
 "$STEPCAST" run "$tmp/hta" --cluster dgx-h100:256 --json "$tmp/again.json" >/dev/null
-said() { python3 - "$tmp/forecast.json" "$tmp/again.json" <<'END'
+said() { python3 -S - "$tmp/forecast.json" "$tmp/again.json" <<'END'
 import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
 same = all(a["comm"][g]["bytes"] == b["comm"][g]["bytes"] for g in ("tp", "dp"))

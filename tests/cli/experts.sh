@@ -52,29 +52,29 @@ step="$STEPCAST run --model qwen3-30b-a3b --gpus 8 --ep 8 --etp 1 --dp 8 --seq 4
 value() { # expression of r, options
     expression=$1
     shift
-    $step "$@" --json - 2>/dev/null | python3 -c "import json,sys; r=json.load(sys.stdin); print($expression)"
+    $step "$@" --json - 2>/dev/null | python3 -S -c "import json,sys; r=json.load(sys.stdin); print($expression)"
 }
 ep='r["comm"]["ep"]["bytes"]'
 # top 8 of 128 on 8 ranks: at random 8 (1 - (7/8)^8) of them, in turn 1 of 16 experts each: tokens 0, 8, 16, … begin a rank
-check in_turn "$(python3 -c "print(abs($(value "$ep" --moe-token-dispatcher-type flex) / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8 * (1 - (7 / 8) ** 8)) < 1e-3)")" True
-check all_copies "$(python3 -c "print(abs($(value "$ep") / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8) < 1e-3)")" True
+check in_turn "$(python3 -S -c "print(abs($(value "$ep" --moe-token-dispatcher-type flex) / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8 * (1 - (7 / 8) ** 8)) < 1e-3)")" True
+check all_copies "$(python3 -S -c "print(abs($(value "$ep") / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8) < 1e-3)")" True
 # HybridEP (Megatron-Bridge since 26.02): 4 bytes of probability for each of the 128 experts of the NVLink domain go with a copy of
 # 4096 bytes, in two of four exchanges; on two nodes with those of 64, and 4096 tokens x 128 experts of 16 ranks are gathered first
 # in each of 48 layers and 4 micro-batches
 bridge() { value "$1" --moe-token-dispatcher-type flex --recompute none --software "$2" --gpus "$3" --ep "$3" --dp "$3" --cluster "dgx-h100:$3"; }
-check probabilities "$(python3 -c "print(abs($(bridge "$ep" bridge-26.02 8) / $(bridge "$ep" bridge-25.11 8) - (1 + 512 / 4096 / 2)) < 1e-6)")" True
-routes=$(python3 -c "print($(bridge "$ep" bridge-26.02 16) - $(bridge "$ep" bridge-25.11 16) * (1 + 256 / 4096 / 2))")
-check routes "$(python3 -c "print(abs($routes / (48 * 4 * 4096 * 128 * 16) - 1) < 1e-3 or $routes)")" True
+check probabilities "$(python3 -S -c "print(abs($(bridge "$ep" bridge-26.02 8) / $(bridge "$ep" bridge-25.11 8) - (1 + 512 / 4096 / 2)) < 1e-6)")" True
+routes=$(python3 -S -c "print($(bridge "$ep" bridge-26.02 16) - $(bridge "$ep" bridge-25.11 16) * (1 + 256 / 4096 / 2))")
+check routes "$(python3 -S -c "print(abs($routes / (48 * 4 * 4096 * 128 * 16) - 1) < 1e-3 or $routes)")" True
 # what a profile says of DeepEP's way between nodes holds for flex alone: all copies of NCCL's all-to-all go over the NICs
 far="--gpus 16 --ep 16 --dp 16 --cluster dgx-h100:16 --software bridge-25.11 --moe-token-dispatcher-type"
 nccl=$("$STEPCAST" coll alltoall -c dgx-h100:16 -b 134217728 -e 134217728 | awk '$1 == 134217728 { print $6 }')
-check nccl_is_not_deepep "$(python3 -c "print(abs($(value 'r["comm"]["ep"]["busy_us"] / r["comm"]["ep"]["ops"]' $far alltoall) / $nccl - 1) < 0.01)")" True
+check nccl_is_not_deepep "$(python3 -S -c "print(abs($(value 'r["comm"]["ep"]["busy_us"] / r["comm"]["ep"]["ops"]' $far alltoall) / $nccl - 1) < 0.01)")" True
 deepep=$(value 'r["comm"]["ep"]["busy_us"]' $far flex)
-check deepep_is "$(python3 -c "print($deepep == $(value 'r["comm"]["ep"]["busy_us"]' $far flex --two-level) < 0.5 * $(value 'r["comm"]["ep"]["busy_us"]' $far alltoall))")" True
+check deepep_is "$(python3 -S -c "print($deepep == $(value 'r["comm"]["ep"]["busy_us"]' $far flex --two-level) < 0.5 * $(value 'r["comm"]["ep"]["busy_us"]' $far alltoall))")" True
 # 28 us a layer and micro-batch where the host reads counts; none with a capacity, in a graph or where hosts take no time
 host='r["breakdown_us"]["other"]'
 check no_host "$(value "$host" --host-launch 0 --moe-kernels unfused)" 0
 check graphs_of_all "$(value "$host" --cuda-graph full_iteration --moe-kernels unfused)" 0
-check operators "$(python3 -c "print($(value "$host" --moe-kernels unfused) > $(value "$host" --moe-kernels grouped) > $(value "$host" --moe-kernels grouped --cuda-graph moe_router) > 0)")" True
+check operators "$(python3 -S -c "print($(value "$host" --moe-kernels unfused) > $(value "$host" --moe-kernels grouped) > $(value "$host" --moe-kernels grouped --cuda-graph moe_router) > 0)")" True
 expect routing_word 2 "moe-routing" $step --moe-routing sideways
 expect kernels_word 2 "moe-kernels" $step --moe-kernels none

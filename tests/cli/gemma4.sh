@@ -23,7 +23,7 @@ figures() { # config, options
     file=$1
     shift
     "$STEPCAST" run --model "$tmp/$file.json" --cluster dgx-h100:8 --seq 1024 --global-batch 16 "$@" --json "$tmp/r.json" >/dev/null 2>"$tmp/err" || echo "$file: $(head -1 "$tmp/err")"
-    python3 - "$tmp/r.json" <<'P'
+    python3 -S - "$tmp/r.json" <<'P'
 import json, sys
 r = json.load(open(sys.argv[1]))
 print([r["model"]["parameters"], r["step_time_us"], r["breakdown_us"], r["comm"], r["work_us"],
@@ -57,7 +57,7 @@ check own_heads_count "$(echo "$(step_us mixed) $(step_us same)" | awk '$2 > 0 {
 #   10 layers of 6 heads of 64, 2 of 2 heads of 128; 4 micro-batches
 moved=$((3 * 4 * 1024 * 2 * 2 * (10 * 6 * 64 + 2 * 2 * 128)))
 "$STEPCAST" run --model "$tmp/mixed.json" --cluster dgx-h100:8 --seq 1024 --global-batch 16 --cp 2 --micro-batch 1 --json "$tmp/r.json" >/dev/null 2>&1
-check ring_of_both_kinds "$(python3 -c "import json; print(json.load(open('$tmp/r.json'))['comm']['cp']['bytes'])")" "$moved"
+check ring_of_both_kinds "$(python3 -S -c "import json; print(json.load(open('$tmp/r.json'))['comm']['cp']['bytes'])")" "$moved"
 
 expect shown 0 'each 6. layer sees all keys: heads of 128, not 64, 2 for keys and values' \
     "$STEPCAST" show --model "$tmp/mixed.json"

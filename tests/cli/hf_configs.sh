@@ -18,7 +18,7 @@ count() {
         echo "not ok $1: $(head -1 "$tmp/err")"
         return
     }
-    python3 - "$tmp/r.json" "$2" <<'P' && echo "ok $1" || echo "not ok $1"
+    python3 -S - "$tmp/r.json" "$2" <<'P' && echo "ok $1" || echo "not ok $1"
 import json, sys
 got = json.load(open(sys.argv[1]))["memory_bytes"]["weights"] / 2e6
 sys.exit(abs(got / float(sys.argv[2]) - 1) > 0.005 and f"{got} million, wanted {sys.argv[2]}")

@@ -3,7 +3,7 @@
 # their published shapes (tests/data/models/published.jsonl, one a line), the counts from
 # their model cards ("_parameters"; multimodal ones: that of the language model).
 : "${STEPCAST:?}"
-python3 - "$STEPCAST" tests/data/models/published.jsonl <<'P'
+python3 -S - "$STEPCAST" tests/data/models/published.jsonl <<'P'
 import json
 import subprocess
 import sys

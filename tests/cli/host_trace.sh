@@ -7,7 +7,7 @@ trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 # Two steps of rank 0 of 8: a product, an all-reduce and a gather on another stream, an
 # update. records: the trace says what its collectives are; ids: it numbers functions.
-python3 - "$tmp" <<'P'
+python3 -S - "$tmp" <<'P'
 import json, sys
 folder = sys.argv[1]
 COLLECTIVES = [("allreduce", 250000, 250000, "Float"), ("_allgather_base", 125000, 1000000, "BFloat16")]

@@ -97,7 +97,7 @@ odd_name="$tmp/$(printf 'a\377\376b \303\251.txt')"
 cp $seed "$odd_name"
 "$STEPCAST" run "$odd_name" --json "$tmp/odd.json" --trace "$tmp/odd.trace.json" >/dev/null 2>&1
 for f in odd.json odd.trace.json; do
-    python3 -c "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))" "$tmp/$f" 2>/dev/null
+    python3 -S -c "import json, sys; json.load(open(sys.argv[1], encoding='utf-8'))" "$tmp/$f" 2>/dev/null
     check "utf-8 $f" $? 0
 done
 "$STEPCAST" run $seed --slow rank:1=1.01 >"$tmp/slow"

@@ -8,12 +8,12 @@ if ! command -v python3 >/dev/null; then
     echo "skip hybrids [needs command:python3]"
     exit 0
 fi
-holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok hybrids: $1"; else echo "not ok hybrids: $1: $2"; fi; }
+holds() { if python3 -S -c "import sys; sys.exit(not ($2))"; then echo "ok hybrids: $1"; else echo "not ok hybrids: $1: $2"; fi; }
 # value PATH OPTIONS…
 value() {
     path=$1
     shift
-    "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)$path)"
+    "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)$path)"
 }
 nemotron="--model nemotron-h-8b --seq 8192 --global-batch 16 --ignore-memory"
 qwen="--model qwen3-next-80b-a3b --seq 4096 --global-batch 64 --ignore-memory"

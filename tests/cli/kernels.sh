@@ -16,7 +16,7 @@ fi
 
 # … and rows of it that are kept here
 "$STEPCAST" kernels tests/data/kernels_reference.csv --gpu tests/data/gpu_reference.json --json "$tmp/sample.json" >/dev/null
-check kernels_equal_reference_rows "$(python3 -c '
+check kernels_equal_reference_rows "$(python3 -S -c '
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 print(len(rows), max(abs(r["error_pct"]) for r in rows) < 1e-7)' "$tmp/sample.json" 2>&1)" "393 True"
@@ -38,7 +38,7 @@ printf 'train_iter:10\nmlp_linear_1:\n    time_gpu_max: 905\n    time_gpu_min: 8
 expect kernels_aiob 0 "889.00" "$STEPCAST" kernels $layer --cold --kernel-times "$tmp/aiob.txt"
 
 # A GPU that is half as fast in everything: the fit must find it.
-python3 - "$STEPCAST" "$tmp" <<'END'
+python3 -S - "$STEPCAST" "$tmp" <<'END'
 import json, subprocess, sys
 program, tmp = sys.argv[1:]
 lines = ["op,dtype,m,n,k,rows,cols,batch,heads,kv_heads,sq,head_dim,causal,us"]
@@ -57,7 +57,7 @@ open(tmp + "/slow.csv", "w").write("\n".join(slow) + "\n")
 END
 expect fit_gpu 0 "gemm" "$STEPCAST" fit-gpu "$tmp/slow.csv" --base h200 -o "$tmp/slow.json"
 "$STEPCAST" kernels "$tmp/slow.csv" --gpu "$tmp/slow.json" --json "$tmp/fit.json" >/dev/null
-expect fit_gpu_found_it 0 "fit ok" python3 -c "
+expect fit_gpu_found_it 0 "fit ok" python3 -S -c "
 import json
 s = json.load(open('$tmp/fit.json'))['summary']
 assert len(s) == 4 and all(x['mean_pct'] < 1 for x in s), s
@@ -94,7 +94,7 @@ printf 'gpu,m,n,us\nx,1,1,1\n' >"$tmp/bad.csv"
 expect fit_gpu_no_k 3 "no column 'op'" "$STEPCAST" fit-gpu "$tmp/bad.csv" --base h200
 if [ -f "$shared/calibration/kernels/gemm.csv" ]; then
     # 50 rows of an H100 from the constants of an A100; the other 2450 decide.
-    python3 - "$shared/calibration/kernels/gemm.csv" "$tmp" <<'END'
+    python3 -S - "$shared/calibration/kernels/gemm.csv" "$tmp" <<'END'
 import csv, random, sys
 path, tmp = sys.argv[1:]
 rows = [r for r in csv.reader(open(path)) if r[:2] == ["h100_sxm", "trtllm"] and r[6] == "bfloat16"]
@@ -194,7 +194,7 @@ expect kernels_cold_layers 0 "mean error" python3 "$tmp/cold.py" "$STEPCAST"
 
 # Sections of a GPU's file that are not what they must be: none is passed over.
 bad_section() { # name, text of the error, section of the constants as JSON
-    python3 -c 'import json, sys
+    python3 -S -c 'import json, sys
 gpu = json.load(open("data/gpus/h200.json"))
 gpu["constants"].update(json.loads("{" + sys.argv[1] + "}"))
 json.dump(gpu, open(sys.argv[2], "w"))' "$3" "$tmp/bad.json"
@@ -235,7 +235,7 @@ printf 'gpu,framework,version,phase,batch_size,seq_len,num_tokens,d_model,d_conv
 expect kernels_public_delta 0 "gated_delta " "$STEPCAST" kernels "$tmp/gdn.csv" --gpu b200
 printf 'gpu,framework,version,batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,step,attn_dtype,kv_cache_dtype,kernel_source,us\nb200_sxm,trtllm,1,2,4096,32,8,128,0,0,bfloat16,bfloat16,x,50\nb200_sxm,vllm,1,8,1,32,8,128,128,1023,bfloat16,fp8,x,50\n' >"$tmp/attention.csv"
 expect kernels_public_attention 0 "attention_generation" "$STEPCAST" kernels "$tmp/attention.csv" --gpu b200
-expect kernels_public_equal 0 "same times" python3 -c "
+expect kernels_public_equal 0 "same times" python3 -S -c "
 import json, subprocess, sys
 def us(table):
     out = subprocess.check_output(['$STEPCAST', 'kernels', '$tmp/' + table, '--gpu', 'b200', '--json', '-'])

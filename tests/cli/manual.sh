@@ -5,18 +5,24 @@ trap 'rm -rf "$t"' EXIT
 ok() { if [ "$2" = "$3" ] && "$STEPCAST" --version >/dev/null 2>&1; then echo "ok manual: $1"; else echo "not ok manual: $1: $2, not $3"; fi; }
 commands=$("$STEPCAST" help | sed -n 's/^  \([a-z-]*\) .*/\1/p')
 
-missing=""
 for shell in bash zsh fish; do "$STEPCAST" completion $shell >"$t/$shell"; done
 for command in $commands; do
     "$STEPCAST" manual "$command" >"$t/$command.1"
-    for option in $("$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p'); do
-        plain=$(sed 's/\\-/-/g' "$t/$command.1")
-        case $plain in *"--$option"*) ;; *) missing="$missing $command:$option:man" ;; esac
-        grep -q -e "--$option" "$t/bash" || missing="$missing $command:$option:bash"
-        grep -q -e "--$option" "$t/zsh" || missing="$missing $command:$option:zsh"
-        grep -q -e "-l $option" "$t/fish" || missing="$missing $command:$option:fish"
-    done
+    "$STEPCAST" help "$command" all | sed -n 's/^ .* --\([a-z0-9-]*\).*/\1/p' >"$t/$command.options"
 done
+missing=$(python3 -S - "$t" $commands <<'PY'
+import sys
+read = lambda name: open(f"{sys.argv[1]}/{name}").read()
+bash, zsh, fish = map(read, ("bash", "zsh", "fish"))
+for command in sys.argv[2:]:
+    manual = read(f"{command}.1").replace("\\-", "-")
+    for option in read(f"{command}.options").split():
+        for where, text, wanted in (("man", manual, f"--{option}"), ("bash", bash, f"--{option}"),
+                                    ("zsh", zsh, f"--{option}"), ("fish", fish, f"-l {option}")):
+            if wanted not in text:
+                print(f"{command}:{option}:{where}")
+PY
+)
 ok "every option of every command" "$missing" ""
 if command -v groff >/dev/null 2>&1; then
     ok "troff has nothing to say" "$(for f in "$t"/*.1; do groff -man -ww -z "$f" 2>&1; done)" ""

@@ -14,11 +14,11 @@ llama="--model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory"
 value() {
     key=$1
     shift
-    "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['memory_bytes']['$key'])"
+    "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['memory_bytes']['$key'])"
 }
-time_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])"; }
+time_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])"; }
 # holds NAME EXPRESSION
-holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok memory: $1"; else echo "not ok memory: $1: $2"; fi; }
+holds() { if python3 -S -c "import sys; sys.exit(not ($2))"; then echo "ok memory: $1"; else echo "not ok memory: $1: $2"; fi; }
 
 n=8030261248 # parameters of llama3-8b
 holds "mixed: 2, 4 and 12 bytes" "($(value weights $llama), $(value gradients $llama), $(value optimizer $llama)) == (2*$n, 4*$n, 12*$n)"
@@ -42,7 +42,7 @@ holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
 # one of two ranks gets 1.5 times its tokens, the other half of them: what they keep lies on a line
 uneven="--model mixtral-8x7b --num-layers 4 --cluster dgx-h100:2 --ep 2 --global-batch 2 --seq 4096 --ignore-memory"
-kept() { "$STEPCAST" run $uneven --moe-imbalance "$1" --json - 2>/dev/null | python3 -c 'import json, sys; print([c["activations"] for c in json.load(sys.stdin)["class_memory_bytes"]])'; }
+kept() { "$STEPCAST" run $uneven --moe-imbalance "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print([c["activations"] for c in json.load(sys.stdin)["class_memory_bytes"]])'; }
 holds "ranks with fewer tokens keep less" "(lambda even, full, empty: full > even and abs(2 * even - full - empty) <= 2)(*$(kept 1), *$(kept 1.5))"
 holds "Muon takes longer than Adam, SGD less" "$(time_of $llama --optimizer sgd) < $(time_of $llama) < $(time_of $llama --optimizer muon)"
 
@@ -64,7 +64,7 @@ holds "giving them back takes longer" "$(time_of $pipe) < $(time_of $pipe --resh
 # hybrid sharding: state over groups of 8 of 64 ranks; beside two gathers of 2 bytes and a
 # scatter of 4 a sum of an eighth of the gradients over the groups
 hsdp="--model llama3-8b --gpus 64 --seq 4096 --global-batch 64 --zero 3 --ignore-memory --software megatron-core-2025"
-sent() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['comm']['dp']['bytes'])"; }
+sent() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['comm']['dp']['bytes'])"; }
 holds "hybrid shards: an eighth of the state" "$(value optimizer $hsdp --shard-group 8) == 12 * $n / 8"
 holds "and a sum over the copies" "abs($(sent $hsdp --shard-group 8) / ((8 + 4 / 8) * $n) - 1) < 0.001 and abs($(sent $hsdp) / (8 * $n) - 1) < 0.001"
 # Megatron's words for it: 64 ranks, 8 instances of 8
@@ -82,7 +82,7 @@ expect "a group beside more experts' ranks" 2 "does not divide the 8 ranks of --
 mixtral="--model mixtral-8x7b --gpus 32 --ep 2 --etp 1 --zero 3 --seq 1024 --global-batch 32 --ignore-memory --software megatron-core-2025"
 experts="32*8*3*4096*14336"
 all=46702792704
-comm() { "$STEPCAST" run $mixtral "$@" --json - 2>/dev/null | python3 -c "import json, sys; print(json.load(sys.stdin)['comm']['dp_ep']['bytes'])"; }
+comm() { "$STEPCAST" run $mixtral "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['comm']['dp_ep']['bytes'])"; }
 holds "hybrid shards of experts: state of a group's share" "$(value optimizer $mixtral --shard-group 8) == 12 * $all / 8"
 holds "experts: two gathers and a scatter in the group, a sum of a quarter over the copies" "abs($(comm --shard-group 8) / ((2 + 2 + 4 + 4 / 4) * $experts / 2) - 1) < 0.001 and abs($(comm) / (8 * $experts / 2) - 1) < 0.001"
 holds "a group of all is no group" "$(time_of $mixtral --shard-group 32) == $(time_of $mixtral)"
@@ -104,7 +104,7 @@ expect "too large, in GiB" 1 "GiB: weights" "$STEPCAST" run --model llama3-70b -
 
 # against measurement: what docs/validation-memory.md says
 V="$STEPCAST validate --memory"
-summary() { $V "$1" --json - | python3 -c "
+summary() { $V "$1" --json - | python3 -S -c "
 import json, sys
 rows = [r for r in json.load(sys.stdin)['rows'] if r['skipped'] is None]
 off = [abs(r['forecast_gib'] / r['measured_gib'] - 1) for r in rows if 'measured_gib' in r and r['kind'] != 'used' and ($2)]

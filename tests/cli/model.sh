@@ -6,7 +6,7 @@ check() { if [ "$2" = 0 ]; then echo "ok $1"; else echo "not ok $1"; fi; }
 
 "$S" run --model llama3-8b --gpus 8 --zero 1 --global-batch 16 --seq 4096 --json - >"$dir/a.json" 2>"$dir/err"
 check "run --model answers" $?
-python3 - "$dir/a.json" <<'P'
+python3 -S - "$dir/a.json" <<'P'
 import json, sys
 d = json.load(open(sys.argv[1]))
 b = d["breakdown_us"]
@@ -44,7 +44,7 @@ P
 check "a launch script is read" $?
 "$S" run --num-layers 16 --hidden-size 2048 --num-attention-heads 16 --seq 2048 --micro-batch 2 --global-batch 32 \
     --vocab-size 32000 --tp 2 --pp 2 --gpus 8 --overlap-grad no --json "$dir/c.json" >"$dir/out2" 2>"$dir/err"
-python3 - "$dir/b.json" "$dir/c.json" <<'P'
+python3 -S - "$dir/b.json" "$dir/c.json" <<'P'
 import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])
 assert a["step_time_us"] == b["step_time_us"], (a["step_time_us"], b["step_time_us"])
@@ -55,7 +55,7 @@ check "and means the same as the options, naming what it ignores" $?
 # Twice the GPUs, pipeline full of micro-batches: a bubble of (p-1)/(m+p-1) of 1F1B on a free network.
 "$S" run --num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 128 --seq 2048 --pp 4 --gpus 4 --global-batch 12 \
     --no-optimizer --host-launch 0 --ignore-memory --cluster ideal:4 --json "$dir/d.json" >/dev/null 2>"$dir/err"
-python3 - "$dir/d.json" <<'P'
+python3 -S - "$dir/d.json" <<'P'
 import json, sys
 d = json.load(open(sys.argv[1]))
 share = d["breakdown_us"]["bubble"] / d["step_time_us"]
@@ -71,7 +71,7 @@ for s in 1f1b zb-h1 zb-2p zb-v; do
     "$S" run --num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 128 --seq 2048 --pp 4 --gpus 4 --global-batch 12 \
         --no-optimizer --host-launch 0 --ignore-memory --cluster ideal:4 --schedule $s --json "$dir/$s.json" --timeline >/dev/null 2>"$dir/err"
 done
-python3 - "$dir" <<'P'
+python3 -S - "$dir" <<'P'
 import json, sys
 sys.path.insert(0, "tests/tools")
 import timeline
@@ -93,7 +93,7 @@ check "the bubbles of zero-bubble schedules are the closed forms" $?
 # Rows with equal forward, input and weight gradients leave none at all.
 python3 tests/tools/workload.py 4 8 2 | awk 'NR > 2 { if ($1 == "embedding_layer") $3 = $6 = $9 = 0; $4 = $7 = $10 = "NONE"; $5 = $8 = $11 = 0 } { print }' >"$dir/w.txt"
 for s in zb-2p zb-v; do "$S" run "$dir/w.txt" --schedule $s --cluster ideal:32 --json "$dir/$s.json" >/dev/null 2>"$dir/err"; done
-python3 - "$dir" <<'P'
+python3 -S - "$dir" <<'P'
 import json, sys
 for name in "zb-2p", "zb-v":
     r = json.load(open(f"{sys.argv[1]}/{name}.json"))
@@ -108,7 +108,7 @@ check "rows without weight gradients are refused" $?
 shared=${STEPCAST_SHARED:-../shared}
 if [ -f "$shared/truth/training_steps.csv" ]; then
     "$S" validate "$shared/truth/training_steps.csv" --only "Korthikanti 2022 (arXiv" --json "$dir/v.json" >/dev/null 2>"$dir/err"
-    python3 - "$dir/v.json" <<'P'
+    python3 -S - "$dir/v.json" <<'P'
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 assert len(rows) == 4

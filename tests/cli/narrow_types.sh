@@ -9,9 +9,9 @@ if ! command -v python3 >/dev/null; then
     exit 0
 fi
 run="$STEPCAST run --model llama3-8b --gpus 8 --cluster dgx-b200:8 --seq 4096 --global-batch 16 --zero 1 --ignore-memory"
-step() { "$@" --json - 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
+step() { "$@" --json - 2>/dev/null | python3 -S -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 # holds NAME EXPRESSION
-holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok $1"; else echo "not ok $1: $2"; fi; }
+holds() { if python3 -S -c "import sys; sys.exit(not ($2))"; then echo "ok $1"; else echo "not ok $1: $2"; fi; }
 
 for bad in -1 1.5 x 4294967296; do
     expect "layers '$bad'" 2 "num-layers-at-start-in-bf16" $run --fp8 --num-layers-at-start-in-bf16 "$bad"

@@ -95,7 +95,7 @@ if [ -x "$BUILD/examples/shared_bus" ]; then # make builds it, against the publi
     # two messages of 1 GB at once over 25 GB/s: 80 ms and a latency, both
     printf 'num_ranks 2\nrank 0 {\na: send 1000000000b to 1 tag 1\nb: send 1000000000b to 1 tag 2\n}\nrank 1 {\na: recv 1000000000b from 0 tag 1\nb: recv 1000000000b from 0 tag 2\n}\n' >"$dir/two.goal"
     "$BUILD/examples/shared_bus" "$dir/two.goal" 25e9 >"$dir/out" 2>"$dir/err"
-    if python3 -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(not (r['net'] == 'bus' and 80000 < r['step_time_us'] < 80100))" "$dir/out"
+    if python3 -S -c "import json,sys; r=json.load(open(sys.argv[1])); sys.exit(not (r['net'] == 'bus' and 80000 < r['step_time_us'] < 80100))" "$dir/out"
     then echo "ok engine-example"; else echo "not ok engine-example"; cat "$dir/err"; fi
     check engine-example-argument 2 "not a rate" "$BUILD/examples/shared_bus" "$dir/two.goal" fast
 else
@@ -148,7 +148,7 @@ HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 g
 attention_layer -1 1000000 ALLGATHER 960000 1000000 NONE 0 1000000 NONE 0 100
 EOF
 "$STEPCAST" run "$dir/one-gather" --cluster dgx-h100:8 --net flow --json "$dir/links.json" >/dev/null
-python3 -c '
+python3 -S -c '
 import json, sys
 links = json.load(open(sys.argv[1]))["links"]
 want = 96e4 / 2 * 128 / 120

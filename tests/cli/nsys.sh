@@ -15,14 +15,14 @@ expect() { # NAME WORDS COMMAND…: exit 3 with these words
     fi
 }
 steps() { # rank, step, span, compute, exposed, idle, idle for the host, by kind
-    "$STEPCAST" show "$@" --json - | python3 -c 'import json, sys
+    "$STEPCAST" show "$@" --json - | python3 -S -c 'import json, sys
 for m in json.load(sys.stdin)["details"]["measured"]:
     k = m["kernels_us"]
     print(m["rank"], m["step"].replace(" ", ""), *(round(m[x + "_us"]) for x in
         ("span", "compute", "exposed_communication", "idle", "idle_host")),
         *(round(k.get(x, 0)) for x in ("gemm", "attention", "optimizer", "copy", "communication")))'
 }
-sends() { "$STEPCAST" show "$@" --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["sends"])'; }
+sends() { "$STEPCAST" show "$@" --json - | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["sends"])'; }
 
 # 300 + 100 + 40 + 600 + 50 + 5 + 90, and 20 to the next step
 export_of two.sqlite
@@ -44,12 +44,12 @@ grep -q 'world  *200.0 us' "$t/out"; ok "on the wire" $? 0
 # one rank computes 10 % longer: what explains it is its compute, all of it
 export_of slow.sqlite slow=1
 "$STEPCAST" compare "$t/two.sqlite" "$t/slow.sqlite" --json "$t/slow.json" >/dev/null
-ok "why it is slower" "$(python3 -c 'import json, sys
+ok "why it is slower" "$(python3 -S -c 'import json, sys
 d = json.load(open(sys.argv[1]))
 print([(c["key"], round(c["b_us"] - c["a_us"], 3)) for c in d["causes"]], d["step"]["b_us"] - d["step"]["a_us"], d["a"]["measured"])' "$t/slow.json")" "[('gemm', 90), ('attention', 10)] 100 True"
 # against a forecast of the model: kinds of work, though no names agree
 "$STEPCAST" run --model llama3-8b --gpus 2 --seq 1024 --ignore-memory --json "$t/forecast.json" >/dev/null
-ok "against a forecast" "$("$STEPCAST" compare "$t/two.sqlite" "$t/forecast.json" --json - | python3 -c 'import json, sys
+ok "against a forecast" "$("$STEPCAST" compare "$t/two.sqlite" "$t/forecast.json" --json - | python3 -S -c 'import json, sys
 d = json.load(sys.stdin)
 print(abs(sum(c["b_us"] - c["a_us"] for c in d["causes"]) - d["step"]["b_us"] + d["step"]["a_us"]) < 1e-3, "gemm" in [c["key"] for c in d["causes"]])')" "True True"
 
@@ -68,7 +68,7 @@ gzip -c "$t/two.sqlite" >"$t/two.gz"; ok "packed" "$(sends "$t/two.gz")" "$reduc
 ok "from a pipe" "$(cat "$t/two.sqlite" | sends -)" "$reduced"
 
 # hostile
-sql() { rm -f "$t/x.sqlite"; cp "$t/two.sqlite" "$t/x.sqlite"; python3 -c 'import sqlite3, sys
+sql() { rm -f "$t/x.sqlite"; cp "$t/two.sqlite" "$t/x.sqlite"; python3 -S -c 'import sqlite3, sys
 d = sqlite3.connect(sys.argv[1]); d.executescript(sys.argv[2]); d.commit()' "$t/x.sqlite" "$1"; }
 head -c 9000 "$t/two.sqlite" >"$t/cut.sqlite"; expect "cut off" "damaged or cut off" "$STEPCAST" show "$t/cut.sqlite"
 { head -c 100 "$t/two.sqlite"; head -c 20000 /dev/zero; } >"$t/zeros.sqlite"; expect "a head and zeros" "damaged\|no SQLite\|no kernels" "$STEPCAST" show "$t/zeros.sqlite"
@@ -84,7 +84,7 @@ sql "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KE
 "$STEPCAST" run "$t/two.sqlite" --host-trace x.json >/dev/null 2>&1; ok "a host trace is no option here" $? 2
 "$STEPCAST" run tests/fuzz/corpus/kineto/small.json --step-range x >/dev/null 2>&1; ok "--step-range is none of Kineto" $? 2
 expect "a step that is not there" "there is no step 9" "$STEPCAST" run "$t/two.sqlite" --step 9
-python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("CREATE TABLE a(b)"); d.commit()' "$t/other.sqlite"
+python3 -S -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("CREATE TABLE a(b)"); d.commit()' "$t/other.sqlite"
 expect "another database" "no kernels in this export" "$STEPCAST" run "$t/other.sqlite"
 sql "DELETE FROM StringIds; DELETE FROM NVTX_EVENTS; DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME"
 ok "names, ranges and launches missing" "$(steps "$t/x.sqlite" | cut -d' ' -f2,4 | tr '\n' ';')" "wholetrace 2280;wholetrace 2280;"

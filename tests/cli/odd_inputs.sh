@@ -103,5 +103,5 @@ odd_gpu 's/"architecture": "hopper"/"architecture": "Hopper"/'
 expect gpu_architecture 0 "architecture 'Hopper' of h100-sxm is none of volta" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
 odd_gpu 's/"architecture": "hopper"/"architecture": 9/'
 expect gpu_architecture_number 3 "architecture is no text" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
-python3 -c 'import json, sys; g = json.load(open("data/gpus/h100-sxm.json")); g["constants"] = []; json.dump(g, open(sys.argv[1], "w"))' "$tmp/gpu.json"
+python3 -S -c 'import json, sys; g = json.load(open("data/gpus/h100-sxm.json")); g["constants"] = []; json.dump(g, open(sys.argv[1], "w"))' "$tmp/gpu.json"
 expect gpu_constants_list 3 "constants is no object" "$STEPCAST" run $one --gpu "$tmp/gpu.json"

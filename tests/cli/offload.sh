@@ -37,7 +37,7 @@ done
 # 8 billion parameters on one rank are 120 GiB there
 expect host_too_small 1 "on a host that has 100.0" "$STEPCAST" run --model llama3-8b --seq 512 --gpus 1 --cluster "dgx-h100:1 host-size=100GiB" --gpu b200 --zero 2 --offload-optimizer 1 --overlap-offload yes
 expect host_large_enough 0 "step time" "$STEPCAST" run --model llama3-8b --seq 512 --gpus 1 --cluster "dgx-h100:1 host-size=130GiB" --gpu b200 --zero 2 --offload-optimizer 1 --overlap-offload yes
-expect unknown_host 2 "what host a" "$STEPCAST" run $plan --gpu "$(python3 - "$tmp" <<'P'
+expect unknown_host 2 "what host a" "$STEPCAST" run $plan --gpu "$(python3 -S - "$tmp" <<'P'
 import json, sys
 g = json.load(open("data/gpus/h200.json"))
 g["name"] = "h201"
@@ -51,14 +51,14 @@ P
 expect launch_file 1 "what waits on the host is not written" "$STEPCAST" plans --model llama3-8b --gpus 8 --cluster dgx-h100:8 --global-batch 16 --seq 4096 --tp 2 --pp 1 --micro-batch 1 --offload-optimizer 1 --zero 1 --write-launch "$tmp/launch.sh"
 # the step written down and read again is the same
 json() { "$@" --json - 2>/dev/null; }
-value() { python3 -c 'import json,sys
+value() { python3 -S -c 'import json,sys
 x = json.load(sys.stdin)
 for k in sys.argv[1].split("."): x = x[k]
 print(x)' "$1"; }
 all="--zero 3 --offload-params --offload-optimizer 0.5 --overlap-offload yes --offload-activations 8"
 "$STEPCAST" gen $plan $all --to ir-json -o "$tmp/ir.json" >/dev/null 2>&1
 check written_and_read "$(json "$STEPCAST" run "$tmp/ir.json" | value step_time_us)" "$(json $run $all | value step_time_us)"
-check in_the_settings "$(json $run $all | python3 -c 'import json,sys
+check in_the_settings "$(json $run $all | python3 -S -c 'import json,sys
 s = json.dumps(json.load(sys.stdin))
 print(all("offload-" + k in s for k in ("optimizer", "params", "activations")))')" True
 
@@ -110,7 +110,7 @@ expect band_says_so 0 "none of them offloads to the host)" $run --zero 1 --offlo
 
 # bytes over the link: shards of N weights in two bytes for forward and for backward, their gradients in four; weights that stay on
 # the host do not come back from the update
-hosted() { "$STEPCAST" run --model llama3-8b --num-layers 4 --cluster dgx-h100:8 --global-batch 8 --seq 1024 --ignore-memory "$@" --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["comm"]["host"]["bytes"])'; }
+hosted() { "$STEPCAST" run --model llama3-8b --num-layers 4 --cluster dgx-h100:8 --global-batch 8 --seq 1024 --ignore-memory "$@" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["comm"]["host"]["bytes"])'; }
 weights=$((4 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096) + 2 * 128256 * 4096 + 4096))
 check weights_that_stay "$(hosted --zero 3 --offload-params) $(hosted --zero 3 --offload-params --offload-optimizer 1)" "$((4 * weights / 8)) $((8 * weights / 8))"
 # activations leave and come back: of a layer that is computed again its input, of any other all of them

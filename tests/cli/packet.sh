@@ -179,6 +179,9 @@ option cc-set-unknown 'did you mean RATE_AI' --cc-set RATE_AJ=1Mb/s
 option cc-set-no-value 'not KEY=VALUE' --cc-set RATE_AI
 option cc-set-no-effect 'no effect' --cc-set QMON=1
 option cc-set-too-much 'unexpected' --cc-set 'HAS_WIN=1 1'
+option cc-set-and-mtu 'contradicts --mtu' --mtu 1000 --cc-set PACKET_PAYLOAD_SIZE=100
+option cc-set-and-cc 'contradicts --cc, which says CC_MODE' --cc dcqcn --cc-set CC_MODE=3
+option cc-set-twice 'contradicts --cc-set' --cc-set RATE_AI=50Mb/s --cc-set RATE_AI=40Mb/s
 
 base
 check no-conf 2 "$STEPCAST" flows "$dir/flows" --net packet --topology "$dir/topology"
@@ -192,7 +195,7 @@ check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" -
 # what links saw: the same in totals, series and CSV; 4:1 fills the last link
 run() { "$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt "$@"; }
 run --samples 50 --links "$dir/links.csv" --json "$dir/links.json" >/dev/null 2>&1
-if python3 - "$dir/links.json" "$dir/links.csv" <<'PY'
+if python3 -S - "$dir/links.json" "$dir/links.csv" <<'PY'
 import csv, json, sys
 answer = json.load(open(sys.argv[1]))
 series = answer["series"]
@@ -216,7 +219,7 @@ awk 'BEGIN { srand(5); for (i = 0; i < 60; i++) { a = int(rand() * 16); b = (a +
 for way in "" "--route spray" "--route adaptive" "--cc swift" "--cc hpcc" "--cc nscc" "--cc rccc --route dmodk"; do
     # shellcheck disable=SC2086
     "$STEPCAST" flows "$dir/list" --net packet --fabric dgx-h100 $way --json "$dir/slow.json" >/dev/null 2>&1
-    if python3 -c '
+    if python3 -S -c '
 import json, sys
 slow = [f["slowdown"] for f in json.load(open(sys.argv[1]))["flows"]]
 assert len(slow) == 60 and 1 <= min(slow) < 1.1 < max(slow), (min(slow), max(slow))' "$dir/slow.json"
@@ -239,7 +242,7 @@ for cc in dcqcn hpcc; do
 done
 check controls 0 "$STEPCAST" flows $fixture/flows.txt --net packet --conf hpcc-100g --topology $fixture/topology.txt --cc dcqcn,hpcc --json "$dir/both.json"
 says controls-table '^packet  hpcc '
-if python3 - "$dir/both.json" "$dir/dcqcn.json" "$dir/hpcc.json" <<'PY'
+if python3 -S - "$dir/both.json" "$dir/dcqcn.json" "$dir/hpcc.json" <<'PY'
 import json, sys
 both, *alone = (json.load(open(f)) for f in sys.argv[1:])
 assert [c["cc"] for c in both["controls"]] == ["dcqcn", "hpcc"]
@@ -301,7 +304,7 @@ says uet-needs-its-keys-says 'UET_PATHS is missing'
 for cc in nscc rccc nscc-rccc; do
     check "uet-engine-$cc" 0 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net packet --cc $cc -b 16M -e 16M --json "$dir/j"
     "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 -b 16M -e 16M --json "$dir/k" >/dev/null 2>&1
-    if python3 -c "import json,sys; a,b=(json.load(open(f))['rows'][0]['time_us'] for f in sys.argv[1:]); sys.exit(not b*0.97 < a < b*1.03 + 28)" "$dir/j" "$dir/k"
+    if python3 -S -c "import json,sys; a,b=(json.load(open(f))['rows'][0]['time_us'] for f in sys.argv[1:]); sys.exit(not b*0.97 < a < b*1.03 + 28)" "$dir/j" "$dir/k"
     then echo "ok uet-engine-$cc-agrees"; else echo "not ok uet-engine-$cc-agrees"; fi
     rm -f "$dir/j" "$dir/k"
 done
@@ -311,7 +314,7 @@ check uet-engine-lossy 0 "$STEPCAST" coll all_gather --gpus 16 --cluster dgx-h10
 # ns that are not cut: (111 + 3)·181.04 + 21.9 there; and nothing in the way beside what max-min says of it
 printf '0 8 1000000 0\n' >"$dir/one"
 check on-fabric 0 "$STEPCAST" flows "$dir/one" --net packet --fabric ls:8:8 --cc none --json "$dir/one.json"
-if python3 - "$dir/one.json" <<'PY'
+if python3 -S - "$dir/one.json" <<'PY'
 import json, sys
 flow, = json.load(open(sys.argv[1]))["flows"]
 there = (111 + 3) * 9052 * 8 / 400 + (1000000 - 111 * 9000 + 52) * 8 / 400 + 4 * 500
@@ -319,13 +322,13 @@ assert abs(flow["received_ns"] - there) < 5, (flow, there)
 assert abs(flow["fct_ns"] - there - 4 * (500 + 60 * 8 / 400)) < 9, (flow, there)
 PY
 then echo "ok on-fabric-closed-form"; else echo "not ok on-fabric-closed-form"; fi
-python3 -c "
+python3 -S -c "
 for i in range(16):
     for k in range(1, 16): print(i, (i + k) % 16, 262144, 0)" >"$dir/all"
 for fabric in ls:8:8 ft3:4:2:4:4:16 dgx-h100 gb200-nvl72 dgx-a100 frontier hpn tpu-torus; do
     check "on-$fabric" 0 "$STEPCAST" flows "$dir/all" --net flow,packet --fabric $fabric --route spray --cc none,dcqcn --json "$dir/j"
     # what goes over links has headers and delays, and nothing is faster than links allow
-    if python3 - "$dir/j" <<'PY'
+    if python3 -S - "$dir/j" <<'PY'
 import json, sys
 rows = json.load(open(sys.argv[1]))["controls"]
 assert [(r["net"], r["cc"]) for r in rows] == [("packet", "none"), ("packet", "dcqcn"), ("flow", None)]
@@ -365,7 +368,7 @@ done
 check engine-run 0 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet --json "$dir/j"
 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net packet -j 2 --json "$dir/k" >/dev/null 2>&1
 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --cluster dgx-h100 --net flow --json "$dir/l" >/dev/null 2>&1
-if python3 - "$dir/j" "$dir/k" "$dir/l" <<'PY'
+if python3 -S - "$dir/j" "$dir/k" "$dir/l" <<'PY'
 import json, sys
 a, b, flow = (json.load(open(f)) for f in sys.argv[1:])
 for x in (a, b): x.pop("command")
@@ -382,7 +385,7 @@ for cluster in dgx-h100 dgx-a100 gb200-nvl72; do
             [ $net = analytic ] || spray="--route spray"
             "$STEPCAST" coll $op --gpus 16 --cluster $cluster --net $net $spray -b 256M -e 256M --json "$dir/$net.json" >/dev/null 2>"$dir/err"
         done
-        if python3 - "$dir" <<'PY'
+        if python3 -S - "$dir" <<'PY'
 import json, sys
 times = [json.load(open(f"{sys.argv[1]}/{net}.json"))["rows"][0]["time_us"] for net in ("analytic", "flow", "packet")]
 assert max(times) < 1.03 * min(times), times
@@ -407,7 +410,7 @@ says engine-unused-says 'no effect without --net packet'
 # a pipeline: messages of stages overlap, and what ends in one place starts something in another
 "$STEPCAST" run --model llama3-8b --gpus 32 --tp 8 --pp 4 --micro-batches 8 --cluster dgx-h100 --net packet --json "$dir/j" >/dev/null 2>"$dir/err"
 "$STEPCAST" run --model llama3-8b --gpus 32 --tp 8 --pp 4 --micro-batches 8 --cluster dgx-h100 --net flow --json "$dir/l" >/dev/null 2>&1
-if python3 -c "import json,sys; a,b=(json.load(open(f))['step_time_us'] for f in sys.argv[1:]); sys.exit(abs(a/b-1)>0.01)" "$dir/j" "$dir/l"
+if python3 -S -c "import json,sys; a,b=(json.load(open(f))['step_time_us'] for f in sys.argv[1:]); sys.exit(abs(a/b-1)>0.01)" "$dir/j" "$dir/l"
 then echo "ok engine-pipeline"; else echo "not ok engine-pipeline"; cat "$dir/err"; fi
 
 # pages: what they show is held against the JSON by tests/page
@@ -419,7 +422,7 @@ if "$STEPCAST" flows "$dir/two" --net packet --fabric ls:8:2 --html "$dir/page.h
     # a step's page has its transfers: as many bytes as messages of them carry, of as many GPUs as there are
     step="run --model llama3-8b --layers 2 --gpus 16 --tp 8 --cluster dgx-h100"
     check page-of-step 0 "$STEPCAST" $step --net packet --html "$dir/page.html"
-    if python3 - "$dir/page.html" <<'PY'
+    if python3 -S - "$dir/page.html" <<'PY'
 import json, re, sys
 data = json.loads(re.search(r'<script[^>]*id="?data"?[^>]*>(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1))
 step, packets = data["results"]
@@ -433,7 +436,7 @@ for run in packets["runs"]:
 PY
     then echo "ok page-of-step-transfers"; else echo "not ok page-of-step-transfers"; fi
     check page-of-flow-step 0 "$STEPCAST" $step --net flow --html "$dir/page.html"
-    if python3 -c "import json,re,sys; d=json.loads(re.search(r'<script[^>]*id=\"?data\"?[^>]*>(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1)); sys.exit(len(d['results']) != 1)" "$dir/page.html"
+    if python3 -S -c "import json,re,sys; d=json.loads(re.search(r'<script[^>]*id=\"?data\"?[^>]*>(.*?)</script>', open(sys.argv[1]).read(), re.S).group(1)); sys.exit(len(d['results']) != 1)" "$dir/page.html"
     then echo "ok page-of-flow-step-alone"; else echo "not ok page-of-flow-step-alone"; fi
 else
     echo "skip page-of-packets [needs page]"

@@ -52,12 +52,12 @@ sed -i 's/GLOBAL_T 0/GLOBAL_T 7/' "$dir/conf"
 check simai-conf-nonsense 3 "$STEPCAST" flows $fixture/flows.txt --net packet --conf "$dir/conf" --topology $fixture/topology.txt
 
 # ways: every host of leaf 0 to one of leaf 1, eight spines: 8 x 4 MiB that a good choice does not slow down
-python3 -c "
+python3 -S -c "
 for i in range(8): print(i, 8 + (i * 3 + 1) % 8, 4194304, 0)" >"$dir/cross"
 for route in ecmp:3 spray adaptive flowlet:1s flowlet:1ns; do
     check "way-$route" 0 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route $route --cc none --json "$dir/${route%:*}${route#flowlet}.json"
 done
-if python3 - "$dir" <<'PY'
+if python3 -S - "$dir" <<'PY'
 import json, sys
 load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
 runs = {name: load(name) for name in ("ecmpecmp:3", "sprayspray", "adaptiveadaptive", "flowlet:1s", "flowlet:1ns")}
@@ -83,7 +83,7 @@ PY
 then echo "ok ways"; else echo "not ok ways"; fi
 # a slow spine has less of the packets in proportion, and all that is left of the network is used
 check way-degraded 0 "$STEPCAST" flows "$dir/cross" --net packet --fabric ls:8:8 --route adaptive --cc none --degrade leaf0-spine2=0.25 --json "$dir/j"
-if python3 - "$dir/j" <<'PY'
+if python3 -S - "$dir/j" <<'PY'
 import json, sys
 run = json.load(open(sys.argv[1]))
 up = {l["name"]: l["bytes"] for l in run["links"] if l["name"].startswith("leaf0-spine")}
@@ -113,7 +113,7 @@ for way in analytic: flow: packet:none packet:swift; do
     cc=${way#*:}
     "$STEPCAST" coll alltoall --gpus 32 --cluster "$fat" --net "${way%:*}" ${cc:+--cc $cc} -b 1M -e 4M -f 4 --json "$dir/${way%:*}$cc.alone" >/dev/null 2>&1
 done
-if python3 - "$dir" <<'PY'
+if python3 -S - "$dir" <<'PY'
 import csv, json, sys
 load = lambda name: json.load(open(f"{sys.argv[1]}/{name}"))
 ways = load("j")["ways"]
@@ -131,7 +131,7 @@ for bad in "--net flow,quick" "--net flow,," "--net flow,flow" "--net packet --c
 done
 # a page of a collective: its messages, links over time, one run for each control
 check coll-page 0 "$STEPCAST" coll alltoall --gpus 32 --cluster "$fat" --net flow,packet --cc none,swift -b 1M -e 4M -f 4 --html "$dir/page.html"
-if python3 - "$dir/page.html" <<'PY'
+if python3 -S - "$dir/page.html" <<'PY'
 import json, re, sys
 text = open(sys.argv[1]).read()
 page = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', text, re.S).group(1).replace("<\\/", "</"))["results"][0]
@@ -150,7 +150,7 @@ check coll-page-needs-packets 2 "$STEPCAST" coll alltoall --gpus 16 --cluster dg
 check coll-page-cannot-write 4 "$STEPCAST" coll alltoall --gpus 16 --cluster dgx-h100 --net packet -b 1M -e 1M --html "$dir/no/such/page.html"
 # much of a large all-to-all is not simulated, and the answer says so: between what the ports need and 6 % more
 check coll-large 0 "$STEPCAST" coll alltoall --gpus 64 --cluster dgx-a100 --net packet -b 1G -e 1G --json "$dir/large.json"
-if python3 - "$dir/large.json" <<'PY'
+if python3 -S - "$dir/large.json" <<'PY'
 import json, re, sys
 answer = json.load(open(sys.argv[1]))
 least = 56 / 64 * 2**30 / 25e9 * 1e6
@@ -167,7 +167,7 @@ check bound-of-step-exact 0 "$STEPCAST" $step --net packet --exact --json "$dir/
 tree="gpu=h100 node=8 nvlink=450GB/s nics=8 nic=400Gbps fabric=fat-tree leaf=1 oversubscription=2 class=ib"
 check bound-of-reactions 0 "$STEPCAST" coll reduce_scatter --gpus 16 --cluster "$tree" --net packet --cc dctcp -b 448M -e 448M --json "$dir/part2.json"
 check bound-of-reactions-exact 0 "$STEPCAST" coll reduce_scatter --gpus 16 --cluster "$tree" --net packet --cc dctcp -b 448M -e 448M --exact --json "$dir/whole2.json"
-if python3 - "$dir/part.json" "$dir/whole.json" "$dir/part2.json" "$dir/whole2.json" <<'PY'
+if python3 -S - "$dir/part.json" "$dir/whole.json" "$dir/part2.json" "$dir/whole2.json" <<'PY'
 import json, re, sys
 def read(name):
     d = json.load(open(name))

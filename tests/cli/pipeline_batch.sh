@@ -8,7 +8,7 @@ run() { "$STEPCAST" run $pipe "$@" --json - 2>/dev/null; }
 of() { # expression on the result r, options
     expression=$1
     shift
-    run "$@" | python3 -c "import json, sys; r = json.load(sys.stdin); print($expression)"
+    run "$@" | python3 -S -c "import json, sys; r = json.load(sys.stdin); print($expression)"
 }
 step() { of 'r["step_time_us"]' --cluster ideal --no-optimizer "$@"; }
 
@@ -17,7 +17,7 @@ step() { of 'r["step_time_us"]' --cluster ideal --no-optimizer "$@"; }
 for schedule in 1f1b gpipe "interleaved --vpp 2"; do
     for n in 2 4 64; do
         one=$(step --schedule $schedule --micro-batches $n)
-        check "runs_of_${n}_${schedule%% *}" "$(python3 -c "print(abs($(step --schedule $schedule --micro-batches $((8 * n)) --pipeline-batch $n) / $one - 8) < 1e-9)")" True
+        check "runs_of_${n}_${schedule%% *}" "$(python3 -S -c "print(abs($(step --schedule $schedule --micro-batches $((8 * n)) --pipeline-batch $n) / $one - 8) < 1e-9)")" True
     done
 done
 
@@ -40,20 +40,20 @@ check held "$(held --micro-batches 32 --pipeline-batch 4)" "$(held --micro-batch
 search() { "$STEPCAST" plans --model llama3-8b --num-layers 8 --cluster dgx-h100:8 --global-batch 64 --seq 2048 --pipeline-batch 4 --pp 4 --try schedule --json - "$@" 2>/dev/null; }
 search >"$tmp/bounded"
 search --exhaustive --top 1000 >"$tmp/all"
-check bounds "$(python3 -c "
+check bounds "$(python3 -S -c "
 import json
 some, every = (json.load(open('$tmp/' + name)) for name in ('bounded', 'all'))
 print(some['plans'] == every['plans'][:len(some['plans'])], all(0 < p['bound_us'] <= p['step_time_us'] for p in every['plans']), every['simulated'] > 4 * some['simulated'] > 0)")" "True True True"
 
 # NeMo Automodel's local batch; where the micro-batches do not divide so, one run and a note.
 automodel="run --model deepseek-v3 --software fsdp2-automodel --gpus 256 --pp 4 --vpp 8 --ep 64 --uneven-stages --seq 4096 --cluster dgx-h100:256 --ignore-memory"
-check automodel "$("$STEPCAST" $automodel --micro-batches 16 --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"].get("pipeline-batch"))')" 8
+check automodel "$("$STEPCAST" $automodel --micro-batches 16 --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["settings"].get("pipeline-batch"))')" 8
 expect automodel_whole 0 "pipeline-not-emptied" "$STEPCAST" $automodel --micro-batches 12 --json -
-check automodel_one_run "$("$STEPCAST" $automodel --micro-batches 12 --json - 2>/dev/null | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"].get("pipeline-batch"))')" None
+check automodel_one_run "$("$STEPCAST" $automodel --micro-batches 12 --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["settings"].get("pipeline-batch"))')" None
 
 # torchtitan accumulates around the pipeline where the global batch is larger than the local ones.
 titan() { printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nseq_len = 2048\nlocal_batch_size = 4\nglobal_batch_size = %s\n[parallelism]\npipeline_parallel_degree = 4\ndata_parallel_shard_degree = 2\n' "$1" >"$tmp/titan.toml"
-    "$STEPCAST" run "$tmp/titan.toml" --gpus 8 --cluster dgx-h100:8 --ignore-memory --json - 2>/dev/null | python3 -c 'import json, sys; s = json.load(sys.stdin)["settings"]; print(s["micro-batches"], s.get("pipeline-batch"))'; }
+    "$STEPCAST" run "$tmp/titan.toml" --gpus 8 --cluster dgx-h100:8 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; s = json.load(sys.stdin)["settings"]; print(s["micro-batches"], s.get("pipeline-batch"))'; }
 check titan_accumulates "$(titan 32)" "16 4"
 check titan_one_run "$(titan 8)" "4 None"
 check titan_without "$(titan -1)" "4 None"

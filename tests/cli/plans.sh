@@ -11,12 +11,12 @@ cmp -s "$tmp/p.json" "$tmp/q.json" && cmp -s "$tmp/out" "$tmp/out2"
 check "one thread and eight give the same" $? 0
 "$S" plans $base --exhaustive --json "$tmp/x.json" >/dev/null
 "$S" plans $base --json "$tmp/y.json" >/dev/null
-check "the same best as of all plans" "$(python3 -c "
+check "the same best as of all plans" "$(python3 -S -c "
 import json
 x, y = (json.load(open('$tmp/' + name)) for name in ('x.json', 'y.json'))
 print(x['plans'] == y['plans'], x['simulated'] == x['fit'] > 4 * y['simulated'])")" "True True"
 "$S" plans $base --vpp 1 --cp 1 --memory-margin 0 --top 1000 --json "$tmp/v.json" >/dev/null
-python3 - "$S" "$tmp/p.json" "$tmp/v.json" <<'P'
+python3 -S - "$S" "$tmp/p.json" "$tmp/v.json" <<'P'
 import itertools, json, shlex, subprocess, sys
 program, d, flat = sys.argv[1], json.load(open(sys.argv[2])), json.load(open(sys.argv[3]))
 plans = d["plans"]
@@ -48,7 +48,7 @@ print("not ok" if wrong else "ok", "the best of every family that runs", wrong o
 P
 "$S" plans --model mixtral-8x7b --gpus 64 --tp 1 --pp 1 --vpp 1 --global-batch 64 --micro-batch 1 --seq 4096 --recompute full \
     --cluster dgx-h100:64 --json "$tmp/m.json" >/dev/null
-check "what is given stays" "$(python3 -c "
+check "what is given stays" "$(python3 -S -c "
 import json
 print({(p['tp'], p['pp'], p['micro_batch'], p['recompute']) for p in json.load(open('$tmp/m.json'))['plans']})")" "{(1, 1, 1, 'full')}"
 expect no_batch 0 "512 sequences, about the 4 Mi tokens" "$S" plans --model llama3-8b --gpus 8
@@ -62,7 +62,7 @@ expect a_file 2 "takes a model" "$S" plans tests/data/seed_003.txt --gpus 8 --gl
 few="--model gpt2 --gpus 2 --global-batch 4 --seq 512 --cluster dgx-h100:2"
 for o in "--net flow" "--slow rank:0=2 --slow rank:1=3" "--comm-sm-tax 50%"; do
     "$S" plans $few $o --json "$tmp/o.json" >"$tmp/out"
-    check "as run has it: $o" "$(python3 - "$S" "$tmp/o.json" <<'P'
+    check "as run has it: $o" "$(python3 -S - "$S" "$tmp/o.json" <<'P'
 import json, shlex, subprocess, sys
 best = json.load(open(sys.argv[2]))["plans"][0]
 words = [sys.argv[1], *shlex.split(best["command"])[1:], "--json", "-"]
@@ -73,7 +73,7 @@ done
 # Steps of ZB-2p overlap: the bubble is of the stage that is longest from its own first operation on.
 "$S" plans --model llama3-70b --gpus 64 --global-batch 128 --seq 4096 --cluster dgx-h100:64 --schedule zb-2p --tp 8 --top 3 \
     --json "$tmp/z.json" >/dev/null
-check "run agrees with plans where steps overlap" "$(python3 - "$S" "$tmp/z.json" <<'P'
+check "run agrees with plans where steps overlap" "$(python3 -S - "$S" "$tmp/z.json" <<'P'
 import json, shlex, subprocess, sys
 for plan in json.load(open(sys.argv[2]))["plans"]:
     run = json.loads(subprocess.check_output([sys.argv[1], *shlex.split(plan["command"])[1:], "--json", "-"]))
@@ -89,7 +89,7 @@ P
 # Everything that can be searched, on a small job: the commands say what was found.
 "$S" plans --model mixtral-8x7b --gpus 16 --global-batch 16 --seq 4096 --cluster dgx-h100:16 --tp 2 --micro-batch 1 --try all --pareto \
     --top 4 --json "$tmp/a.json" >"$tmp/a.out"
-check "run agrees with plans of the whole space" "$(python3 - "$S" "$tmp/a.json" <<'P'
+check "run agrees with plans of the whole space" "$(python3 -S - "$S" "$tmp/a.json" <<'P'
 import json, shlex, subprocess, sys
 d = json.load(open(sys.argv[2]))
 for plan in d["plans"] + d["front"]:
@@ -105,7 +105,7 @@ check "what the next best changes" $? 0
 # Machines: the cheapest, the one with most tokens a day and the smallest that keeps a deadline, each by hand.
 small="--model llama3.2-1b --global-batch 64 --seq 4096 --tp 1 --cp 1 --pp 1"
 "$S" plans $small --cluster dgx-h100:16,dgx-a100:32 --objective cheapest --top 2 --json "$tmp/c.json" >"$tmp/c.out"
-check "the cheapest of two clusters" "$(python3 - "$S" "$tmp/c.json" <<'P'
+check "the cheapest of two clusters" "$(python3 -S - "$S" "$tmp/c.json" <<'P'
 import json, shlex, subprocess, sys
 plans = json.load(open(sys.argv[2]))["plans"]
 usd = {"dgx-h100:16": 3.0 * 16, "dgx-a100:32": 1.3 * 32}  # data/prices.json
@@ -117,7 +117,7 @@ print(len(plans), plans[0]["usd_per_billion_tokens"] <= plans[1]["usd_per_billio
 P
 )" "2 True"
 "$S" plans $small --sizes 8,16,32 --train-tokens 1T --days 16 --json "$tmp/d.json" >/dev/null
-check "the smallest machine in time" "$(python3 - "$S" "$tmp/d.json" <<'P'
+check "the smallest machine in time" "$(python3 -S - "$S" "$tmp/d.json" <<'P'
 import json, subprocess, sys
 best = json.load(open(sys.argv[2]))["plans"][0]
 days = {}
@@ -134,6 +134,20 @@ expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --si
 expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
 expect "adapters alone are saved" 0 "checkpoints of 0.0477 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --lora 8 --objective goodput
 expect "goodput counts failures" 0 "Llama 3 405B" "$S" plans $small --sizes 8,16 --objective goodput
+# Checkpoints of 112 GB take 1.12 s at 100 GB/s. Of 8 machines one fails every 1662 s and is back at once: saved as often as is
+# best sqrt(2 * 1.12 / 1662) of the time is lost, and 1.12 s with every failure for reading.
+cat >"$tmp/best.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "best", "source": "test", "node_gpus": 8, "requeue_s": [[1, 0]], "hot_s": [[1, 0]],
+ "classes": [{"name": "node", "scope": "node", "symptom": "crash", "per_1000_days": 6500, "detect_s": 0, "locate_s": 0, "repair_s": 0}]}
+J
+"$S" plans --model llama3-8b --gpus 64 --tp 2 --pp 1 --cp 1 --micro-batch 1 --global-batch 64 --objective goodput --failures "$tmp/best.json" --top 1 --json "$tmp/best.out" >/dev/null
+check "checkpoints come as often as is best" "$(python3 - "$tmp/best.out" <<'P'
+import json, sys
+lost = 1 - json.load(open(sys.argv[1]))["plans"][0]["ettr"]
+rate = 8 * 6500e-3 / 86400
+print(abs(lost / ((2 * 1.12 * rate) ** 0.5 + 1.12 * rate) - 1) < 0.05)
+P
+)" True
 # A lost machine takes its replica along: with 8 machines, 100 failures per 1,000 days of one and 2 h until another has come
 # through the queue 0.0667 replicas are missing on average, so that 1 - 0.0667 / dp of the time counts. Much more often, the
 # best plan is not the fastest step.
@@ -145,7 +159,7 @@ sed 's/: 100,/: 500,/' "$tmp/lost.json" >"$tmp/often.json"
 goodput() { "$S" plans --global-batch 64 --objective goodput --recovery drop-replica --failures "$tmp/$1.json" --top 20 --json "$tmp/$1.out" $2 >/dev/null; }
 goodput lost "--model llama3-8b --gpus 64 --cp 1"
 goodput often "--model llama3-70b --gpus 512 --global-batch 512"
-check "replicas that are lost count" "$(python3 - "$tmp" <<'P'
+check "replicas that are lost count" "$(python3 -S - "$tmp" <<'P'
 import json, sys
 plans = {f: json.load(open(f"{sys.argv[1]}/{f}.out"))["plans"] for f in ("lost", "often")}
 score = lambda p: p["step_time_us"] / p["ettr"]
@@ -162,7 +176,7 @@ expect "nothing but failures" 2 "fails every 0.38 s" "$S" plans $few --objective
 two="--model llama3.2-1b --global-batch 64 --seq 4096 --json"
 "$S" plans $two "$tmp/two.json" --cluster dgx-a100:16,gb200-nvl72:16 --top 2 >/dev/null
 "$S" plans $two "$tmp/one.json" --cluster dgx-a100:16 --top 1 >/dev/null
-check "every machine has its best" "$(python3 - "$tmp" <<'P'
+check "every machine has its best" "$(python3 -S - "$tmp" <<'P'
 import json, sys
 two, one = (json.load(open(f"{sys.argv[1]}/{f}.json")) for f in ("two", "one"))
 other = two["other_machines"]
@@ -185,7 +199,7 @@ for m in "llama3-8b --gpus 32" "mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1" "
     words="--global-batch 64 --seq 4096 --software megatron-core-2025"
     "$S" plans --model $m $words --write-launch "$tmp/l.sh" --json "$tmp/l.json" >/dev/null
     "$S" run --megatron-args "$tmp/l.sh" --software megatron-core-2025 --json "$tmp/r.json" >/dev/null
-    check "a launch script is read back: $m" "$(python3 -c "
+    check "a launch script is read back: $m" "$(python3 -S -c "
 import json
 print(json.load(open('$tmp/l.json'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.json'))['step_time_us'])")" True
 done
@@ -196,7 +210,7 @@ read_back() { # file, software, options of reading, options of plans
     rm -f "$tmp/$file" "$tmp/l.js" "$tmp/r.js"
     "$S" plans --global-batch 64 --seq 4096 --software "$software" "$@" --write-launch "$tmp/$file" --json "$tmp/l.js" >/dev/null
     "$S" run --megatron-args "$tmp/$file" $reading --json "$tmp/r.js" >/dev/null
-    check "$file is read back: $*" "$(python3 -c "
+    check "$file is read back: $*" "$(python3 -S -c "
 import json
 print(json.load(open('$tmp/l.js'))['plans'][0]['step_time_us'] == json.load(open('$tmp/r.js'))['step_time_us'])")" True
 }
@@ -223,7 +237,7 @@ read_back g.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --grad-d
 check "gradients of two bytes are half the bucket's size in parameters" "$(grep -c 'grad-reduce-in-bf16\|ddp-bucket-size 52428800' "$tmp/g.sh") $(grep -c 'grad_reduce_in_fp32: false\|bucket_size: 52428800' "$tmp/g.yaml")" "2 2"
 expect "what goes with a launch file" 0 "has no word for --gpu-spread 0.02: give them" "$S" plans $tiny --gpu-spread 0.02 --write-launch "$tmp/s.sh"
 for more in "" --exhaustive; do
-    "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -c "
+    "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -S -c "
 import json, sys
 d = json.load(sys.stdin)
 print(d['plans'][0]['step_time_us'], d['plans'][0]['command'])" >"$tmp/hsdp$more"
@@ -238,7 +252,7 @@ check "and no script" "$(cat "$tmp/out" "$tmp/err" | grep -c 'cannot be said') $
 # run --plan auto is the first of plans.
 "$S" run $few --plan auto --json "$tmp/auto.json" >/dev/null
 "$S" plans $few --json "$tmp/first.json" >/dev/null
-check "run --plan auto" "$(python3 -c "
+check "run --plan auto" "$(python3 -S -c "
 import json
 a, p = json.load(open('$tmp/auto.json')), json.load(open('$tmp/first.json'))
 print(a['step_time_us'] == p['plans'][0]['step_time_us'], '--plan auto: of' in json.dumps(a))")" "True True"
@@ -253,7 +267,7 @@ expect "what plans assume" 0 "every plan shards the optimizer" "$S" plans $few
 expect "an option without effect" 0 "--format has no effect" "$S" plans $few --format goal
 
 # the run's price: days of all GPUs at the hourly price
-priced() { "$S" plans --model llama3-8b --gpus 64 --global-batch 512 --train-tokens 1T --price 2.5 --json - | python3 -c 'import json,sys
+priced() { "$S" plans --model llama3-8b --gpus 64 --global-batch 512 --train-tokens 1T --price 2.5 --json - | python3 -S -c 'import json,sys
 p = json.load(sys.stdin)["plans"][0]
 print(abs(p["cost_usd"] / (p["days"] * 24 * 64 * 2.5) - 1) < 1e-9)'; }
 check price_of_the_run "$(priced)" True
@@ -262,7 +276,7 @@ check price_of_the_run "$(priced)" True
 check "the best plan's command has no page" "$(grep -c '^  stepcast run --model gpt2' "$tmp/out") $(grep -c -e --html "$tmp/out")" "1 0"
 check "prices that were assumed" "$(grep -c 'an hour of a GPU at what data/prices.json quotes.*: h100-sxm 3 USD, mi300x unknown' "$tmp/out")" 1
 "$S" plans --model gpt2 --cluster dgx-h100:8 --global-batch 64 --train-tokens 1T --price 2.5 --json "$tmp/p.json" >"$tmp/out"
-check "dollars of the run" "$(sed -n '4s/.* \([0-9.]* K\)$/\1/p' "$tmp/out")" "$(python3 -c "
+check "dollars of the run" "$(sed -n '4s/.* \([0-9.]* K\)$/\1/p' "$tmp/out")" "$(python3 -S -c "
 import json
 p = json.load(open('$tmp/p.json'))['plans'][0]
 print('%.4g K' % (p['days'] * 24 * 8 * 2.5 / 1e3))")"

@@ -20,7 +20,7 @@ run_script() { # file, options…
 billions() {
     "$S" run --megatron-args "$file" $options --seq 1024 --gpus 1 --tp 1 --pp 1 --cp 1 --ep 1 --etp 1 --vpp 1 --global-batch 1 \
         --micro-batch 1 --zero 0 --dtype bf16 --grad-dtype fp32 --mtp-num-layers 0 --ignore-memory --json "$dir/one.json" >/dev/null 2>"$dir/err" || return 1
-    python3 - "$dir/one.json" "$1" "$2" <<'P'
+    python3 -S - "$dir/one.json" "$1" "$2" <<'P'
 import json, sys
 n = json.load(open(sys.argv[1]))["memory_bytes"]["optimizer"] / 12e9
 assert abs(n - float(sys.argv[2])) <= float(sys.argv[3]) * n, n
@@ -74,11 +74,13 @@ shown() { "$S" show "$@" >"$dir/out" 2>"$dir/err"; }
 kineto=$inputs/kineto
 shown "$kineto/resnet_act_checkpoint.json.gz" && grep -q 'ProfilerStep#15, 18.98 ms' "$dir/out" && grep -q 'ProfilerStep#16, 18.98 ms' "$dir/out" && grep -q 'ProfilerStep#17, 18.55 ms' "$dir/out"
 check "kernels launched before the profile belong to no step" $?
+"$S" run "$kineto/resnet_act_checkpoint.json.gz" >"$dir/out" 2>"$dir/err" && grep -q 'the traced step took 18.98 ms' "$dir/out"
+check "a run says what the traced step took" $?
 shown "$kineto/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz" && grep -q 'ProfilerStep#6, 33.13 ms' "$dir/out" && ! grep -q 'no operator' "$dir/out"
 check "and every kernel of the step has its operator" $?
 shown "$kineto/alexnet_trace.json.gz" && ! grep -q empty_strided "$dir/out" && grep -q 'compute   10.69 ms per step' "$dir/out" && grep -q '55.50 ms  16 x aten::copy_' "$dir/out"
 check "operators by their launches; host and copies are not compute" $?
-"$S" run "$kineto/dlrm8" --json "$dir/out.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/out.json" <<'P'
+"$S" run "$kineto/dlrm8" --json "$dir/out.json" >"$dir/out" 2>"$dir/err" && python3 -S - "$dir/out.json" <<'P'
 import json, sys
 d = json.load(open(sys.argv[1]))
 share = sum(d["breakdown_us"]["exposed_comm"].values()) / d["step_time_us"]
@@ -89,6 +91,9 @@ check "NCCL kernels without metadata are communication in run as in show" $?
 check "--dp takes the gradients of one step" $?
 
 # ---- Chakra, profiler tables, workloads ----
+"$S" run "$inputs/chakra/T2D" >"$dir/out" 2>"$dir/err"
+refused $? "process group '0.0' is not defined" && grep -qF -e "--comm-group $inputs/chakra/T2D/comm_group.json" "$dir/err"
+check "groups that lie beside the traces are named" $?
 "$S" run "$inputs"/chakra/T2D/*.et --comm-group "$inputs/chakra/T2D/comm_group.json" >"$dir/out" 2>"$dir/err" && grep -q '16 GPUs' "$dir/out" && grep -q 'group of 4 by 4' "$dir/out"
 check "process group \"0.0\" is 0" $?
 rt=$inputs/chakra/rt_template

@@ -13,7 +13,7 @@ if [ ! -x "$program" ] || [ bench/simgrid_flows.cc -nt "$program" ]; then
     ${CXX:-c++} -std=c++17 -O1 bench/simgrid_flows.cc -lsimgrid -o "$program" || { echo "not ok simgrid-builds"; exit 0; }
 fi
 try() { # hosts fabric route flows seed
-    python3 - "$1" "$4" "$5" >"$dir/flows" <<'PY'
+    python3 -S - "$1" "$4" "$5" >"$dir/flows" <<'PY'
 import random, sys
 n, count, seed = map(int, sys.argv[1:])
 r = random.Random(seed)

@@ -13,14 +13,14 @@ expect plans 0 "step" "$STEPCAST" plans --model llama3-8b --gpus 8 --global-batc
 expect gen 0 "" "$STEPCAST" gen --model llama3-8b --gpus 8 --tp 2 --global-batch 16 --seq 4096 --ignore-memory --software megatron-2021 --to ir-json -o "$tmp/x.json"
 
 # activations that recipes keep on the host: where weights are sharded, and in no pipeline
-host() { "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["memory_bytes"].get("host", 0))'; }
+host() { "$@" --json - | python3 -S -c 'import json,sys; print(json.load(sys.stdin)["memory_bytes"].get("host", 0))'; }
 recipe="$STEPCAST run --model llama3-70b --gpus 64 --seq 8192 --global-batch 256 --fp8 --gpu gb200 --software bridge-26.02.01"
 check offloaded_by_recipe "$(host $recipe --micro-batch 2 --zero 3)" "$(host $recipe --micro-batch 2 --zero 3 --offload-activations 40)"
 check offloaded_at_all "$(host $recipe --micro-batch 2 --zero 3 | sed 's/^[1-9].*/some/')" some
 check none_in_a_pipeline "$(host $recipe --micro-batch 1 --zero 3 --pp 4 --ignore-memory) $(host $recipe --micro-batch 1 --tp 4 --zero 1)" "0 0"
 
 # a profile is what its switches say one by one, and an option goes before it
-step() { "$@" --json - | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
+step() { "$@" --json - | python3 -S -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 # (in a file without constants of its own, so that the options alone can say the same)
 cat >"$tmp/switches.json" <<'J'
 {"schema": "stepcast/software/1", "title": "switches", "stack": "ours", "source": "a test", "from": "2026-01", "to": "2026-12",
@@ -39,11 +39,11 @@ check graphs_off "$(step $run --gpu b200 --software bridge-25.09 --cuda-graph no
 # --explain: every row is the step with that switch said otherwise
 $run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
 expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"
-without=$(python3 -c 'import json,sys
+without=$(python3 -S -c 'import json,sys
 for r in json.load(open(sys.argv[1]))["software"]["set"]:
     if r.get("option") == "grad-dtype": print(r["step_without_us"])' "$tmp/e.json")
 check explain_cost "$without" "$(step $run --software nemo-25.04 --grad-dtype fp32)"
-together=$(python3 -c 'import json,sys
+together=$(python3 -S -c 'import json,sys
 print(json.load(open(sys.argv[1]))["software"]["step_usual_us"])' "$tmp/e.json")
 check explain_together "$together" "$(step $run --software megatron-core-2025)"
 expect explain_sum 0 "all of it" cat "$tmp/e.txt"
@@ -93,7 +93,7 @@ expect validate_both 2 "contradicts" "$STEPCAST" validate data/truth/nemo_steps.
 blocking() { # us a launch, profile
     step "$STEPCAST" run --model llama3-8b --num-layers 4 --gpus 8 --tp 8 --global-batch 1 --seq 4096 --gpu a100-80 --host-launch "$1" --software "$2"
 }
-check launches_block "$(python3 -c 'import sys
+check launches_block "$(python3 -S -c 'import sys
 a, b, c, d, e, f = map(float, sys.argv[1:])
 print(b > a and abs((c - a) / (b - a) - 4) < 1e-6, (f - d) / (e - d + 1e-9) > 8)' $(for profile in megatron-deepspeed-2022-blocking megatron-deepspeed-2022; do
     blocking 0 $profile; blocking 5 $profile; blocking 20 $profile; done))" "True True"
@@ -107,7 +107,7 @@ taxed() { # tax, overlap
 J
     step "$STEPCAST" run --model llama3-8b --num-layers 4 --gpus 8 --tp 8 --global-batch 4 --seq 4096 --sequence-parallel --host-launch 0 --overlap-tp "$2" --software "$tmp/tax.json"
 }
-check chunks_take_no_sms "$(python3 -c 'import sys
+check chunks_take_no_sms "$(python3 -S -c 'import sys
 a, b, c, d = map(float, sys.argv[1:])
 print(a == b, d > c)' $(taxed 0 chunks) $(taxed 0.5 chunks) $(taxed 0 wgrad) $(taxed 0.5 wgrad))" "True True"
 
@@ -119,10 +119,10 @@ check band_of_no_model "$? $(grep -c '"band"' "$tmp/table.json" 2>/dev/null)" "0
 # ZeRO 1 by whole tensors: 2 bytes of gradient all-reduced and 2 of weight broadcast for each
 # parameter, 9 tensors in each of 32 layers and three beside them
 owned=$("$STEPCAST" run --model llama2-7b --gpus 16 --seq 2048 --global-batch 16 --zero 1 --ignore-memory --software internevo --json - 2>/dev/null |
-    python3 -c "import json, sys; d = json.load(sys.stdin); c = d['comm']['dp']; print(round(c['bytes'] / d['model']['parameters'], 4), c['ops'] > 9 * 32 + 3)")
+    python3 -S -c "import json, sys; d = json.load(sys.stdin); c = d['comm']['dp']; print(round(c['bytes'] / d['model']['parameters'], 4), c['ops'] > 9 * 32 + 3)")
 check tensors_are_broadcast "$owned" "4.0 True"
 # a profile with a slip in it is no configuration of the stack that it speaks of
 sed 's|stepcast/software/1|another|' data/software/megatron-core-2025.json >"$tmp/profile.json"
 expect profile_of_another_schema 3 "unknown word 'another'" $run --software "$tmp/profile.json"
-python3 -c 'import json, sys; s = json.load(open("data/software/megatron-core-2025.json")); s["constants"].append(dict(s["constants"][0], value=9)); json.dump(s, open(sys.argv[1], "w"))' "$tmp/profile.json"
+python3 -S -c 'import json, sys; s = json.load(open("data/software/megatron-core-2025.json")); s["constants"].append(dict(s["constants"][0], value=9)); json.dump(s, open(sys.argv[1], "w"))' "$tmp/profile.json"
 expect constant_twice 3 "is given twice for the same case" $run --software "$tmp/profile.json"

@@ -9,10 +9,10 @@ if ! command -v python3 >/dev/null; then
     exit 0
 fi
 run="$STEPCAST run --model llama3-8b --zero 1 --seq 2048 --ignore-memory --global-batch 1024"
-compute() { "$@" --json - 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["breakdown_us"]["compute"])'; }
-step() { "$@" --json - 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
+compute() { "$@" --json - 2>/dev/null | python3 -S -c 'import json,sys; print(json.load(sys.stdin)["breakdown_us"]["compute"])'; }
+step() { "$@" --json - 2>/dev/null | python3 -S -c 'import json,sys; print(json.load(sys.stdin)["step_time_us"])'; }
 # holds NAME EXPRESSION
-holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok $1"; else echo "not ok $1: $2"; fi; }
+holds() { if python3 -S -c "import sys; sys.exit(not ($2))"; then echo "ok $1"; else echo "not ok $1: $2"; fi; }
 
 for bad in -0.1 0.51 nan inf 200% x ""; do
     expect "spread '$bad'" 2 "gpu-spread" $run --gpus 8 --gpu-spread "$bad"

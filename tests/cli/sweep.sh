@@ -7,7 +7,7 @@ trap 'rm -rf "$tmp"' EXIT
 what="--model gpt2 --cluster dgx-h100:16 --global-batch 64 --axis tp=1,2,4 --axis micro-batch=1..4*2 --axis seq=512..1024+256 --axis sequence-parallel=yes,no"
 "$S" sweep $what --db "$tmp/a.db" --csv "$tmp/a.csv" -j 8 >"$tmp/out"
 check "all points" "$(head -1 "$tmp/out" | sed 's/:.*//')" "54 points"
-check "run agrees with sweep" "$(python3 - "$S" "$tmp/a.db" "$tmp/a.csv" <<'P'
+check "run agrees with sweep" "$(python3 -S - "$S" "$tmp/a.db" "$tmp/a.csv" <<'P'
 import csv, json, sqlite3, subprocess, sys
 program, db, table = sys.argv[1:]
 rows = sqlite3.connect(db).execute("SELECT id, outcome, settings, step_us, mfu, tokens_per_s FROM points ORDER BY id").fetchall()
@@ -28,7 +28,7 @@ print("yes")
 P
 )" yes
 "$S" sweep $what --db "$tmp/b.db" -j 1 >"$tmp/out1"
-rows() { sqlite3 "$1" 'SELECT * FROM points ORDER BY id' 2>/dev/null || python3 -c "
+rows() { sqlite3 "$1" 'SELECT * FROM points ORDER BY id' 2>/dev/null || python3 -S -c "
 import sqlite3, sys
 for r in sqlite3.connect('$1').execute('SELECT * FROM points ORDER BY id'): print(r)"; }
 rows "$tmp/a.db" >"$tmp/a.rows"
@@ -40,10 +40,10 @@ check "nothing is done twice" "$(head -1 "$tmp/out2" | sed 's/.*; //')" "54 were
 
 # code that has changed makes another sweep of it, within a version too
 sum=$(find lib include -name '*.[ch]' | LC_ALL=C sort | xargs cat | cksum | awk '{ print $1 "-" $2 }')
-defined() { python3 -c "import sqlite3; print(sqlite3.connect('$1').execute('SELECT definition FROM sweep').fetchone()[0])"; }
+defined() { python3 -S -c "import sqlite3; print(sqlite3.connect('$1').execute('SELECT definition FROM sweep').fetchone()[0])"; }
 case $(defined "$tmp/a.db") in *"($sum, "*) echo "ok the code is part of a sweep" ;; *) echo "not ok the code is part of a sweep: $sum, $(defined "$tmp/a.db")" ;; esac
 cp "$tmp/a.db" "$tmp/older.db"
-python3 -c "
+python3 -S -c "
 import sqlite3
 db = sqlite3.connect('$tmp/older.db')
 db.execute(\"UPDATE sweep SET definition = replace(definition, '$sum', '1-2')\")

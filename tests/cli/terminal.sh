@@ -14,7 +14,7 @@ ok "whose breakdown it is: a quarter of 32 ranks" "$(grep -c 'shown: stage 0 (8 
 "$STEPCAST" run "$t/w.txt" --slow rank:5=1.5 --what-if --amdahl >"$t/slow"
 ok "no word of ours for equal ranks" "$(grep -c 'step time' "$t/slow") $(grep -c -w -i -e class -e classes "$t/slow")" "1 0"
 ok "a line per stage" "$(grep -c '^ *stage [0-3] |' "$t/pipe")" 4
-if ! python3 -c 'import pty; pty.openpty()' 2>/dev/null; then
+if ! python3 -S -c 'import pty; pty.openpty()' 2>/dev/null; then
     echo "skip terminal [needs pty]"
     exit 0
 fi
@@ -22,7 +22,7 @@ python3 tests/tools/terminal.py 72 sh -c "sleep 0.2; exec $STEPCAST run $t/w.txt
 ok "colours on a terminal" "$([ "$(grep -c "$escape" "$t/tty")" -gt 4 ] && echo yes)" yes
 NO_COLOR=1 python3 tests/tools/terminal.py 72 sh -c "sleep 0.2; exec $STEPCAST run $t/w.txt --gantt" >"$t/plain"
 ok "NO_COLOR" "$(grep -c 'step time' "$t/plain") $(grep -c "$escape" "$t/plain")" "1 0"
-ok "the picture has the width of the terminal" "$(python3 -c '
+ok "the picture has the width of the terminal" "$(python3 -S -c '
 import sys
 print(max(len(l.rstrip("\n")) for l in open(sys.argv[1]) if l.lstrip().startswith("stage ") and "|" in l))' "$t/plain")" 72
 # under GPipe no period repeats, so that nothing is skipped and the run takes its time
@@ -51,14 +51,14 @@ ok "a file called --quiet" "$(grep -c '^wrote --quiet' "$t/tty")" 1
 "$STEPCAST" run "$t/w.txt" --color red >/dev/null 2>&1; ok "--color red" $? 2
 # help is broken at blanks, under where the text began; in a pipe a line is an option
 python3 tests/tools/terminal.py 72 sh -c "sleep 0.2; exec $STEPCAST help train all" >"$t/help"
-ok "help has the width of the terminal" "$(grep -c -e '^  *--train-tokens' "$t/help") $(python3 -c '
+ok "help has the width of the terminal" "$(grep -c -e '^  *--train-tokens' "$t/help") $(python3 -S -c '
 import sys
 print(all(len(l.rstrip("\r\n")) <= 72 for l in open(sys.argv[1])))' "$t/help")" "1 True"
 "$STEPCAST" help train all | tr -s ' \n' ' ' >"$t/whole"
 ok "and all its words" "$(tr -d '\r' <"$t/help" | tr -s ' \n' ' ')" "$(cat "$t/whole")"
 # a narrow terminal: one line of progress stays one line, and is gone when the answer comes
 python3 tests/tools/terminal.py 44 sh -c "sleep 0.2; exec $STEPCAST run $t/long.txt --schedule gpipe" >"$t/progress"
-ok "progress on a narrow terminal" "$(python3 -c '
+ok "progress on a narrow terminal" "$(python3 -S -c '
 import sys
 text = open(sys.argv[1], newline="").read()
 states = [s for s in text.replace("\n", "\r").split("\r") if s.startswith("simulating")]

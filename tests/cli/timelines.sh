@@ -31,7 +31,7 @@ starts() { # NAME ARGUMENTS…
 }
 starts "starts of 1f1b" --model llama3-8b --gpus 16 --tp 2 --pp 4 --global-batch 32 --seq 4096 --ignore-memory
 starts "starts of an interleaved pipeline" --model llama3-8b --gpus 16 --tp 2 --pp 4 --vpp 2 --global-batch 32 --seq 4096 --recompute full --ignore-memory
-python3 - >"$t/ring.goal" <<'PY'
+python3 -S - >"$t/ring.goal" <<'PY'
 n = 8
 print("num_ranks", n)
 for r in range(n):

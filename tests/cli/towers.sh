@@ -8,7 +8,7 @@ if ! command -v python3 >/dev/null; then
     echo "skip towers [needs command:python3]"
     exit 0
 fi
-python3 - "$tmp" <<'P'
+python3 -S - "$tmp" <<'P'
 import json, sys
 for line in open("tests/data/models/towers.jsonl"):
     whole = json.loads(line)
@@ -26,10 +26,10 @@ for line in open("tests/data/models/towers.jsonl"):
     json.dump(whole, open(f"{sys.argv[1]}/unheard.json", "w"))
 P
 run="$STEPCAST run --cluster dgx-h100:8 --net analytic --seq 4096 --global-batch 16 --zero 1 --pp 2 --ignore-memory --model"
-value() { "$@" --json - 2>/dev/null | python3 -c "import json,sys; d=json.load(sys.stdin); print(d$path)"; }
+value() { "$@" --json - 2>/dev/null | python3 -S -c "import json,sys; d=json.load(sys.stdin); print(d$path)"; }
 step() { path='["step_time_us"]' value "$@"; }
 # holds NAME EXPRESSION
-holds() { if python3 -c "import sys; sys.exit(not ($2))"; then echo "ok $1"; else echo "not ok $1: $2"; fi; }
+holds() { if python3 -S -c "import sys; sys.exit(not ($2))"; then echo "ok $1"; else echo "not ok $1: $2"; fi; }
 
 llava="$tmp/llava-1.5-7b.json"
 qwen="$tmp/qwen2.5-vl-7b.json"

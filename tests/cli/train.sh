@@ -4,7 +4,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 train() { "$STEPCAST" train "$@"; }
-figure() { python3 -c 'import json, sys; print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1])), "abs": abs, "sum": sum}))' "$@"; }
+figure() { python3 -S -c 'import json, sys; print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1])), "abs": abs, "sum": sum}))' "$@"; }
 model="--model llama2-7b --cluster dgx-h100:64 --tp 2 --global-batch 128 --seq 4096 --zero 1 --recompute full"
 
 train $model --train-tokens 2T --price 2.5 --carbon 400 --storage 50GB/s --failures rsc-1 --json "$tmp/t.json" >"$tmp/text"
@@ -81,7 +81,7 @@ for degrade in "" "--degrade port0.up=0.1 --degrade port0.down=0.1"; do
     figure "$tmp/rf.json" 'd["step_time_us"]'
 done >"$tmp/steps"
 pace=$(paste -sd/ "$tmp/steps")
-check degraded_step_is_slower "$(python3 -c "print($pace < 0.95)")" True
+check degraded_step_is_slower "$(python3 -S -c "print($pace < 0.95)")" True
 check degraded_step_is_simulated "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 7200 / (7200 + 27000))) < 0.002")" True
 expect degraded_without_model 0 "degraded links (slow port) was not simulated" train "$tmp/r.json" --train-steps 100000 --failures "$tmp/port.json" --state 1GB
 sed 's/port0.down/port0.dawn/' "$tmp/port.json" >"$tmp/dawn.json"
@@ -143,6 +143,25 @@ train $model --train-tokens 2T --failures rsc-1 --seeds 200 --recovery spares=0 
 check whatif_gains "$(figure "$tmp/w.json" '[w["key"] for w in d["what_if"] if not w["days_saved"] > 0 and w["key"] != "detection"]')" "[]"
 # a set that notices at once gains nothing from faster detection
 check whatif_detection "$(figure "$tmp/w.json" '[abs(w["days_saved"]) < 1e-9 for w in d["what_if"] if w["key"] == "detection"]')" "[True]"
+
+# Rows of what-if are runs of their own: with another set of failures, or asynchronous checkpoints that take as long to be
+# written. A set that notices at once has the run as it is in its row "detection".
+cat >"$tmp/crash.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "crash", "source": "test", "node_gpus": 8, "requeue_s": [[1, 1200]], "hot_s": [[1, 1200]],
+ "classes": [{"name": "node", "scope": "node", "symptom": "crash", "per_1000_days": 200, "detect_s": 0, "locate_s": 0, "repair_s": 0}]}
+J
+sed 's/1200/600/g' "$tmp/crash.json" >"$tmp/crash_restart.json"
+sed 's/: 200,/: 100,/' "$tmp/crash.json" >"$tmp/crash_failures.json"
+cp "$tmp/crash.json" "$tmp/crash_async.json"
+whatif() { # file, row, what else
+    set_of=$1 row=$2
+    shift 2
+    train $model --train-tokens 200B --failures "$tmp/$set_of.json" --storage 5GB/s --seeds 20 --what-if --json "$tmp/w.json" "$@" >/dev/null &&
+        figure "$tmp/w.json" "[w['ettr'] for w in d['what_if'] if w['key'] == '$row']"
+}
+check whatif_restart "$(whatif crash restart --checkpoint 30min)" "$(whatif crash_restart detection --checkpoint 30min)"
+check whatif_failures "$(whatif crash failures --checkpoint 30min)" "$(whatif crash_failures detection --checkpoint 30min)"
+check whatif_async "$(whatif crash async --checkpoint 30min)" "$(whatif crash_async detection --checkpoint 30min:0.5s --checkpoint-kind async)"
 
 # words that mean the same
 days() { train $model --train-tokens 2T --json "$tmp/d.json" "$@" >/dev/null && figure "$tmp/d.json" 'd["days"]["p50"]'; }

@@ -20,7 +20,7 @@ run ep --model qwen3-30b-a3b --gpus 8 --ep 8 --dp 8 --cluster dgx-h100:8
 run etp --model qwen3-30b-a3b --gpus 8 --tp 2 --etp 2 --ep 4 --dp 4 --sequence-parallel --cluster dgx-h100:8
 run pp --model llama2-7b --gpus 8 --tp 2 --pp 4 --sequence-parallel --cluster dgx-h100:8
 twice() { # check, file, phase, collective, group
-    python3 - "$dir" "$@" <<'P'
+    python3 -S - "$dir" "$@" <<'P'
 import json, sys
 dir, name, file, phase, coll, group = sys.argv[1:]
 def bytes_of(t):
@@ -42,7 +42,7 @@ twice tensor_parallel pp forward REDUCESCATTER tp
 twice stages pp backward SENDRECV pp
 
 # Closed form: keys and values of 32 layers, 32 heads of 128, 4096 tokens, of each of the 8 sequences of a rank's group
-python3 - "$dir/cp.fp32.json" <<'P'
+python3 -S - "$dir/cp.fp32.json" <<'P'
 import json, sys
 rows = json.load(open(sys.argv[1]))["volumes"]
 got = sum(r["bytes"] for r in rows if (r["phase"], r["collective"], r["group"]) == ("forward", "ALLGATHER", "cp"))
@@ -84,7 +84,7 @@ moved() { # names of kernels, bytes by hand
     awk -v names="$1" -v want="$2" '$1 ~ names {for (i = 2; i < NF; i++) if ($i == "us") bytes += $(i - 1) * $(i + 1) * 1e6}
         END {print (bytes > 0.99 * want && bytes < 1.01 * want) ? "ok" : "not ok: " bytes " bytes, not " want}'
 }
-by_hand() { python3 -c "
+by_hand() { python3 -S -c "
 t, i, o, w = 4096, 4096 + 4096 + 4096 + 14336, 6144 + 4096 + 28672 + 4096, 4096 * (6144 + 4096 + 28672 + 14336)
 print($1)"; }
 said() { echo "$2 $1" | sed 's/^not ok\(.*\) \([a-z_]*\)$/not ok \2\1/'; }

@@ -28,7 +28,7 @@ else:
 print("%s: %d rows, %.2f %%, bound %g %%" % (text, len(errors), value, bound))
 assert value <= bound
 P
-python3 - "$S" "$dir/v.json" <<'P'
+python3 -S - "$S" "$dir/v.json" <<'P'
 import json, shlex, subprocess, sys
 rows = [r for r in json.load(open(sys.argv[2]))["rows"] if r.get("command") and r["predicted_s"]]
 two_level = [r for r in rows if "--software bridge" in r["command"] and " --ep " in r["command"]]
@@ -58,7 +58,7 @@ bound "torchtitan" 11
 bound "Blackwell" 15
 bound "MoE" 25
 bound "all" 5
-"$S" validate data/truth/nemo_steps.csv --json "$dir/n.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/n.json" <<'P'
+"$S" validate data/truth/nemo_steps.csv --json "$dir/n.json" >"$dir/out" 2>"$dir/err" && python3 -S - "$dir/n.json" <<'P'
 import json, sys
 errors = [abs(r["error_pct"]) for r in json.load(open(sys.argv[1]))["rows"]]
 print("NeMo summaries, no constant fitted: %d rows, %.2f %%" % (len(errors), sum(errors) / len(errors)))
@@ -66,7 +66,7 @@ assert len(errors) == 36 and sum(errors) / len(errors) <= 10
 P
 check "published steps that no constant was fitted to: within 10 %" $?
 sed 's/,yes,dist-opt,/,,dist-opt,/; s/H100-SXM-80GB/H100 SXM5 80GB/; s/,GB200,/,GB200 NVL72,/' data/truth/nemo_steps.csv >"$dir/loose.csv"
-"$S" validate "$dir/loose.csv" --json "$dir/l.json" >"$dir/out" 2>"$dir/err" && python3 - "$dir/n.json" "$dir/l.json" <<'P'
+"$S" validate "$dir/loose.csv" --json "$dir/l.json" >"$dir/out" 2>"$dir/err" && python3 -S - "$dir/n.json" "$dir/l.json" <<'P'
 import json, sys
 a, b = ([r["predicted_s"] for r in json.load(open(f))["rows"]] for f in sys.argv[1:])
 assert a == b, [(x, y) for x, y in zip(a, b) if x != y]
@@ -85,7 +85,7 @@ same() { # name, cluster, plan: the generated file and the plan take the same ti
     "$S" gen "$@" --cluster "$cluster" -o "$dir/g.txt" >/dev/null 2>"$dir/err" &&
         "$S" run "$@" --cluster "$cluster" --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
         "$S" run "$dir/g.txt" --cluster "$cluster" --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
-        python3 -c "
+        python3 -S -c "
 import json
 a, b = (json.load(open('$dir/%s.json' % f))['step_time_us'] for f in 'ab')
 assert abs(b / a - 1) < 1e-3, (a, b)"
@@ -108,7 +108,7 @@ check "gen: zero-bubble schedules are refused" $?
 "$S" gen --model gpt2 --gpus 4 --pp 4 --schedule zb-2p --global-batch 8 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
     "$S" run "$dir/i.json" --cluster dgx-h100:4 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
     "$S" run --model gpt2 --gpus 4 --pp 4 --schedule zb-2p --global-batch 8 --cluster dgx-h100:4 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
-    python3 -c "
+    python3 -S -c "
 import json
 a, b = (json.load(open('$dir/%s.json' % f)) for f in 'ab')
 assert a['step_time_us'] == b['step_time_us'] and a['step_overlap_us'] == b['step_overlap_us'] > 0, (a, b)"
@@ -116,7 +116,7 @@ check "gen: steps that overlap are kept in ir-json" $?
 "$S" gen --model gpt2 --gpus 2 --global-batch 2 --to ir-json -o "$dir/i.json" >/dev/null 2>"$dir/err" &&
     "$S" run "$dir/i.json" --cluster dgx-h100:2 --json "$dir/b.json" >/dev/null 2>"$dir/err" &&
     "$S" run --model gpt2 --gpus 2 --global-batch 2 --cluster dgx-h100:2 --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
-    python3 -c "
+    python3 -S -c "
 import json
 a, b = (json.load(open('$dir/%s.json' % f))['step_time_us'] for f in 'ab')
 assert abs(b / a - 1) < 1e-3, (a, b)"

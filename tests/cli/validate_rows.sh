@@ -12,7 +12,7 @@ row() {
 llama7=32,4096,32,32,11008,32000
 none=,,,,,
 validate() { "$STEPCAST" validate "$tmp/row.csv" --json "$tmp/row.json" "$@"; }
-command_of() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1]))["rows"][0]; print(r["command"] or r["skipped"])' "$tmp/row.json"; }
+command_of() { python3 -S -c 'import json,sys; r=json.load(open(sys.argv[1]))["rows"][0]; print(r["command"] or r["skipped"])' "$tmp/row.json"; }
 has() { # name, text wanted in the command
     validate >/dev/null 2>"$tmp/err"
     if command_of | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(command_of)"; fi
@@ -20,7 +20,7 @@ has() { # name, text wanted in the command
 # the row is simulated, not only read
 runs() {
     validate >/dev/null 2>"$tmp/err"
-    check "$1_runs" "$(python3 -c 'import json,sys; r=json.load(open(sys.argv[1]))["rows"][0]; print(r["skipped"], r["predicted_s"] > 0)' "$tmp/row.json" 2>&1)" "None True"
+    check "$1_runs" "$(python3 -S -c 'import json,sys; r=json.load(open(sys.argv[1]))["rows"][0]; print(r["skipped"], r["predicted_s"] > 0)' "$tmp/row.json" 2>&1)" "None True"
 }
 lacks() {
     validate >/dev/null 2>"$tmp/err"
@@ -124,7 +124,7 @@ row "a paper" "Llama 2 7B" $llama7 H100 8 1 1 "" bf16 "every third moon" no "ite
 has unknown_words_are_named "is not understood"
 
 # times from rates: 16 sequences of 2048 on 8 GPUs at 1000 tokens/s each take 2.048 s (8 sequences)
-measured() { python3 -c 'import json,sys; print(round(json.load(open(sys.argv[1]))["rows"][0]["measured_s"], 6))' "$tmp/row.json"; }
+measured() { python3 -S -c 'import json,sys; print(round(json.load(open(sys.argv[1]))["rows"][0]["measured_s"], 6))' "$tmp/row.json"; }
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "tokens/s/GPU" 1000 "" ""
 validate >/dev/null
 check derived_from_tokens "$(measured)" 2.048
@@ -134,12 +134,12 @@ check derived_from_sequences "$(measured)" 2
 # 6 · tokens · (matrices + s·h attention, the whole square) by hand: 32 layers of 4·4096² + 3·4096·11008, logits 32000·4096
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "TFLOP/s/GPU" 400 "" ""
 validate >/dev/null
-check derived_from_tflops "$(measured)" "$(python3 -c '
+check derived_from_tflops "$(measured)" "$(python3 -S -c '
 n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 row "yanring/Megatron-MoE-ModelZoo" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full dist-opt "TFLOP/s/GPU" 400 "" ""
 validate >/dev/null
-check derived_by_half_of_attention "$(measured)" "$(python3 -c '
+check derived_by_half_of_attention "$(measured)" "$(python3 -S -c '
 n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 6 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 row "x" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "smiles per hour" 400 "" ""
@@ -241,10 +241,10 @@ rate "step time (s)" 3.5 3.5
 rate "seconds/step" 3.5 3.5
 rate "s/iter" 3.5 3.5
 rate "Step time (ms)" 3500 3.5
-rate "PFLOP/s" 3.2 "$(python3 -c '
+rate "PFLOP/s" 3.2 "$(python3 -S -c '
 n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 3.2e15, 6))')"
-rate "TFLOPs/s/device" 400 "$(python3 -c '
+rate "TFLOPs/s/device" 400 "$(python3 -S -c '
 n = 32 * (4 * 4096**2 + 3 * 4096 * 11008) + 32000 * 4096
 print(round(8 * 2048 * (6 * n + 12 * 32 * 4096 * 2048) / 400e12 / 8, 6))')"
 spelled per_op_sac bf16 "per-op SAC" "--recompute ops"

@@ -4,7 +4,7 @@
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
-field() { python3 -c 'import functools, json, sys; d = json.load(sys.stdin); print(*(functools.reduce(lambda x, k: x[int(k) if k.isdigit() else k], w.split("."), d) for w in sys.argv[1:]))' "$@"; }
+field() { python3 -S -c 'import functools, json, sys; d = json.load(sys.stdin); print(*(functools.reduce(lambda x, k: x[int(k) if k.isdigit() else k], w.split("."), d) for w in sys.argv[1:]))' "$@"; }
 result() { "$STEPCAST" run "$@" --json - 2>/dev/null; }
 
 # ZeRO where no other rank has the same weights shares nothing: time and memory are those without
@@ -66,7 +66,7 @@ expect positions_that_end 0 "sequences of 4096 tokens, but the model has learned
 check positions_that_suffice "$("$STEPCAST" run --model gpt2 --gpus 1 --seq 4096 --max-position-embeddings 4096 --json - | grep -c "mfu\|has learned") $("$STEPCAST" run --model llama2-7b --gpus 1 --seq 8192 --ignore-memory --json - | grep -c "mfu\|has learned")" "1 1"
 
 # a GPU's file: attention that takes no time; memory that is not said
-gpu() { python3 -c "
+gpu() { python3 -S -c "
 import json, sys
 d = json.load(open('data/gpus/h100-sxm.json'))
 exec(sys.argv[1])
@@ -204,7 +204,7 @@ expect no_row_of_memory 3 "no_memory.csv: error: the table has no row" "$STEPCAS
 expect no_row_of_collectives 3 "no_collectives.csv: error: no row has GPUs, size and time" "$STEPCAST" coll --validate "$tmp/no_collectives.csv"
 head -2 data/truth/training_steps.csv >"$tmp/one_row.csv"
 "$STEPCAST" validate "$tmp/one_row.csv" --json "$tmp/one_row.json" >"$tmp/one_row.txt" 2>&1
-check nothing_ran_has_no_error "$(python3 -c '
+check nothing_ran_has_no_error "$(python3 -S -c '
 import json, sys
 sizes = json.load(open(sys.argv[1]))["summary"]["by_size"]
 print(*sorted((s["count"], s["mean_pct"] is None, s["bias_pct"] is None) for s in sizes))' "$tmp/one_row.json") $(grep -c -e ' 0 .* - .* -$' "$tmp/one_row.txt")" "(0, True, True) (0, True, True) (1, False, False) 2"

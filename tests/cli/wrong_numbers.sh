@@ -45,7 +45,7 @@ expect size_twice 2 "gpus is given twice" "$STEPCAST" coll all_reduce -c "dgx-h1
 
 # validate: a cell that is no number is named, not replaced
 spoil() { # column, value: the first row of the table with it
-    python3 -c '
+    python3 -S -c '
 import csv, sys
 rows = list(csv.reader(open("data/truth/nemo_steps.csv")))[:2]
 rows[1][rows[0].index(sys.argv[1])] = sys.argv[2]
@@ -82,7 +82,7 @@ expect tolerance_in_percent 0 "tolerance 500.00 %" "$STEPCAST" compare $seed $se
 # CSV: names are cells, whatever is in them
 table() { # name of the row
     { printf "$header\n" && row "$1" && row plain; } >"$tmp/names.txt"
-    "$STEPCAST" run "$tmp/names.txt" --csv - 2>/dev/null | python3 -c '
+    "$STEPCAST" run "$tmp/names.txt" --csv - 2>/dev/null | python3 -S -c '
 import csv, io, sys
 rows = list(csv.reader(io.StringIO(sys.stdin.buffer.read().decode("utf-8"), newline="")))
 print(len(rows), sorted(r[1] for r in rows[1:]))'
@@ -92,7 +92,7 @@ check csv_formula "$(table "=cmd|'/C calc'!A0")" "3 [\"'=cmd|'/C calc'!A0\", 'pl
 check csv_quote "$(table 'a"b,c')" "3 ['a\"b,c', 'plain']"
 check csv_bytes "$(table "$(printf 'a\377b')")" "3 ['a�b', 'plain']"
 # … and values: 10 ms of forward compute in the first column of times
-check csv_values "$("$STEPCAST" run "$tmp/names.txt" --csv - 2>/dev/null | python3 -c '
+check csv_values "$("$STEPCAST" run "$tmp/names.txt" --csv - 2>/dev/null | python3 -S -c '
 import csv, sys
 r = list(csv.DictReader(sys.stdin))[-1]
 print(r["forward_compute_us"], r["forward_comm_us"], r["forward_exposed_us"])')" "10000 0 0"
@@ -202,12 +202,12 @@ check profile_as_it_is "$? $(grep -c 'no row of their parts' "$tmp/profile.json"
 # four bytes an element everywhere: what is computed, and what is sent
 plan="--model qwen3-30b-a3b --tp 2 --pp 2 --cp 2 --ep 4 --dp 4 --zero 3 --seq 8192 --global-batch 16 --gpu h200 --ignore-memory --cluster hgx-h200:32"
 for type in bf16 fp32; do "$STEPCAST" run $plan --dtype $type --json "$tmp/$type.json" >/dev/null; done
-check bytes_by_type "$(python3 -c '
+check bytes_by_type "$(python3 -S -c '
 import json, sys
 a, b = (json.load(open(f))["comm"] for f in sys.argv[1:])
 print(*(g + "=%g" % (b[g]["bytes"] / a[g]["bytes"]) for g in ("tp", "cp", "ep", "pp")))' "$tmp/bf16.json" "$tmp/fp32.json")" "tp=2 cp=2 ep=2 pp=2"
 check fp32_within_peak "$("$STEPCAST" run --model qwen3-30b-a3b --gpus 1 --seq 32768 --global-batch 1 --gpu h200 --dtype fp32 --ignore-memory --cluster hgx-h200:8 --json - |
-    python3 -c 'import json, sys; print(0.3 < json.load(sys.stdin)["mfu"] <= 1)')" True
+    python3 -S -c 'import json, sys; print(0.3 < json.load(sys.stdin)["mfu"] <= 1)')" True
 
 # names do not drive the terminal
 escape=$(printf '\033[2J')

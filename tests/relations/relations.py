@@ -388,6 +388,23 @@ def check_commands(c, rng):
     check_validate(c)
 
 
+def check_launch(c, rng):
+    """A launch file that is written gives the same step; what it cannot say is refused."""
+    if "model" not in c.plan:
+        return
+    given = rng.choice([["--grad-dtype", "bf16"], ["--dropout"], ["--lora", "8"], ["--cross-entropy", "fp32"], ["--bucket", "64M"], []])
+    cluster = ["--cluster", f"{c.kind}:16"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, rng.choice(["launch.sh", "launch.yaml"]))
+        words = ["plans", "--model", c.plan["model"], *cluster, "--global-batch", "32", "--seq", c.plan["seq"], *given, "--write-launch", path, "--json", "-"]
+        try:
+            best = json.loads(c.program.output(words), parse_float=Decimal)["plans"][0]
+        except Refused:
+            return  # nothing fits, or it cannot be said
+        r = c.program.result(["--megatron-args", path, *cluster])
+        c.book.hold("a launch file gives the same step", best["step_time_us"] == r["step_time_us"], r, {"shown": shown(words)}, f"{best['step_time_us']}")
+
+
 def check_validate(c):
     p = c.plan
     if p["cp"] > 1:
@@ -458,7 +475,7 @@ def main():
     program = Program(os.environ.get("STEPCAST") or os.path.abspath(os.path.join(build, "stepcast")))
     book = Book(program)
     checks = {"machine": check_machine, "work": check_work, "plan": check_plan, "trades": check_trades, "bytes": check_bytes, "engines": check_engines,
-              "same": check_same, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands}
+              "same": check_same, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands, "launch": check_launch}
     binding = None
     # a sanitizer's library ends a process that it did not start
     if "san" in os.path.basename(os.path.normpath(build)):

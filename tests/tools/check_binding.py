@@ -377,6 +377,7 @@ class Search(unittest.TestCase):
         for row, found in zip(theirs, ours):
             self.assertEqual(found.command, row["command"])
             self.assertEqual((found.step_us, found.mfu, found.memory_bytes), (row["step_time_us"], row["mfu"], row["memory_bytes"]))
+            self.assertEqual((found.bubble_share, found.exposed_share), (row["bubble_share"], row["exposed_share"]))
             result = stepcast.evaluate("llama3-8b", found.plan, "dgx-h100:16")
             self.assertEqual(result.step_us, found.step_us)
             for name in ("tp", "pp", "cp", "ep", "vpp", "micro_batch", "dp", "recompute"):

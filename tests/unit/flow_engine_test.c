@@ -3,6 +3,7 @@
 #include "flow_fixture.h"
 
 #include "hardware/cluster.h"
+#include "network/flow/flow_pattern.h"
 
 #include "context.h"
 
@@ -217,6 +218,15 @@ static void roots_take_all_parts(void **state) {
                        one_collective(&ctx->arena, 8, SC__GATHER, 8 * (uint64_t)GB));
     assert_within(link_of(&r, "port0.down").bytes, 7e9, 1e-9);
     assert_within(link_of(&r, "port1.up").bytes, 1e9, 1e-9);
+    /* also where one of them is not like the others */
+    const struct option_value slow[] = {{"route", "dmodk"},
+                                        {"degrade", "port1.up=0.5"},
+                                        {0}};
+    r = run("gpus=8 " ONE_CARD,
+            SC__ALGO_AUTO,
+            slow,
+            one_collective(&ctx->arena, 8, SC__GATHER, 8 * (uint64_t)GB));
+    assert_within(link_of(&r, "port0.down").bytes, 7e9, 1e-9);
 }
 
 /* A ring sends 2·(n - 1)/n of the buffer out of each port, and as much comes in. */
@@ -231,6 +241,61 @@ static void rings_load_ports_alike(void **state) {
     assert_within(port.bytes, 2 * 7e9, 1e-9);
 }
 
+/* Two nodes: each of two trees has half of the buffer, its root in one of them. What one
+ * reduces into a node the other sends out of it: the buffer goes once each way, over all
+ * eight NICs alike. */
+static void trees_cross_once(void **state) {
+    (void)state;
+    struct ran r =
+        run("gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=50GB/s fabric=rail "
+            "class=ib",
+            SC__ALGO_TREE,
+            dmodk,
+            one_collective(&ctx->arena, 16, SC__ALLREDUCE, 8 * (uint64_t)GB));
+    double carried = link_of(&r, "port8.up").bytes * r.cluster.constants.wire;
+    bool flags = carried > 1.03e9; /* LL128: 120 of 128 bytes are payload */
+    assert_within(carried, flags ? 1e9 * 128 / 120 : 1e9, 1e-9);
+}
+
+/* Two-level: a token crosses to a node once, however many of its ranks want it. Of 16
+ * copies at random over two nodes 2·(1 - 1/2^16) are to distinct ones, and half of these
+ * leave. */
+static void tokens_cross_once(void **state) {
+    (void)state;
+    struct ran r =
+        run("gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=50GB/s fabric=rail "
+            "class=ib",
+            SC__ALGO_HIERARCHICAL,
+            dmodk,
+            one_collective(&ctx->arena, 16, SC__ALLTOALL, 16 * (uint64_t)GB));
+    double share = 2 * (1 - 1 / 65536.0) / 16;
+    assert_within(link_of(&r, "port0.up").bytes,
+                  16e9 * share / 2 / r.cluster.constants.wire,
+                  1e-9);
+}
+
+/* The next of a ring is a neighbour on the torus, also from line to line. */
+static void rings_wind_through_a_torus(void **state) {
+    (void)state;
+    struct sc__cluster c = {.gpus = 16, .node_gpus = 1};
+    uint32_t gpu[16];
+    c.fabric.kind = SC__FABRIC_DIMS;
+    c.fabric.dims = 2;
+    c.fabric.dim[0] = c.fabric.dim[1] = (struct sc__fabric_dim){SC__DIM_RING, 4, 50e9, 0};
+    for (uint32_t i = 0; i < 16; i++)
+        gpu[i] = i;
+    const uint32_t *order = sc__dims_snake(&ctx->arena, &c, gpu, 16);
+    for (uint32_t i = 0; i < 16; i++) {
+        uint32_t a = order[i];
+        uint32_t b = order[(i + 1) % 16];
+        uint32_t across = (b % 4 + 4 - a % 4) % 4;
+        uint32_t along = (b / 4 + 4 - a / 4) % 4;
+        bool beside = (across == 0) + (along == 0) == 1 && across != 2 && along != 2;
+        if (!beside)
+            fail_msg("GPUs %u and %u follow each other", a, b);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(links_carry_what_was_sent),
                                        cmocka_unit_test(what_passed_counts),
@@ -242,6 +307,9 @@ int main(void) {
                                        cmocka_unit_test(messages_wait_once),
                                        cmocka_unit_test(ports_of_large_exchanges),
                                        cmocka_unit_test(roots_take_all_parts),
-                                       cmocka_unit_test(rings_load_ports_alike)};
+                                       cmocka_unit_test(rings_load_ports_alike),
+                                       cmocka_unit_test(trees_cross_once),
+                                       cmocka_unit_test(tokens_cross_once),
+                                       cmocka_unit_test(rings_wind_through_a_torus)};
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -235,7 +235,13 @@ static void activations_of_layers(void **state) {
     near((double)here.memory.activations - (double)evaluate(host, &plan).memory.activations,
          (LAYERS - 2) * layer,
          1e-6);
+    near((double)evaluate(host, &plan).copies.bytes, 4 * 2 * LAYERS * layer, 1e-6);
     plan.offload_activations = 6;
+    /* a link of 1 GB/s: there and back, one after the other, in each micro-batch */
+    assert_true(
+        evaluate("dgx-h100:8 host-link=1GB/s host-memory=1000GB/s host-cores=4 host-gpus=1",
+                 &plan)
+            .step >= 4 * 2 * 6 * layer / 1e3);
     /* of the first three layers, which are computed again, only the input is kept */
     plan.recompute = SC_RECOMPUTE_FULL;
     plan.recompute_method = SC_RECOMPUTE_BLOCK;
@@ -290,6 +296,8 @@ static void windows_of_copies(void **state) {
     double six = evaluate(slow, &plan).step;
     assert_true(four > 1.002 * here);
     near(six - here, 5 * (four - here), 0.02);
+    plan.offload_activations = 5; /* 1, 2, 2, 1 and 1 layers: three wait */
+    near(evaluate(slow, &plan).step - here, 3 * (four - here), 0.03);
 }
 
 /* Ren et al. 2021: one V100 of 32 GB trains 10 and 13 billion parameters with ZeRO-Offload,

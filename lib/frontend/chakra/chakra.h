@@ -90,6 +90,9 @@ struct sc__chakra_groups {
     uint32_t capacity;
 };
 
+/* Where groups may be defined that a trace names: ASTRA-sim's usual file, if it lies
+ * beside it. */
+const char *sc__chakra_groups_hint(struct sc_context *ctx, const char *trace);
 /* {"1": [0, 1], …} of a file, or the list a METADATA node carries. */
 sc_status sc__chakra_groups_file(struct sc_context *ctx,
                                  struct sc__workload *w,

@@ -270,3 +270,14 @@ sc_status sc__chakra_groups_text(struct sc_context *ctx,
     json_decref(root);
     return status;
 }
+
+const char *sc__chakra_groups_hint(struct sc_context *ctx, const char *trace) {
+    const char *slash = trace ? strrchr(trace, '/') : NULL;
+    const char *beside = sc__format(&ctx->arena,
+                                    "%.*scomm_group.json",
+                                    slash ? (int)(slash + 1 - trace) : 0,
+                                    slash ? trace : "");
+    if (sc__path_look(beside).kind != SC__PATH_FILE)
+        return "name the file of process groups with --comm-group";
+    return sc__format(&ctx->arena, "it may be in --comm-group %s", beside);
+}

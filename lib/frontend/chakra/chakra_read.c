@@ -298,7 +298,7 @@ find_group(struct chakra_read_reader *r, const struct sc__chakra_node *n, uint16
     else
         return node_error(r,
                           n,
-                          "name the file of process groups with --comm-group",
+                          sc__chakra_groups_hint(r->ctx, chakra_read_place(r, 0).file),
                           sc__format(&r->ctx->arena,
                                      "process group '%.*s' is not defined",
                                      SC__SHOW(n->pg_name)));

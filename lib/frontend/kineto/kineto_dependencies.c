@@ -27,6 +27,7 @@ struct replay {
     /* of the step */
     int64_t start;
     int64_t end;
+    int64_t longest;   /* of all traces, ns */
     uint8_t lane[256]; /* by stream of the trace */
     struct last last[SC__MAX_STREAMS];
     struct last ended[SC__MAX_STREAMS]; /* the last that had ended at the time looked at */
@@ -450,6 +451,8 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                         r->t->step_count,
                         step + 1);
     sc__kineto_step_window(r->t, step, &r->start, &r->end);
+    if (r->end - r->start > r->longest)
+        r->longest = r->end - r->start;
     SC__TRY(choose_lanes(r));
     r->work = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->t->names.count);
     bool gradients = r->plan->dp > 1 && !r->t->comm_count;
@@ -509,6 +512,12 @@ static void notes(const struct replay *r, const char *whose) {
             (unsigned long long)r->comms,
             r->plan->measured_comm ? "take the least time measured on any rank"
                                    : "are simulated again");
+    /* the rest of a measured collective is waiting for ranks of which nothing is known */
+    if (r->comms && !r->plan->measured_comm)
+        sc__note(r->ctx,
+                 "kineto-measured",
+                 "the traced step took %.2f ms, with all that its collectives waited",
+                 (double)r->longest / 1e6);
 }
 
 static sc_status

@@ -104,6 +104,27 @@ static sc_status read_control(const struct sc__settings *s,
     return sc__fail(s->ctx, SC_USAGE, NULL, control_hint, "--cc: unknown '%.80s'", control);
 }
 
+/* One key of the settings from `first` on has one value. */
+static sc_status check_once(const struct sc__settings *s,
+                            const struct sc__packet_settings *list,
+                            uint32_t first,
+                            const char *text) {
+    size_t key = strcspn(text, " ") + 1;
+    for (uint32_t i = first; i < list->count; i++) {
+        const struct sc__packet_setting *other = &list->items[i];
+        if (!strncmp(other->text, text, key) && strcmp(other->text, text) != 0)
+            return sc__fail(s->ctx,
+                            SC_USAGE,
+                            NULL,
+                            "give one of them",
+                            "--cc-set %.80s contradicts --%s, which says %.80s",
+                            text,
+                            other->option,
+                            other->text);
+    }
+    return SC_OK;
+}
+
 static sc_status read_values(const struct sc__settings *s,
                              const char *control,
                              struct sc__packet_settings *list) {
@@ -111,6 +132,7 @@ static sc_status read_values(const struct sc__settings *s,
     const char *mtu = sc__setting(s, "mtu");
     const char *buffer = sc__setting(s, "buffer");
     const char *text;
+    uint32_t first = list->count;
     SC__TRY(read_control(s, control, list));
     if (mtu)
         add_setting(s, list, "mtu", sc__format(arena, "PACKET_PAYLOAD_SIZE %s", mtu));
@@ -127,6 +149,7 @@ static sc_status read_values(const struct sc__settings *s,
                             "--cc-set: '%.80s' is not KEY=VALUE",
                             text);
         *equals = ' ';
+        SC__TRY(check_once(s, list, first, copy));
         add_setting(s, list, "cc-set", copy);
     }
     return SC_OK;

@@ -1,0 +1,98 @@
+/* settings: struct sc__plan → sc_plan, for the report of what was run. */
+#include "plan/plan.h"
+
+static sc_toggle toggle(bool is_on) {
+    return is_on ? SC_ON : SC_OFF;
+}
+
+void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
+    bool fp32 = p->grad_bytes == 4;
+    *out = (sc_plan){
+        .size = sizeof *out,
+        .gpus = p->gpus,
+        .tp = p->mesh.tp,
+        .cp = p->mesh.cp,
+        .pp = p->mesh.pp,
+        .dp = p->mesh.dp,
+        .ep = p->mesh.ep,
+        .etp = p->mesh.etp,
+        .vpp = p->vpp,
+        .schedule = (sc_schedule)p->schedule,
+        .uneven_stages = toggle(p->uneven),
+        .first_stage_layers = p->first_layers,
+        .last_stage_layers = p->last_layers,
+        .count_embedding = toggle(p->count_embedding),
+        .count_loss = toggle(p->count_loss),
+        .scatter_gather = toggle(p->scatter_gather),
+        .micro_batch = p->micro_batch,
+        .micro_batches = p->micro_batches,
+        .pipeline_batch = p->pipeline_batch,
+        .global_batch = p->global_batch,
+        .seq = p->seq,
+        .recompute = (sc_recompute)(p->recompute + 1),
+        .recompute_modules = p->recompute_modules,
+        .recompute_method = p->recompute_block ? SC_RECOMPUTE_BLOCK : SC_RECOMPUTE_UNIFORM,
+        .recompute_layers = p->recompute_layers,
+        .sequence_parallel = toggle(p->sequence_parallel),
+        .zero = (int)p->zero,
+        .torch_fsdp2 = toggle(p->torch_copies),
+        .dtype = (sc_dtype)(p->dtype + 1),
+        .gemm_dtype = (sc_dtype)(p->gemm + 1),
+        .grad_dtype = fp32                   ? SC_DTYPE_FP32
+                      : p->dtype == SC__FP16 ? SC_DTYPE_FP16
+                                             : SC_DTYPE_BF16,
+        .fp8_attention = toggle(p->fp8_attention),
+        .fp8_scaling = p->dynamic_casts ? SC_FP8_DYNAMIC : SC_FP8_FUSED,
+        .fusion = (sc_fusion)(p->fusion + 1),
+        .attention = (sc_attention)(p->attention + 1),
+        .dropout = toggle(p->dropout),
+        .overlap_grad = toggle(p->overlap_grad),
+        .overlap_param = toggle(p->zero >= 2 ? !p->shard_blocking : p->overlap_param),
+        .overlap_p2p = toggle(p->overlap_p2p),
+        .overlap_moe = toggle(p->overlap_moe),
+        .overlap_tp = (sc_tp_overlap)(p->tp_overlap + 1),
+        .cp_comm = (sc_cp_comm)(p->cp_kind + 1),
+        .bucket_bytes = p->bucket,
+        .moe_imbalance = p->imbalance,
+        .moe_capacity_factor = p->capacity,
+        .moe_dispatcher = p->dedup ? SC_MOE_DISPATCHER_FLEX : SC_MOE_DISPATCHER_ALL_TO_ALL,
+        .moe_kernels = p->moe_kernels,
+        .moe_routing = p->experts_in_turn ? SC_MOE_ROUTING_IN_TURN : SC_MOE_ROUTING_RANDOM,
+        .host_launch_us = p->host_launch,
+        .cuda_graphs = p->graphs,
+        .update = p->amp            ? SC_UPDATE_AMP
+                  : p->plain_update ? SC_UPDATE_PLAIN
+                                    : SC_UPDATE_MIXED,
+        .optimizer_kind = (sc_optimizer)(p->optimizer_kind + 1),
+        .cross_entropy = (sc_cross_entropy)(p->loss + 1),
+        .reshard = toggle(p->reshard),
+        .fp8_params = toggle(p->fp8_params),
+        .lora = p->lora,
+        .lora_targets = p->lora_targets,
+        .lora_fp32 = toggle(p->lora_fp32),
+        .qlora = toggle(p->qlora),
+        .shard_group = p->mesh.shard,
+        .offload_optimizer = p->offload_optimizer,
+        .offload_params = toggle(p->offload_params),
+        .offload_activations = p->offload_activations,
+        .overlap_offload = toggle(p->overlap_offload),
+        .host_threads = p->host_threads,
+        .gpu_spread = p->gpu_spread,
+        .images = p->images,
+        .image_size = p->image_size,
+        .audio_seconds = p->audio_seconds,
+        .freeze_towers = toggle(p->freeze_towers),
+        .bf16_first = p->bf16_first,
+        .bf16_last = p->bf16_last,
+        .optimizer = toggle(p->optimizer),
+        .ignore_memory = toggle(p->ignore_memory),
+        .vocab_multiple = p->vocab_multiple,
+        .gpu = p->gpu,
+        .kernel_times = p->kernel_times,
+        .step_constants = p->constants,
+        .software = p->software->name,
+        .fp8_recipe = p->gemm == SC__FP8 || p->gemm == SC__FP4
+                          ? (sc_fp8_recipe)p->fp8_recipe
+                          : SC_FP8_RECIPE_AUTO,
+    };
+}
