@@ -101,6 +101,8 @@ static void residual(struct sc__layer_maker *m, enum sc__layer_part part) {
         norm(m, m->rows, s->hidden);
     if (part == SC__PART_MLP_ADD && s->branch_norms)
         branch_norms(m);
+    if (part == SC__PART_MLP_ADD && s->stacked_bytes > 0)
+        sc__layer_elementwise(m, "stack", 2 * s->stacked_bytes, 1);
     if (eager(m)) {
         if (m->backward && s->dropout)
             sc__layer_memory(m, SC__MEM_DROPOUT_B, m->rows, s->hidden);

@@ -69,6 +69,8 @@ struct sc__layer_shape {
     bool rope;
     bool complex_rope; /* cast to fp32, multiplied as complex numbers, and cast back */
     bool repeat_keys;  /* keys and values are copied for every head that shares them */
+    double
+        stacked_bytes; /* kept for backward in arrays of all layers; 0: where it is made */
     bool causal;
     bool dropout;
     /* new_gelu: the tanh approximation written out */

@@ -35,6 +35,16 @@ static void shape_mixer(const struct sc__lowering *l, int kind, struct sc__layer
     s->scan_input = (uint64_t)sc__model_scan_input(m, mixer);
 }
 
+/* What a loop over layers copies of one of this kind. */
+static double stacked_bytes(const struct sc__lowering *l, int kind) {
+    uint32_t i = 0;
+    if (l->constants.software.stacked_layers <= 0)
+        return 0;
+    while (i + 1 < l->model->layers && sc__layer_kind(l, i) != kind)
+        i++;
+    return sc__layer_activations(l->model, &l->plan, i);
+}
+
 static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind) {
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
@@ -64,6 +74,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .rope = !m->positions && !m->no_rotary,
         .complex_rope = l->constants.software.complex_rope > 0,
         .repeat_keys = l->constants.software.repeat_keys > 0,
+        .stacked_bytes = stacked_bytes(l, kind),
         .causal = !m->both_ways,
         .post_norms = m->post_norms,
         .dynamic_casts = p->dynamic_casts,

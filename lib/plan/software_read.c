@@ -40,6 +40,7 @@
     DO(gather_again)                                                                       \
     DO(one_hot_embedding)                                                                  \
     DO(complex_rope)                                                                       \
+    DO(stacked_layers)                                                                     \
     DO(repeat_keys)                                                                        \
     DO(row_products)
 

@@ -100,3 +100,10 @@ said shards_by_rows "$($titan --gpus 8 --tp 8 --sequence-parallel --fp8-recipe r
 # complex rotary positions: 2 + 4, 4 + 4, 4 + 2 bytes of 40 heads, both ways; keys and values for 32 heads instead of 8
 said complex_rope "$($titan --gpus 1 2>/dev/null | moved '^rope_c' "$(by_hand '2 * 20 * t * 40 * 128')")"
 said repeated_keys "$($titan --gpus 1 2>/dev/null | moved '^repeat_keys$' "$(by_hand '2 * 2 * 2 * t * 40 * 128')")"
+# layers in a loop: of a layer that is computed again its input is kept, read and written into the array of all layers, and out of it
+loop="$S kernels --model llama3-8b --gpu h200 --seq 4096 --global-batch 1 --gpus 1 --recompute full"
+said stacked_layers "$($loop --software maxtext 2>/dev/null | moved '^stack$' "$(by_hand '2 * 2 * 2 * t * 4096')")"
+case "$($loop --software torchtitan-2024 2>/dev/null | grep -c '^ *stack ')" in
+0) echo "ok layers_by_themselves" ;;
+*) echo "not ok layers_by_themselves" ;;
+esac
