@@ -32,23 +32,14 @@ static int compare_letters(const void *a, const void *b, void *self) {
     return (x > y) - (x < y);
 }
 
-static int compare_times(const void *a, const void *b, void *self) {
-    (void)self;
-    int64_t x = ((const struct sc__packet_letter *)a)->event->time;
-    int64_t y = ((const struct sc__packet_letter *)b)->event->time;
-    return (x > y) - (x < y);
-}
-
 /* Flows are prepared at times that have passed, before all else of the next round. The
  * time of the first of them. */
 static int64_t prepare_flows(struct sc__packet_sim *s, uint32_t count) {
     struct sc__packet_rounds *r = s->rounds;
-    if (!count)
-        return INT64_MAX;
-    sc__sort(r->mail, count, sizeof *r->mail, compare_times, NULL);
-    int64_t first = r->mail[0].event->time;
+    int64_t first = INT64_MAX;
     for (uint32_t i = 0; i < count; i++) {
         struct sc__packet_event *e = r->mail[i].event;
+        first = e->time < first ? e->time : first;
         sc__packet_schedule(&s->queue, e, SC__PACKET_BEGIN, e->time + s->start_delay);
     }
     return first;
