@@ -6,7 +6,8 @@ set -u
 tables=$(mktemp)
 unseen=$(mktemp)
 second=$(mktemp)
-trap 'rm -f "$tables" "$unseen" "$second"' EXIT
+third=$(mktemp)
+trap 'rm -f "$tables" "$unseen" "$second" "$third"' EXIT
 stepcast=$1
 shared=${STEPCAST_SHARED:-../shared}/truth
 if [ -f "$shared/collectives.csv" ]; then
@@ -17,10 +18,12 @@ steps=data/truth/training_steps.csv
 printf '\n== training steps: %s\n' "$steps"
 "$stepcast" validate "$steps" -j "$(getconf _NPROCESSORS_ONLN)" \
     --markdown "$tables" --plot docs/validation.svg || exit
-python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
+python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
 mv data/bands.json.tmp data/bands.json
 printf '\n== a second table, a third of it left out of every fit\n'
 "$stepcast" validate data/truth/training_steps_2.csv --markdown "$second" || exit
+printf '\n== a third table, collected when everything was fitted\n'
+"$stepcast" validate data/truth/training_steps_3.csv --markdown "$third" || exit
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {
@@ -31,6 +34,8 @@ printf '\n== steps that no constant was fitted to\n'
     printf '\n## A second table\n\n'
     python3 scripts/left_out.py "$stepcast"
     cat "$second"
+    printf '\n## A third table\n\n'
+    cat "$third"
     cat <<TEXT
 
 ## Steps that no constant was fitted to

@@ -17,6 +17,8 @@ deep() { # name, head, what is repeated, column, message, command …
 deep ir_json '{"schema": "stepcast/ir/1", "layers": ' '[' 102 "not JSON: nested too deeply" "$STEPCAST" show
 deep ir_json_objects '{"schema": "stepcast/ir/1", "layers": ' '{"a":' 354 "not JSON: nested too deeply" "$STEPCAST" show
 deep kineto '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "args": ' '[' 159 "nested too deeply" "$STEPCAST" show
+expect deep_trace_as_model 3 "is not read as a model, but as an input" "$STEPCAST" run --gpus 8 --model "$tmp/deep.json"
+{ printf '{"model_type": "llama", "layers": '; many 100000 '['; } >"$tmp/deep.json"
 expect deep_model 3 "maximum parsing depth" "$STEPCAST" run --gpus 8 --model "$tmp/deep.json"
 expect deep_cluster 3 "maximum parsing depth" "$STEPCAST" coll all_reduce --cluster "$tmp/deep.json"
 { printf 'topology: '; many 100000 '['; } >"$tmp/deep.yml"

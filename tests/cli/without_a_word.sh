@@ -230,7 +230,7 @@ expect jobs_on_one_node 3 "jobs 1 and 2 are both on node 1" "$STEPCAST" run "$tm
 step="--model llama3-8b --num-layers 2 --gpus 1 --global-batch 1 --seq 2048 --ignore-memory"
 printf 'op,dtype,m,n,k,us\ngemm,bf16,17,19,23,200\n' >"$tmp/times.csv"
 expect times_of_no_kernel 0 "no kernel of the step has the sizes of a row of" "$STEPCAST" run $step --kernel-times "$tmp/times.csv" --json -
-printf 'op,dtype,m,n,k,us\ngemm,bf16,2048,6144,4096,20000\n' >"$tmp/times.csv"
+printf 'op,dtype,m,n,k,us\ngemm,bf16,2048,6144,4096,200\n' >"$tmp/times.csv"
 check times_of_a_kernel "$(result $step --kernel-times "$tmp/times.csv" | grep -c 'stand in place') $(result $step --kernel-times "$tmp/times.csv" | grep -c 'no kernel of the step')" "1 0"
 # two factors for one name would be multiplied, each said to count alone; a third number of a window was passed over
 expect scaled_twice 2 "--scale: gemm is given twice" "$STEPCAST" run $step --scale gemm=2 --scale gemm=3

@@ -174,6 +174,9 @@ class Evaluation(unittest.TestCase):
         for options, more in cases:
             with self.subTest(options=options):
                 theirs = program_json(*base, *more.split())
+                # (what the program learns by a second run, with all links in order)
+                said = theirs["input"]
+                said["notes"] = [note for note in said["notes"] if note["code"] != "without-failures"]
                 ours = stepcast.evaluate(model, stepcast.Plan(**keywords), cluster, **options)
                 self.assertEqual(document_of(ours), theirs)
                 seen.add(theirs["step_time_us"])

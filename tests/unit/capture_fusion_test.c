@@ -32,11 +32,12 @@ compiled(const char *ops, const char *freed, const char *how) {
         "{\"schema\": \"stepcast/capture/1\", \"made_by\": \"a test\", \"world\": 1, "
         "\"mesh\": [], \"groups\": [], \"modules\": [\"\"], \"tensors\": %s, "
         "\"calls\": %s, \"classes\": [{\"rank\": 0, \"ranks\": 1, \"program\": 0}], "
-        "\"programs\": [{\"storages\": [%s], \"alive\": [], \"ops\": [%s, "
+        "\"programs\": [{\"storages\": [%s], \"alive\": %s, \"ops\": [%s, "
         "[0, 0, \"u\", 0, 0, 0, [], %s, [], [14, 14, 15], 0]]}], \"notes\": []}",
         tensors,
         calls,
         storages,
+        freed,
         ops,
         freed);
     const char *setting = sc__format(&ctx->arena, "compiled=%s", how);

@@ -377,7 +377,7 @@ static void bad_inputs_are_errors_with_a_place(void **state) {
         {"HYBRID_TRANSFORMER model_parallel_NPU_group: 2 ep: 3 all_gpus: 4\n1\n" ROW,
          "",
          "does not divide"},
-        {"\x89PNG\r\n\x1a\n garbage", "", "unknown format"},
+        {"\x89PNG\r\n\x1a\n garbage", "", "is a picture (PNG)"},
         {"just some text\n", "", "unknown format"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct answer a = run_text(cases[i].text, strlen(cases[i].text));
