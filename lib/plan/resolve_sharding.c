@@ -76,12 +76,15 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
 }
 
 /* PyTorch keeps shards and gathered copies of them even where the shard is the whole, and
- * so does who keeps them on the host. */
+ * so does who keeps weights on the host. With the optimizer alone there gradients leave as
+ * they are made (ZeRO 2), and weights are as they were. */
 static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
-    bool on_host = sc__is_on(g->offload_params) || g->offload_optimizer > 0;
-    if (sc__plan_shares_nothing(p) && !p->torch_copies && !on_host)
+    unsigned asked = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    if (!sc__plan_shares_nothing(p) || p->torch_copies || sc__is_on(g->offload_params))
+        return asked;
+    if (!(g->offload_optimizer > 0))
         return 0;
-    return g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    return asked < 2 ? asked : 2;
 }
 
 sc_status

@@ -250,8 +250,9 @@ def check_trades(c, rng):
         c.hold("recomputation leaves the FLOPs of the model as they are", not r or abs(flops(r) / flops(c.base) - 1) < Decimal("1e-9"), r)
     if "offload-optimizer" not in p and p.get("optimizer", "adam") == "adam":
         r = c.other(offload_optimizer=1)
-        # the host takes its time for the update, with copies there and back; what it keeps is not on the GPU
-        c.slower("an optimizer on the host is not faster", r, zero_bubble)
+        # the host takes its time for the update, with copies there and back; what it keeps is not on the GPU, and with
+        # ZeRO 2 gradients are added up there, where adapters make so few of them that this is more than the update
+        c.slower("an optimizer on the host is not faster", r, max(zero_bubble, HEAT))
         c.memory("an optimizer on the host needs no more of the GPU", r, "less")
         if r:
             c.hold("an optimizer on the host needs memory there", r["memory_bytes"].get("host", 0) > 0, r)
