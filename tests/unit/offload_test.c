@@ -276,21 +276,26 @@ static double time_of_a_layer(void) {
     return ((step[1][1] - step[1][0]) - (step[0][1] - step[0][0])) / 8 / 4;
 }
 
+static const char *link_of(double bytes, double us) {
+    static char text[160];
+    snprintf(text,
+             sizeof text,
+             "dgx-h100:8 host-link=%.3fGB/s host-memory=1000GB/s host-cores=4 host-gpus=1",
+             bytes / us / 1e3);
+    return text;
+}
+
 /* Copies of a layer take a third of its forward and backward, more than its forward and
  * less than two of them; backward waits for nothing. Four layers of eight have two each to
  * leave in, but the first, whose copy begins behind itself: it waits. Of six, the first two
  * have two layers, the others one: five wait, each for as long as that one. */
 static void windows_of_copies(void **state) {
     sc_plan plan = usual();
-    char slow[160];
     (void)state;
     double here = evaluate(host, &plan).step;
     plan.offload_activations = 4;
     double layer = evaluate(host, &plan).on_host / 4;
-    snprintf(slow,
-             sizeof slow,
-             "dgx-h100:8 host-link=%.3fGB/s host-memory=1000GB/s host-cores=4 host-gpus=1",
-             layer / (time_of_a_layer() / 3) / 1e3);
+    const char *slow = link_of(layer, time_of_a_layer() / 3);
     double four = evaluate(slow, &plan).step;
     plan.offload_activations = 6;
     double six = evaluate(slow, &plan).step;
@@ -298,6 +303,21 @@ static void windows_of_copies(void **state) {
     near(six - here, 5 * (four - here), 0.02);
     plan.offload_activations = 5; /* 1, 2, 2, 1 and 1 layers: three wait */
     near(evaluate(slow, &plan).step - here, 3 * (four - here), 0.03);
+}
+
+/* The first of eight layers alone has seven forwards to leave in, and seven backwards to
+ * come back in: where both copies are longer, compute waits for two copies less seven
+ * layers, in each of four micro-batches. With copies twice as long: for four less seven. */
+static void copies_of_the_first_layer(void **state) {
+    sc_plan plan = usual();
+    (void)state;
+    double layer = time_of_a_layer();
+    double here = evaluate(host, &plan).step;
+    plan.offload_activations = 1;
+    double bytes = evaluate(host, &plan).on_host;
+    double slow = evaluate(link_of(bytes, 6 * layer), &plan).step - here;
+    double slower = evaluate(link_of(bytes, 12 * layer), &plan).step - here;
+    near(slower - 2 * slow, 4 * 7 * layer, 0.02);
 }
 
 /* Ren et al. 2021: one V100 of 32 GB trains 10 and 13 billion parameters with ZeRO-Offload,
@@ -339,6 +359,7 @@ int main(void) {
         cmocka_unit_test(weights_of_shards),
         cmocka_unit_test(activations_of_layers),
         cmocka_unit_test(windows_of_copies),
+        cmocka_unit_test(copies_of_the_first_layer),
         cmocka_unit_test(zero_offload_of_2021),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
