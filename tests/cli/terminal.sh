@@ -55,7 +55,7 @@ ok "help has the width of the terminal" "$(grep -c -e '^  *--train-tokens' "$t/h
 import sys
 print(all(len(l.rstrip("\r\n")) <= 72 for l in open(sys.argv[1])))' "$t/help")" "1 True"
 "$STEPCAST" help train all | tr -s ' \n' ' ' >"$t/whole"
-ok "and all its words" "$(tr -d '\r' <"$t/help" | tr -s ' \n' ' ')" "$(cat "$t/whole")"
+ok "and all its words" "$(tr -d '\r' <"$t/help" | tr -s ' \n' ' ')" "$(grep . "$t/whole" || echo some)"
 # a narrow terminal: one line of progress stays one line, and is gone when the answer comes
 python3 tests/tools/terminal.py 44 sh -c "sleep 0.2; exec $STEPCAST run $t/long.txt --schedule gpipe" >"$t/progress"
 ok "progress on a narrow terminal" "$(python3 -S -c '
