@@ -276,11 +276,21 @@ class Progress(unittest.TestCase):
         self.assertLess(told[-1], 0.5)  # it did not run to its end
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
         with self.assertRaises(KeyboardInterrupt):  # without a callback of ours as well
-            timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            for _ in range(100000):  # the signal ends it
+            self.evaluate_until_interrupted()
+
+    def evaluate_until_interrupted(self):
+        ended = threading.Event()
+
+        def interrupt():  # again and again: of one that comes in a finalizer Python says a word and goes on
+            while not ended.wait(0.05):
+                os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        try:
+            for _ in range(100000):
                 stepcast.evaluate("llama3-8b", PLAN, "dgx-h100:16")
-            timer.join()
+        finally:
+            ended.set()
 
 
 binding_case.main(Errors, Plans, Progress)
