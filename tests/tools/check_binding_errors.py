@@ -279,18 +279,11 @@ class Progress(unittest.TestCase):
             self.evaluate_until_interrupted()
 
     def evaluate_until_interrupted(self):
-        ended = threading.Event()
-
-        def interrupt():  # again and again: of one that comes in a finalizer Python says a word and goes on
-            while not ended.wait(0.05):
-                os.kill(os.getpid(), signal.SIGINT)
-
-        threading.Thread(target=interrupt).start()
-        try:
-            for _ in range(100000):
-                stepcast.evaluate("llama3-8b", PLAN, "dgx-h100:16")
-        finally:
-            ended.set()
+        # (all are kept: what interrupts a finalizer Python prints, and drops)
+        model, cluster, kept = stepcast.Model("llama3-8b"), stepcast.Cluster("dgx-h100:16"), []
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        for _ in range(100000):
+            kept.append(stepcast.evaluate(model, PLAN, cluster))
 
 
 binding_case.main(Errors, Plans, Progress)
