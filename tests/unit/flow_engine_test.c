@@ -241,17 +241,18 @@ static void rings_load_ports_alike(void **state) {
     assert_within(port.bytes, 2 * 7e9, 1e-9);
 }
 
+#define RAILS                                                                              \
+    "gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=50GB/s fabric=rail class=ib"
+
 /* Two nodes: each of two trees has half of the buffer, its root in one of them. What one
  * reduces into a node the other sends out of it: the buffer goes once each way, over all
  * eight NICs alike. */
 static void trees_cross_once(void **state) {
     (void)state;
-    struct ran r =
-        run("gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=50GB/s fabric=rail "
-            "class=ib",
-            SC__ALGO_TREE,
-            dmodk,
-            one_collective(&ctx->arena, 16, SC__ALLREDUCE, 8 * (uint64_t)GB));
+    struct ran r = run(RAILS,
+                       SC__ALGO_TREE,
+                       dmodk,
+                       one_collective(&ctx->arena, 16, SC__ALLREDUCE, 8 * (uint64_t)GB));
     double carried = link_of(&r, "port8.up").bytes * r.cluster.constants.wire;
     bool flags = carried > 1.03e9; /* LL128: 120 of 128 bytes are payload */
     assert_within(carried, flags ? 1e9 * 128 / 120 : 1e9, 1e-9);
@@ -262,12 +263,10 @@ static void trees_cross_once(void **state) {
  * leave. */
 static void tokens_cross_once(void **state) {
     (void)state;
-    struct ran r =
-        run("gpu=h100 gpus=16 node=8 nvlink=450GB/s nics=8 nic=50GB/s fabric=rail "
-            "class=ib",
-            SC__ALGO_HIERARCHICAL,
-            dmodk,
-            one_collective(&ctx->arena, 16, SC__ALLTOALL, 16 * (uint64_t)GB));
+    struct ran r = run(RAILS,
+                       SC__ALGO_HIERARCHICAL,
+                       dmodk,
+                       one_collective(&ctx->arena, 16, SC__ALLTOALL, 16 * (uint64_t)GB));
     double share = 2 * (1 - 1 / 65536.0) / 16;
     assert_within(link_of(&r, "port0.up").bytes,
                   16e9 * share / 2 / r.cluster.constants.wire,

@@ -1,4 +1,4 @@
-/* What tests of the flow engine run: options, a collective, eight messages. */
+/* What tests of engines run: options, collectives, eight messages. */
 #ifndef SC_TESTS_FLOW_FIXTURE_H
 #define SC_TESTS_FLOW_FIXTURE_H
 
@@ -30,9 +30,13 @@ static inline sc_status network(struct sc_context *ctx,
                 : sc__net_analytic(ctx, c, w, net);
 }
 
-/* One collective, as a workload: of every tp-th GPU, in tp groups at once. */
-static inline struct sc__workload *strided_collective(
-    struct sc__arena *arena, uint32_t gpus, uint32_t tp, int coll, uint64_t bytes) {
+/* A collective of every tp-th GPU, in tp groups at once, so many times. */
+static inline struct sc__workload *collectives(struct sc__arena *arena,
+                                               uint32_t gpus,
+                                               uint32_t tp,
+                                               int coll,
+                                               uint64_t bytes,
+                                               unsigned times) {
     struct sc__workload *w = sc__workload_new(arena, "test");
     w->mesh = sc__mesh(tp, 1, 1, gpus / tp, 1, 1);
     sc__block_begin(w);
@@ -43,7 +47,8 @@ static inline struct sc__workload *strided_collective(
     op->group = sc__workload_group(w, SC__GROUP_DP);
     uint32_t block = sc__block_end(w);
     uint32_t program = sc__program_begin(w);
-    sc__program_call(w, block, SC__NONE, 0, 0);
+    for (unsigned i = 0; i < times; i++)
+        sc__program_call(w, block, SC__NONE, 0, 0);
     sc__class_add(w, program, 0, gpus, 0);
     return w;
 }
@@ -51,7 +56,7 @@ static inline struct sc__workload *strided_collective(
 /* One collective of all GPUs. */
 static inline struct sc__workload *
 one_collective(struct sc__arena *arena, uint32_t gpus, int coll, uint64_t bytes) {
-    return strided_collective(arena, gpus, 1, coll, bytes);
+    return collectives(arena, gpus, 1, coll, bytes, 1);
 }
 
 /* Sixteen GPUs of one NIC each (50 GB/s, no latency); stage 0 is GPUs 0–7,

@@ -80,7 +80,7 @@ static void thin_uplinks_agree(const char *cluster,
                                uint64_t bytes) {
     const struct option_value spray[] = {{"route", "spray"}, {0}};
     struct sc_context *ctx = sc_open();
-    struct sc__workload *w = strided_collective(&ctx->arena, gpus, tp, coll, bytes);
+    struct sc__workload *w = collectives(&ctx->arena, gpus, tp, coll, bytes, 1);
     double flow = (double)step_as(ctx, cluster, algo, true, spray, w);
     double plain = (double)step_as(ctx, cluster, algo, false, NULL, w);
     if (fabs(plain / flow - 1) > 0.01)

@@ -1,52 +1,12 @@
 /* The packet engine under the executor: alone on fabrics without contention it agrees
  * with the collective model, step by step with ns-3's recorded times; what is skipped
  * changes nothing; what shares links is slower. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "network/packet/packet_engine.h"
-#include "simulate/simulate.h"
+
+#include "flow_fixture.h"
 
 #include <math.h>
 #include <string.h>
-
-struct option_value {
-    const char *name;
-    const char *value;
-};
-
-static const char *nth(const void *self, const char *name, unsigned i) {
-    for (const struct option_value *v = self; v && v->name; v++)
-        if (!strcmp(v->name, name) && i-- == 0)
-            return v->value;
-    return NULL;
-}
-
-/* A collective of every tp-th GPU, in tp groups at once, so many times. */
-static struct sc__workload *collectives(struct sc__arena *arena,
-                                        uint32_t gpus,
-                                        uint32_t tp,
-                                        int coll,
-                                        uint64_t bytes,
-                                        unsigned times) {
-    struct sc__workload *w = sc__workload_new(arena, "test");
-    w->mesh = sc__mesh(tp, 1, 1, gpus / tp, 1, 1);
-    sc__block_begin(w);
-    struct sc__op *op = sc__block_add(w, SC__OP_COLLECTIVE, SC__UPDATE, 0, "c");
-    op->coll = (uint8_t)coll;
-    op->bytes = bytes;
-    op->group = sc__workload_group(w, SC__GROUP_DP);
-    uint32_t block = sc__block_end(w);
-    uint32_t program = sc__program_begin(w);
-    for (unsigned i = 0; i < times; i++)
-        sc__program_call(w, block, SC__NONE, 0, 0);
-    sc__class_add(w, program, 0, gpus, 0);
-    return w;
-}
 
 static struct sc__settings settings_of(struct sc_context *ctx,
                                        const struct option_value *options) {
