@@ -199,11 +199,13 @@ static struct change_trial begin_trial(struct sc_request *req,
         .row = {.key = kind->key, .title = kind->title, .work = kind->work}};
 }
 
-void sc__changes_note_links(struct sc_request *req, const struct sc__job *job) {
+void sc__changes_note_links(struct sc_request *req, struct sc__job *job) {
     struct change_trial t = begin_trial(req, job, &change_kinds[SOUND_LINKS]);
     struct sc__buffer time;
     if (!change_applies(job, SOUND_LINKS) || !change_try(req->ctx, &t) || !t.row.step)
         return;
+    job->mended = SC__NEW(&req->ctx->arena, struct sc__change_row);
+    *job->mended = t.row;
     sc__buffer_init(&time, &req->ctx->arena);
     sc__put_time(&time, t.row.step);
     sc__note(
@@ -223,7 +225,10 @@ sc_status sc__changes_add(struct sc_request *req, struct sc__job *job) {
         if (!change_applies(job, kind->what))
             continue;
         SC__TRY(sc__progress(req->ctx, "what if", (double)i / count));
-        if (change_try(req->ctx, &t))
+        bool known = kind->what == SOUND_LINKS && job->mended;
+        if (known)
+            t.row = *job->mended;
+        if (known || change_try(req->ctx, &t))
             *SC__PUSH(&r->arena, r->changes.rows, r->changes.count, r->changes.capacity) =
                 t.row;
     }

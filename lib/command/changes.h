@@ -8,7 +8,8 @@
 /* Adds the table to the result, each row evaluated again. What cannot be changed,
  * or cannot be run so, has no row. */
 sc_status sc__changes_add(struct sc_request *req, struct sc__job *job);
-/* A note with what --fail and --degrade cost: the step once more without them. */
-void sc__changes_note_links(struct sc_request *req, const struct sc__job *job);
+/* A note with what --fail and --degrade cost: the step once more without them. The table
+ * has it too, and runs it no more. */
+void sc__changes_note_links(struct sc_request *req, struct sc__job *job);
 
 #endif

@@ -23,6 +23,7 @@ struct sc__job {
     struct sc__cluster_description cluster_given; /* by --cluster */
     struct sc__evaluation *ev;
     struct sc__workload *workload; /* ev's; before there is one, the input's */
+    struct sc__change_row *mended; /* all links in order, once it was run; or NULL */
 };
 
 /* The tables of every command that loads a job, before those of its own. A

@@ -12,7 +12,7 @@
 static sc_status name_file(struct sc_request *req,
                            const char *path,
                            const char *kind,
-                           bool (*is_kind)(const struct sc__identity *is),
+                           enum sc__read_as read_as,
                            sc_status status) {
     const char *title = NULL;
     struct sc_context own;
@@ -28,7 +28,7 @@ static sc_status name_file(struct sc_request *req,
                         "is not read as a %s, but as an input: %s",
                         kind,
                         title);
-    if (!is || is_kind(is))
+    if (!is || is->read_as == read_as)
         return status; /* the error that is there says what is wrong with it */
     return sc__fail(req->ctx,
                     SC_INPUT,
@@ -39,25 +39,18 @@ static sc_status name_file(struct sc_request *req,
                     kind);
 }
 
-static bool is_cluster(const struct sc__identity *is) {
-    return is->is_cluster;
-}
-
-static bool is_model(const struct sc__identity *is) {
-    return strstr(is->advice, "--model FILE") != NULL;
-}
-
 sc_status
 sc__job_name_cluster(struct sc_request *req, const char *cluster, sc_status status) {
-    return status == SC_INPUT ? name_file(req, cluster, "cluster", is_cluster, status)
-                              : status;
+    return status == SC_INPUT
+               ? name_file(req, cluster, "cluster", SC__READ_AS_CLUSTER, status)
+               : status;
 }
 
 sc_status sc__job_name_model(struct sc_request *req, sc_status status) {
     const char *model = sc__option(req, "model");
     if (status != SC_INPUT || !model || sc__path_look(model).kind != SC__PATH_FILE)
         return status;
-    return name_file(req, model, "model", is_model, status);
+    return name_file(req, model, "model", SC__READ_AS_MODEL, status);
 }
 
 /* The option whose value this name is, or NULL. */

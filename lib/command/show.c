@@ -278,7 +278,7 @@ static sc_status show_identity(struct sc_request *req, bool *done) {
         return SC_OK;
     put_identity(&req->out, path, identity);
     *done = true;
-    return identity->is_cluster ? show_cluster(req, path) : SC_OK;
+    return identity->read_as == SC__READ_AS_CLUSTER ? show_cluster(req, path) : SC_OK;
 }
 
 static sc_status show_execute(struct sc_request *req) {

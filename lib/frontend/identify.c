@@ -17,10 +17,14 @@ static const struct {
      {"a result of stepcast", "stepcast report FILE, stepcast compare FILE OTHER"}},
     {"{",
      {"\"model_type\""},
-     {"a model of Hugging Face (config.json)", "stepcast run --model FILE"}},
+     {"a model of Hugging Face (config.json)",
+      "stepcast run --model FILE",
+      SC__READ_AS_MODEL}},
     {"{",
      {"\"architectures\""},
-     {"a model of Hugging Face (config.json)", "stepcast run --model FILE"}},
+     {"a model of Hugging Face (config.json)",
+      "stepcast run --model FILE",
+      SC__READ_AS_MODEL}},
     {"{",
      {"\"schema\"", "\"nodes\"", "\"op_schema\""},
      {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
@@ -38,7 +42,9 @@ static const struct {
       "Kineto trace of the same run"}},
     {"{",
      {"\"dimensions-count\"", "\"topologies-per-dim\""},
-     {"a network of ASTRA-sim 1 (JSON)", "stepcast run INPUT --cluster FILE", true}},
+     {"a network of ASTRA-sim 1 (JSON)",
+      "stepcast run INPUT --cluster FILE",
+      SC__READ_AS_CLUSTER}},
     {"{",
      {"\"preferred-dataset-splits\""},
      {"a system of ASTRA-sim (JSON)", "stepcast run TRACES --astra-system FILE"}},
@@ -49,7 +55,7 @@ static const struct {
      {"<cpu", "<pci"},
      {"NCCL's description of a node (XML, NCCL_TOPO_DUMP_FILE)",
       "stepcast run INPUT --cluster FILE: a cluster of such nodes",
-      true}},
+      SC__READ_AS_CLUSTER}},
     {NULL,
      {"Out of bounds values", "busbw"},
      {"a log of nccl-tests", "stepcast coll COLLECTIVE --cluster C --against FILE"}},
@@ -57,19 +63,21 @@ static const struct {
      {"GPU0", "CPU Affinity"},
      {"links of a node (nvidia-smi topo -m)",
       "stepcast run INPUT --cluster \"FILE gpu=NAME nic=400Gbps\": a cluster of such nodes",
-      true}},
+      SC__READ_AS_CLUSTER}},
     {NULL,
      {"Switch", "switchguid="},
      {"an InfiniBand fabric (ibnetdiscover)",
       "stepcast run INPUT --cluster \"FILE gpu=NAME\"",
-      true}},
+      SC__READ_AS_CLUSTER}},
     {NULL,
      {"train_iter", "time_gpu_avg:"},
      {"times of the pieces of a layer (AIOB of AICB)",
       "stepcast run --model MODEL --kernel-times FILE"}},
     {NULL,
      {"Nodes ", "Tiers ", "Radix_Down"},
-     {"a fat tree of htsim (.topo)", "stepcast run INPUT --cluster FILE", true}},
+     {"a fat tree of htsim (.topo)",
+      "stepcast run INPUT --cluster FILE",
+      SC__READ_AS_CLUSTER}},
     {"{",
      {"\"zero_optimization\""},
      {"a configuration of DeepSpeed", "stepcast run FILE --model MODEL"}},
@@ -133,20 +141,20 @@ const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {
         const char *bytes;
         struct sc__identity is;
     } known[] = {
-        {257, "ustar", {"an archive (tar)", "unpack it: tar xf FILE", false}},
-        {0, "PK\3\4", {"an archive (zip)", "unpack it: unzip FILE", false}},
-        {0, "\x28\xb5\x2f\xfd", {"packed by zstd", "unpack it: zstd -d FILE", false}},
+        {257, "ustar", {"an archive (tar)", "unpack it: tar xf FILE"}},
+        {0, "PK\3\4", {"an archive (zip)", "unpack it: unzip FILE"}},
+        {0, "\x28\xb5\x2f\xfd", {"packed by zstd", "unpack it: zstd -d FILE"}},
         {0,
          "\xfd"
          "7zXZ",
-         {"packed by xz", "unpack it: unxz FILE", false}},
-        {0, "BZh", {"packed by bzip2", "unpack it: bunzip2 FILE", false}},
-        {0, "\x89PNG", {"a picture (PNG)", "give the file that it was drawn from", false}},
-        {0, "%PDF-", {"a document (PDF)", "give the file that it was made from", false}},
+         {"packed by xz", "unpack it: unxz FILE"}},
+        {0, "BZh", {"packed by bzip2", "unpack it: bunzip2 FILE"}},
+        {0, "\x89PNG", {"a picture (PNG)", "give the file that it was drawn from"}},
+        {0, "%PDF-", {"a document (PDF)", "give the file that it was made from"}},
         {0,
          "\x7f"
          "ELF",
-         {"a program or library (ELF)", "give a file that it writes", false}},
+         {"a program or library (ELF)", "give a file that it writes"}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t bytes = strlen(known[i].bytes);
@@ -159,14 +167,15 @@ const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {
 const struct sc__identity *sc__identify(const char *head, size_t n) {
     static const struct sc__identity simai = {"a topology of SimAI",
                                               "stepcast run INPUT --cluster FILE",
-                                              true};
+                                              SC__READ_AS_CLUSTER};
     static const struct sc__identity ns3 = {
         "a topology of ns-3 (HPCC, ASTRA-sim)",
         "stepcast run INPUT --cluster FILE, stepcast flows --topology FILE",
-        true};
+        SC__READ_AS_CLUSTER};
     struct sc__str text = sc__trim((struct sc__str){head, n});
-    if (sc__identify_bytes(head, n))
-        return sc__identify_bytes(head, n);
+    const struct sc__identity *binary = sc__identify_bytes(head, n);
+    if (binary)
+        return binary;
     for (size_t i = 0; i < sizeof identities / sizeof *identities; i++)
         if ((!identities[i].begins || sc__str_starts(text, identities[i].begins)) &&
             all_words(identities[i].words, head, n))

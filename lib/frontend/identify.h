@@ -5,10 +5,13 @@
 
 #include "base/base.h"
 
+/* The option that reads a file. */
+enum sc__read_as { SC__READ_OTHERWISE, SC__READ_AS_CLUSTER, SC__READ_AS_MODEL };
+
 struct sc__identity {
     const char *what;   /* "NCCL's description of a node (XML)" */
     const char *advice; /* what to do with it */
-    bool is_cluster;    /* --cluster reads it */
+    enum sc__read_as read_as;
 };
 
 /* An archive, a file packed otherwise than by gzip, a picture: by bytes that no text has,
