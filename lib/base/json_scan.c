@@ -93,6 +93,8 @@ static bool plain_number(struct sc__scan *s, struct sc__str *out) {
     const char *from = s->p;
     if (*s->p == '-')
         s->p++;
+    if (s->p[0] == '0' && s->p[1] >= '0' && s->p[1] <= '9')
+        return sc__scan_fail(s, "a number that begins with 0");
     if (!digits(s))
         return false;
     if (*s->p == '.') {

@@ -428,6 +428,7 @@ static void bad_traces_are_refused(void **state) {
         {"{\"traceEvents\": [" KERNEL("a", "\"x\"", "1", "7", "1") "]}", "is not a time"},
         {"{\"traceEvents\": [" KERNEL("a", "1", "-1", "7", "1") "]}", "is not a time"},
         {"{\"traceEvents\": [" KERNEL("a", "1e400", "1", "7", "1") "]}", "is not a time"},
+        {"{\"traceEvents\": [" KERNEL("a", "05.1", "1", "7", "1") "]}", "begins with 0"},
         {"{\"traceEvents\": 5}", "list is expected"},
         {"{\"traceEvents\": []}", "no kernels"},
         {"{\"traceEvents\": [{\"a\": [1 2]}]}", "a comma is missing"},
