@@ -303,8 +303,10 @@ def check_engines(c, rng):
     exposed = sum(c.base["breakdown_us"]["exposed_comm"].values()) / c.base["step_time_us"]
     least = Decimal("0.9") - RINGS * exposed
     # (A ring between nodes takes NICs of one rail at both ends. Of stages that end inside of nodes that is the NIC of another
-    # stage's GPU in one of them, which the analytic engine does not know of: both may use it at once.)
-    most = Decimal("1.1") + (0 if c.even_stages() else exposed)
+    # stage's GPU in one of them, or a way between rails, which the analytic engine does not know of: both may use it at once,
+    # and the rank that waits most for its transfers waits for them twice.)
+    waits = max(sum(r["breakdown_us"]["exposed_comm"].values()) for r in c.base["ranks"]) / c.base["step_time_us"]
+    most = Decimal("1.1") + (0 if c.even_stages() else waits)
     if size(c.plan) <= 512:
         c.step("flow is as analytic on a fabric that does not block", c.other(net="flow", route="adaptive"), least, most)
     # (Stages that end inside of nodes have rings that leave their rails, and meet on the way to the next rail where a hash sends them.)
