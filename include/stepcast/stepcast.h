@@ -222,10 +222,12 @@ typedef enum sc_fusion {
 } sc_fusion;
 
 typedef enum sc_attention {
-    SC_ATTENTION_AUTO, /* current */
+    SC_ATTENTION_AUTO, /* current; unfused with the operators of 2021 */
     SC_ATTENTION_CURRENT,
     SC_ATTENTION_FLASH2,
-    SC_ATTENTION_FLASH1
+    SC_ATTENTION_FLASH1,
+    SC_ATTENTION_UNFUSED, /* scores are written, and kept for backward */
+    SC_ATTENTION_FUSED    /* as the software has it, FLASH2 where that is unfused */
 } sc_attention;
 
 typedef enum sc_tp_overlap {
@@ -405,6 +407,11 @@ typedef struct sc_plan {
                                      equal size that shard; 0: shard_group says */
     uint32_t pipeline_batch;      /* micro-batches that go through the pipeline before it is
                                      emptied; 0: all of the step */
+    sc_toggle precision_aware; /* bf16 weights and 16 bits more are the main copy, gradients
+                                  are not widened for the update; usually off */
+    sc_dtype main_params_dtype; /* of the main copy of the weights; fp32 */
+    sc_dtype exp_avg_dtype;     /* of Adam's first moment; fp32 */
+    sc_dtype exp_avg_sq_dtype;  /* of its second */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

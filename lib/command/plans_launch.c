@@ -197,6 +197,20 @@ static void put_data_parallel(const struct sc__plans *x,
         put_flag(out, "overlap-param-gather");
 }
 
+static void put_optimizer(const struct sc__plan *p, struct launch_text *out) {
+    const struct {
+        const char *flag;
+        enum sc__dtype type;
+    } types[] = {{"main-params-dtype", p->types.main},
+                 {"exp-avg-dtype", p->types.moments[0]},
+                 {"exp-avg-sq-dtype", p->types.moments[1]}};
+    if (p->types.precise)
+        put_flag(out, "use-precision-aware-optimizer");
+    for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].type != SC__FP32)
+            put_word(out, types[i].flag, sc__dtype_name(types[i].type));
+}
+
 static void put_recompute(const struct sc__plan *p, struct launch_text *out) {
     static const struct {
         unsigned module;
@@ -319,6 +333,7 @@ put_script(const struct sc__plans *x, const struct sc__plan *plan, struct launch
     put_training(s->model, plan, t);
     put_batch(plan, t);
     put_data_parallel(x, plan, t);
+    put_optimizer(plan, t);
     if (t->recipe)
         sc__printf(t->out,
                    "trainer:\n  num_nodes: %u\n  devices: %u\n",

@@ -10,8 +10,8 @@
  *     fits, fails   whether it ran
  *
  * A table of training steps is one of jobs that ran: every row has to fit. Where its
- * source does not say what is recomputed, a job that only fits with recomputation is
- * undecided. */
+ * source does not say what is recomputed, or which tensors it frees early, a job that only
+ * fits with recomputation is undecided. */
 #include "command/validate.h"
 
 #include "evaluate/evaluate.h"
@@ -336,9 +336,10 @@ static void put_memory_row(struct sc__buffer *b, const struct sc__memory_truth_r
                    " forecast %8.2f of %.1f GiB%s\n",
                    row->forecast,
                    row->capacity,
-                   row->wrong       ? "   WRONG"
-                   : row->undecided ? "   undecided: what it recomputes is not said"
-                                    : "");
+                   row->wrong ? "   WRONG"
+                   : row->undecided
+                       ? "   undecided: what it recomputes or frees is not said"
+                       : "");
 }
 
 static void

@@ -450,7 +450,9 @@ enum sc__attention_software {
     SC__ATTENTION_CURRENT,
     SC__ATTENTION_FLASH2,
     SC__ATTENTION_FLASH1,
-    SC__ATTENTION_SOFTWARES
+    SC__ATTENTION_SOFTWARES,
+    SC__ATTENTION_UNFUSED =
+        SC__ATTENTION_SOFTWARES /* no kernel of one: products, softmax */
 };
 
 /* Section 3: a + row·rows/1e3 + col·cols/1e3 + element·rows·cols/1e6. */

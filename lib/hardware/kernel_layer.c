@@ -425,7 +425,7 @@ static void unfused_backward(struct sc__layer_maker *m, const struct heads *h) {
 
 static void attention_core(struct sc__layer_maker *m, const struct heads *h) {
     m->part = SC__PART_ATTENTION_CORE;
-    if (m->s->fusion != SC__FUSION_2021)
+    if (m->s->attention != SC__ATTENTION_UNFUSED)
         flash(m, h);
     else if (m->backward)
         unfused_backward(m, h);

@@ -57,9 +57,9 @@ void sc__offload_gradients(struct sc__step_emitter *e,
 /* Bytes that the CPU moves for a parameter: main copy and moments are read and written,
  * the gradient is read, and the weight is written as the GPU uses it. */
 static double update_bytes(const struct sc__plan *p) {
-    bool plain = p->plain_update || p->amp;
+    bool plain = !sc__plan_mixed_update(p);
     double each = plain ? sc__plan_weight_bytes(p) : 4;
-    double moments = 2 * each;
+    double moments = sc__plan_moment_bytes(p, 0) + sc__plan_moment_bytes(p, 1);
     if (p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT)
         moments = 2;
     if (p->optimizer_kind == SC__OPTIMIZER_SGD)

@@ -36,26 +36,18 @@ static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params
                          (uint64_t)(params / 1024) + 1);
 }
 
-/* State that is not there is not read and written: of Adam's two moments, in the type
- * of the update. Muon has one of them, but for the embeddings. */
-static double saved_traffic(const struct sc__plan *p, double moment) {
-    if (p->optimizer_kind == SC__OPTIMIZER_SGD)
-        return 4 * moment;
-    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT)
-        return 4 * (moment - 1);
-    return p->optimizer_kind == SC__OPTIMIZER_MUON ? 2 * moment : 0;
-}
-
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
     const struct sc__plan *p = &l->plan;
     bool wide = sc__plan_weight_bytes(p) > 2;
-    bool plain = p->plain_update || p->amp;
-    double moment = plain && !wide ? 2 : 4;
-    double saved = saved_traffic(p, moment);
+    double saved = sc__plan_update_saves(p);
+    bool plain = !sc__plan_mixed_update(p);
     if (plain && saved <= 0)
         return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
     if (plain) /* weight read and written, gradient, two moments likewise */
-        return sc__adamw(l->kernel_model, SC__FP32, params, 7 * moment - saved);
+        return sc__adamw(l->kernel_model,
+                         SC__FP32,
+                         params,
+                         7 * sc__plan_weight_bytes(p) - saved);
     /* fp32 weights are their own master copy: no bf16 ones to write */
     return sc__adamw(l->kernel_model,
                      SC__FP32,

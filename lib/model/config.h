@@ -78,6 +78,15 @@ void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,
                         enum sc__config_kind kind,
                         struct sc__flag_list *out);
+/* In which types the optimizer's state is kept, where its name says it. */
+void sc__config_optimizer(struct sc__launch *l,
+                          const struct sc__config *c,
+                          enum sc__config_kind kind,
+                          struct sc__flag_list *out);
+/* What GPT-NeoX takes where it is silent. */
+void sc__config_neox(struct sc__launch *l,
+                     const struct sc__config *c,
+                     struct sc__flag_list *out);
 
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */

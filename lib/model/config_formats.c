@@ -239,9 +239,12 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
 
 /* ---- what several keys say together ---- */
 
-static void take_offload(struct config_taking *t) {
+static void take_several(struct config_taking *t) {
     struct sc__flag_list flags = {0};
     sc__config_offload(t->l, t->c, t->kind, &flags);
+    sc__config_optimizer(t->l, t->c, t->kind, &flags);
+    if (t->kind == SC__CONFIG_NEOX)
+        sc__config_neox(t->l, t->c, &flags);
     for (uint32_t i = 0; i < flags.count; i++)
         add_flag(t, flags.items[i].name, flags.items[i].value);
 }
@@ -523,15 +526,6 @@ static void take_followed(struct config_taking *t) {
     }
 }
 
-/* One expert a token, and one micro-batch, where nothing is said. */
-static void take_neox(struct config_taking *t) {
-    if (!has_key(t->c, "train_batch_size") && !has_key(t->c, "gradient_accumulation_steps"))
-        add_flag(t, "micro-batches", "1");
-    if (config_number(t->c, "moe_num_experts", 1) > 1 &&
-        !sc__config_value(t->c, "moe_top_k"))
-        add_flag(t, "moe-router-topk", "1");
-}
-
 static void take_nodes(struct config_taking *t) {
     uint32_t nodes = config_number(t->c, "num_nodes", 0);
     uint32_t local = config_number(t->c, "devices", 0);
@@ -717,7 +711,7 @@ static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
         SC__TRY(refuse_expression(&t, &c->items[i]));
         SC__TRY(take_item(&t, &c->items[i]));
     }
-    take_offload(&t);
+    take_several(&t);
     SC__TRY(take_python_model(&t));
     take_nodes(&t);
     return SC_OK;
@@ -757,11 +751,9 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         add_flag(&t, "software", programs[t.kind].software);
     for (uint32_t i = 0; i < c->count; i++)
         SC__TRY(take_item(&t, &c->items[i]));
-    take_offload(&t);
+    take_several(&t);
     if (t.kind == SC__CONFIG_TORCHTITAN)
         SC__TRY(take_torchtitan(&t));
-    if (t.kind == SC__CONFIG_NEOX)
-        take_neox(&t);
     if (t.kind == SC__CONFIG_TRAINER)
         SC__TRY(take_trainer(&t));
     if (t.kind == SC__CONFIG_MAXTEXT)
@@ -795,6 +787,6 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
-    take_offload(&t);
+    take_several(&t);
     return take_trainer(&t);
 }

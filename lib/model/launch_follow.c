@@ -312,11 +312,14 @@ static bool drops(const char *share) {
 void sc__launch_dropout(struct sc__launch *l, bool script) {
     const char *attention = word_behind(l, "attention-dropout");
     const char *hidden = word_behind(l, "hidden-dropout");
-    bool given = l->first.nth(l->first.self, "dropout", 0) != NULL;
+    bool given = l->first.nth(l->first.self, "dropout", 0) != NULL ||
+                 l->first.nth(l->first.self, "no-dropout", 0) != NULL;
     if (given || l->other_program)
         return;
     if (drops(attention) || drops(hidden))
         sc__launch_add(l, "dropout", "");
+    else if (attention && hidden)
+        sc__launch_add(l, "no-dropout", "");
     else if (script && !attention && !hidden)
         sc__note(l->ctx,
                  "dropout-unsaid",

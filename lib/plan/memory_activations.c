@@ -43,7 +43,7 @@ static bool recomputes(const struct sc__plan *p, unsigned modules) {
 }
 
 static bool keeps_scores(const struct sc__plan *p) {
-    return p->fusion == SC__FUSION_2021 && !recomputes(p, SC__MODULE_CORE);
+    return p->attention == SC__ATTENTION_UNFUSED && !recomputes(p, SC__MODULE_CORE);
 }
 
 /* Of dropout in the residual stream: adapters have their own, beside a frozen model
@@ -136,7 +136,7 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
     sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | values);
     sum += queries_and_keys(m, p, &x, &s);
     sum += s.width * out * (m->attention_gate ? 3 : 1); /* the gate, and what it gated */
-    if (p->fusion != SC__FUSION_2021)
+    if (p->attention != SC__ATTENTION_UNFUSED)
         sum += 4.0 * m->heads / s.tp; /* the logarithm of its sums, in fp32 */
     if (s.cast != s.width)
         sum += s.cast * out; /* as the output's linear layer keeps it */

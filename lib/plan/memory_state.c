@@ -56,16 +56,17 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
 
 /* The optimizer's state: bytes a parameter, without the main copy of the weights. */
 static double state_bytes(const struct sc__plan *p, const struct parameter_counts *n) {
-    double each = p->plain_update || p->amp ? sc__plan_weight_bytes(p) : 4;
+    double first = sc__plan_moment_bytes(p, 0);
+    double second = sc__plan_moment_bytes(p, 1);
     switch (p->optimizer_kind) {
     case SC__OPTIMIZER_ADAM_8BIT: /* a byte each, and a scale in fp32 for each 256 */
         return 2 * (1 + 4.0 / 256);
     case SC__OPTIMIZER_MUON:
-        return each * (n->matrices + 2 * (1 - n->matrices));
+        return first + second * (1 - n->matrices);
     case SC__OPTIMIZER_SGD:
         return 0;
     default:
-        return 2 * each;
+        return first + second;
     }
 }
 
@@ -159,7 +160,7 @@ static void state_of_whole_weights(const struct sc__plan *p,
 /* The main copy of a weight and what the optimizer keeps of it, in bytes. */
 static double kept_by_optimizer(const struct sc__plan *p,
                                 const struct parameter_counts *n) {
-    double main = p->plain_update || p->amp || sc__plan_width(p) > 2 ? 0 : 4;
+    double main = sc__plan_main_bytes(p);
     if (p->torch_copies && weights_are_shards(p))
         main = 0; /* the shards are it */
     double state = state_bytes(p, n);
@@ -203,10 +204,12 @@ static double saved_weight_bytes(const struct sc__plan *p) {
 }
 
 /* Each weight once: what ranks hold alike (norms; of adapters the side that is not cut)
- * is not saved by each of them. */
+ * is not saved by each of them. The optimizer's state is saved in fp32, whatever type it is
+ * kept in (state_dict of Transformer Engine's FusedAdam). */
 double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__plan *p) {
     struct sc__model_params total;
     struct sc__plan uncut = *p;
+    uncut.types = (struct sc__optimizer_types){SC__FP32, {SC__FP32, SC__FP32}, false};
     double held = 0;
     double saved = 0;
     uncut.mesh.tp = 1;
@@ -215,7 +218,7 @@ double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__pla
     for (uint32_t stage = 0; stage < p->mesh.pp; stage++) {
         struct parameter_counts n = count_parameters(m, &uncut, stage);
         held += n.all;
-        saved += n.trained * (saved_weight_bytes(p) + kept_by_optimizer(p, &n));
+        saved += n.trained * (saved_weight_bytes(p) + kept_by_optimizer(&uncut, &n));
     }
     if (p->lora)
         return saved; /* adapters are no part of the model, whose weights stay */
@@ -255,7 +258,7 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         out.update = n.trained * sc__plan_weight_bytes(p);
     /* gradients of 2 bytes are widened for the update */
     if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
-        !weights_are_shards(p))
+        !weights_are_shards(p) && !p->types.precise)
         out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
     if (p->offload_optimizer > 0 || p->offload_params)
         move_to_host(p, &n, &out);

@@ -45,8 +45,9 @@ static const struct sc__choice zero_1[] = {{"1", 1}, {0}};
 static const struct sc__choice zero_3[] = {{"3", 3}, {0}};
 /* behind our own names: the first of a value is the one that is written */
 #define PYTORCH_DTYPES                                                                     \
-    {"float32", SC_DTYPE_FP32}, {"float16", SC_DTYPE_FP16}, {                              \
-        "bfloat16", SC_DTYPE_BF16                                                          \
+    {"float32", SC_DTYPE_FP32}, {"float16", SC_DTYPE_FP16}, {"bfloat16", SC_DTYPE_BF16},   \
+        {"torch.float32", SC_DTYPE_FP32}, {"torch.float16", SC_DTYPE_FP16}, {              \
+        "torch.bfloat16", SC_DTYPE_BF16                                                    \
     }
 static const struct sc__choice dtypes[] = {{"fp32", SC_DTYPE_FP32},
                                            {"tf32", SC_DTYPE_TF32},
@@ -65,6 +66,12 @@ static const struct sc__choice grad_dtypes[] = {{"fp32", SC_DTYPE_FP32},
                                                 {"fp16", SC_DTYPE_FP16},
                                                 PYTORCH_DTYPES,
                                                 {0}};
+static const struct sc__choice moment_dtypes[] = {{"fp32", SC_DTYPE_FP32},
+                                                  {"bf16", SC_DTYPE_BF16},
+                                                  {"fp16", SC_DTYPE_FP16},
+                                                  {"fp8", SC_DTYPE_FP8},
+                                                  PYTORCH_DTYPES,
+                                                  {0}};
 static const struct sc__choice fp16[] = {{"fp16", SC_DTYPE_FP16}, {0}};
 static const struct sc__choice bf16[] = {{"bf16", SC_DTYPE_BF16}, {0}};
 static const struct sc__choice fp8[] = {{"fp8", SC_DTYPE_FP8}, {0}};
@@ -90,6 +97,8 @@ static const struct sc__choice fusions[] = {{"megatron", SC_FUSION_MEGATRON},
 static const struct sc__choice attentions[] = {{"current", SC_ATTENTION_CURRENT},
                                                {"flash2", SC_ATTENTION_FLASH2},
                                                {"flash1", SC_ATTENTION_FLASH1},
+                                               {"unfused", SC_ATTENTION_UNFUSED},
+                                               {"fused", SC_ATTENTION_FUSED},
                                                {0}};
 static const struct sc__choice tp_overlaps[] = {{"no", SC_TP_OVERLAP_NO},
                                                 {"wgrad", SC_TP_OVERLAP_WGRAD},

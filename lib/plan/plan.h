@@ -89,6 +89,13 @@ struct sc__memory_figures {
 
 sc_status sc__memory_figures(struct sc_context *ctx, struct sc__memory_figures *out);
 
+/* Of what mixed precision keeps beside the weights (enum sc__dtype). */
+struct sc__optimizer_types {
+    unsigned main; /* copy of the weights */
+    unsigned moments[2];
+    bool precise; /* lower halves of bf16 weights, gradients as they are reduced */
+};
+
 /* Ranks of an expert-parallel group by how many tokens their experts get: levels of
  * equal ranks, the fullest first and alone. */
 #define SC__ROUTING_LEVELS 8
@@ -152,8 +159,9 @@ struct sc__plan {
                                 PyTorch on  one GPU */
     bool amp;                /* weights, gradients and state in fp32, products in less */
     unsigned optimizer_kind; /* enum sc__optimizer */
-    unsigned loss;           /* enum sc__loss */
-    bool reshard;            /* gathered weights are given back after each use */
+    struct sc__optimizer_types types;
+    unsigned loss; /* enum sc__loss */
+    bool reshard;  /* gathered weights are given back after each use */
     bool fp8_params;
     uint32_t lora; /* rank of adapters; 0: every weight is trained */
     unsigned lora_targets;
@@ -244,6 +252,15 @@ const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *clu
 double sc__plan_width(const struct sc__plan *p);
 /* Bytes of a weight as it is updated: of the main one with amp. */
 double sc__plan_weight_bytes(const struct sc__plan *p);
+/* fp32 copies beside narrower weights, and gradients that are clipped. */
+bool sc__plan_mixed_update(const struct sc__plan *p);
+/* What the optimizer keeps of a weight beside it; of Adam's moments the first (0) or the
+ * second (1). */
+double sc__plan_main_bytes(const struct sc__plan *p);
+double sc__plan_moment_bytes(const struct sc__plan *p, unsigned moment);
+/* Bytes of a weight's update that are not moved, against Adam with all of its state in
+ * fp32 (mixed precision) or in the weights' type. */
+double sc__plan_update_saves(const struct sc__plan *p);
 /* No other rank has the same weights: ZeRO has nobody to share them with. */
 bool sc__plan_shares_nothing(const struct sc__plan *p);
 /* Sharded weights are gathered anew for each use; otherwise they stay. */

@@ -277,7 +277,7 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->fusion = choice(g->fusion, SC__FUSION_MEGATRON);
     p->attention = choice(g->attention, SC__ATTENTION_CURRENT);
     p->graphs = g->cuda_graphs & ~(unsigned)SC_GRAPH_NONE;
-    p->dropout = sc__unless_said(g->dropout, false) || p->fusion == SC__FUSION_2021;
+    p->dropout = sc__unless_said(g->dropout, p->fusion == SC__FUSION_2021);
     p->host_launch = g->host_launch_us < 0 ? -1 : g->host_launch_us;
     p->kernel_times = g->kernel_times;
     p->constants = g->step_constants;
@@ -346,6 +346,12 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
     if (g->update == SC_UPDATE_AMP && !p->amp)
         p->plain_update = true; /* fp32 throughout: there is nothing to cast */
     p->optimizer_kind = choice(g->optimizer_kind, SC__OPTIMIZER_ADAM);
+    p->types = (struct sc__optimizer_types){
+        .main = choice(g->main_params_dtype, SC__FP32),
+        .moments = {choice(g->exp_avg_dtype, SC__FP32),
+                    choice(g->exp_avg_sq_dtype, SC__FP32)},
+        .precise = sc__is_on(g->precision_aware),
+    };
     unsigned usual = sc__fusion_eager(p->fusion) ? SC__LOSS_FP32 : SC__LOSS_FUSED;
     p->loss = choice(g->cross_entropy, usual);
 }
@@ -505,8 +511,15 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     *p = (struct sc__plan){0};
     SC__TRY(complete(ctx, given, &g));
     SC__TRY(check_fields(ctx, &g));
+    bool fused = g.attention == SC_ATTENTION_FUSED;
+    if (fused)
+        g.attention = SC_ATTENTION_AUTO;
+    else if (g.fusion == SC_FUSION_2021 && !g.attention) /* before a profile says its own */
+        g.attention = SC_ATTENTION_UNFUSED;
     uint32_t said = g.pipeline_batch;
     SC__TRY(resolve_profile(ctx, m, around, &g, p));
+    if (fused && g.attention == SC_ATTENTION_UNFUSED)
+        g.attention = SC_ATTENTION_FLASH2;
     SC__TRY(resolve_sizes(ctx, &g, around->gpus, p));
     SC__TRY(resolve_batch(ctx, &g, m, p));
     SC__TRY(resolve_pipeline(ctx, &g, m, p));

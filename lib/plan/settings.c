@@ -64,6 +64,10 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
                   : p->plain_update ? SC_UPDATE_PLAIN
                                     : SC_UPDATE_MIXED,
         .optimizer_kind = (sc_optimizer)(p->optimizer_kind + 1),
+        .precision_aware = toggle(p->types.precise),
+        .main_params_dtype = (sc_dtype)(p->types.main + 1),
+        .exp_avg_dtype = (sc_dtype)(p->types.moments[0] + 1),
+        .exp_avg_sq_dtype = (sc_dtype)(p->types.moments[1] + 1),
         .cross_entropy = (sc_cross_entropy)(p->loss + 1),
         .reshard = toggle(p->reshard),
         .fp8_params = toggle(p->fp8_params),

@@ -40,6 +40,12 @@ static void of_recompute(const struct sc__settings *s, const struct sc__plan *p)
     PUT_NOTES(s, list);
 }
 
+/* Moments have no type to choose. */
+static bool typeless(const struct sc__plan *p) {
+    return !sc__plan_mixed_update(p) || p->optimizer_kind == SC__OPTIMIZER_SGD ||
+           p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT || !p->optimizer;
+}
+
 static void
 of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__plan *p) {
     bool alone = sc__plan_shares_nothing(p);
@@ -51,6 +57,8 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
     static const char gathers[] = "only ZeRO gathers weights";
     static const char later[] = "gradients are reduced after backward, all at once";
     static const char wide[] = "no product is in fp8 or fp4";
+    static const char typed[] = "nothing is kept in a type of its own";
+    static const char halves[] = "it keeps what bf16 weights lack of fp32";
     bool narrow = p->gemm == SC__FP8 || p->gemm == SC__FP4;
     const char *why = alone ? one : sharded ? always : later;
     bool no_buckets = alone || sharded || !p->overlap_grad;
@@ -70,6 +78,10 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"overlap-param-gather", alone || !p->zero, alone ? one : gathers},
         {"update", !p->optimizer, "there is no optimizer"},
         {"optimizer", !p->optimizer, "there is no optimizer"},
+        {"main-params-dtype", !sc__plan_mixed_update(p), typed},
+        {"exp-avg-dtype", typeless(p), typed},
+        {"exp-avg-sq-dtype", typeless(p), typed},
+        {"use-precision-aware-optimizer", !p->optimizer || p->dtype != SC__BF16, halves},
         {"shard-group", alone, one},
         {"num-distributed-optimizer-instances", alone, one},
         {"fp8-recipe",

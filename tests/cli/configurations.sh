@@ -49,12 +49,29 @@ same maxtext $data/maxtext.yml --gpus 8 -- --num-layers 32 --hidden-size 4096 --
     --untie-embeddings-and-output-weights --position-embedding-type rope --zero 3 --recompute full --seq 4096 --micro-batch 4 --gpus 8 --software maxtext
 same neox $data/neox.yml --gpus 8 -- --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --normalization RMSNorm --position-embedding-type rope \
     --untie-embeddings-and-output-weights --tp 2 --pp 2 --zero 1 --seq 2048 --micro-batch 2 --micro-batches 8 --recompute full --fp16 --gpus 8 \
-    --software megatron-deepspeed-2022
+    --software megatron-deepspeed-2022 --no-dropout
+# its list of attentions, and dropout, which is none unless said
+sed 's/"norm":/"attention_config": [[["flash"], 24]], "hidden_dropout": 0.1, "norm":/' $data/neox.yml >"$dir/flash.yml"
+same neox_flash "$dir/flash.yml" --gpus 8 -- --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --normalization RMSNorm --position-embedding-type rope \
+    --untie-embeddings-and-output-weights --tp 2 --pp 2 --zero 1 --seq 2048 --micro-batch 2 --micro-batches 8 --recompute full --fp16 --gpus 8 \
+    --software megatron-deepspeed-2022 --attention flash2 --dropout
 same deepspeed $data/ds.json --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed
 same megatron_yaml $data/flags.yaml --set TP=2 --gpus 4 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --tp 2 --micro-batch 2 \
     --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no
 same the_command_line_wins $data/flags.yaml --tp 4 --gpus 4 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --tp 4 --micro-batch 2 \
     --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no
+
+# types of the optimizer's state, as Megatron-Bridge writes them, and as Apex's optimizer of NeMo 1 means them by its name
+shape="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --vocab-size 32000 --tp 2 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 8 --zero 1 --overlap-grad no"
+same precision_aware $data/precision_aware.yaml --gpus 8 -- $shape --use-precision-aware-optimizer --grad-dtype bf16 --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16
+sed '/^optimizer:/,$d' $data/precision_aware.yaml >"$dir/apex.yaml"
+printf '%s\n' 'optim:' '  name: distributed_fused_adam' >>"$dir/apex.yaml"
+same apex "$dir/apex.yaml" --gpus 8 -- $shape --use-precision-aware-optimizer
+echo '  dtype: bf16' >>"$dir/apex.yaml"
+same apex_in_bf16 "$dir/apex.yaml" --gpus 8 -- $shape --use-precision-aware-optimizer --main-params-dtype bf16 --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16
+sed -i 's/distributed_fused_adam/mcore_distributed_optim/' "$dir/apex.yaml"
+same megatrons_own "$dir/apex.yaml" --gpus 8 -- $shape
+refuse type_of_a_moment 2 "--exp-avg-dtype: unknown 'int8'" "$S" run --model llama3-8b --exp-avg-dtype int8
 
 refuse variable_without_a_value 3 'flags.yaml:7: error: --tensor-model-parallel-size has no value: ${TP} is not set' "$S" run $data/flags.yaml
 refuse no_model 2 'ds.json says how, and not what model is trained' "$S" run $data/ds.json --gpus 8
@@ -119,7 +136,7 @@ model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 
   share_embeddings_and_output_weights: false, activation: fast-swiglu, optim: {name: distributed_fused_adam}}
 Y
 same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
-    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no
+    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --use-precision-aware-optimizer
 printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"
 refuse names_itself 2 "--ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
 printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 True --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --fsdp "full_shard auto_wrap" --model_max_length 2048\n' >"$dir/trainer.sh"

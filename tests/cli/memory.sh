@@ -17,6 +17,7 @@ value() {
     "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['memory_bytes']['$key'])"
 }
 time_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['step_time_us'])"; }
+checkpoint_of() { "$STEPCAST" train "$@" --cluster dgx-h100:8 --train-tokens 1G --json - 2>/dev/null | python3 -S -c "import json, sys; print(json.load(sys.stdin)['checkpoint']['state_bytes'])"; }
 # holds NAME EXPRESSION
 holds() { if python3 -S -c "import sys; sys.exit(not ($2))"; then echo "ok memory: $1"; else echo "not ok memory: $1: $2"; fi; }
 
@@ -24,6 +25,10 @@ n=8030261248 # parameters of llama3-8b
 holds "mixed: 2, 4 and 12 bytes" "($(value weights $llama), $(value gradients $llama), $(value optimizer $llama)) == (2*$n, 4*$n, 12*$n)"
 small="$llama --seq 128 --grad-reduce-in-bf16 --cross-entropy te" # the update is the largest moment
 holds "gradients in bf16 are widened for the update" "($(value gradients $small), $(value optimizer $small), $(value workspace $small)) == (2*$n, 12*$n, 4*$n + 2**26)"
+holds "but not for the precision-aware optimizer, which keeps 16 bits beside bf16 weights" "($(value gradients $small --use-precision-aware-optimizer), $(value optimizer $small --use-precision-aware-optimizer)) == (2*$n, 10*$n) and $(value workspace $small --use-precision-aware-optimizer) < 4*$n"
+# of 30 bytes that the update moves: 4 of two moments each way, and 4 + 4 + 2 of copy and weight become 2 + 2
+holds "a smaller state is updated faster" "abs(($(time_of $llama) - $(time_of $llama --main-params-dtype bf16 --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16)) / ($(time_of $llama) - $(time_of $llama --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16)) - (6 + 8) / 8) < 0.02"
+holds "what is saved is in fp32 all the same" "$(checkpoint_of $llama) == $(checkpoint_of $llama --use-precision-aware-optimizer --exp-avg-dtype bf16)"
 # DeepSpeed updates an fp32 copy on one rank as on many
 one="--model llama3-8b --cluster dgx-h100:1 --global-batch 1 --software deepspeed --ignore-memory"
 holds "DeepSpeed on one GPU: 2, 2 and 12 bytes" "($(value weights $one), $(value gradients $one), $(value optimizer $one)) == (2*$n, 2*$n, 12*$n)"
@@ -33,6 +38,12 @@ holds "SGD has the main copy alone" "$(value optimizer $llama --optimizer sgd) =
 holds "Muon has one moment but for the ends" "$(value optimizer $llama --optimizer muon) == 8*$n + 4*(2*128256*4096 + 4096)"
 holds "plain PyTorch: all in bf16" "$(value optimizer $llama --update plain --micro-batches 1) == 4*$n"
 holds "amp: fp32 state" "$(value optimizer $llama --update amp) == 8*$n"
+# Korthikanti's 5·a·s² of 32 layers and heads, against the logarithm of a sum for each head and token
+old="--model llama2-7b --gpus 4 --tp 4 --seq 2048 --global-batch 1 --software megatron-deepspeed-2022 --ignore-memory"
+holds "unfused attention keeps its scores" "$(value activations $old) - $(value activations $old --attention flash2) == 32 * 32 // 4 * (5 * 2048**2 - 4 * 2048)"
+holds "flash attention is faster where the software has none, dropout takes time" \
+    "$(time_of $old --attention flash2 --no-dropout) < $(time_of $old --attention fused) < $(time_of $old)"
+holds "fused: as the software has it" "$(time_of $old --attention fused) == $(time_of $old --attention flash2) and $(time_of $llama --attention fused) == $(time_of $llama)"
 # r·(h + q) and r·(h + kv) in each of 32 layers
 adapters="16 * 32 * (4096 + 4096 + 4096 + 1024)"
 holds "adapters alone are trained" "$(value optimizer $llama --lora 16) == 12 * $adapters"

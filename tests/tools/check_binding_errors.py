@@ -206,7 +206,7 @@ class Plans(unittest.TestCase):
         for name, field in _header.PLAN_FIELDS.items():
             with self.subTest(field=name):
                 option = other_names.get(name, name.replace("_", "-"))
-                last_word = list(field.words)[-1] if field.words and name not in ("dtype", "grad_dtype") else "bf16"
+                last_word = list(field.words)[-1] if field.words and not name.endswith("dtype") else "bf16"
                 value = words.get(name) or samples.get(field.kind) or last_word
                 if field.kind == "toggle" and name not in words or option == "fp8":
                     value = None

@@ -236,9 +236,10 @@ static void layer_flops(void **state) {
         struct sc__layer_kernels b = {0};
         double bsh2 = 2.0 * 2048 * 4096 * 4096;
         double score = 4.0 * 2 * 2048 * 2048 * 4096;
-        s.fusion = (enum sc__fusion)fusion;
-        sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
         bool unfused = fusion == SC__FUSION_2021;
+        s.fusion = (enum sc__fusion)fusion;
+        s.attention = unfused ? SC__ATTENTION_UNFUSED : SC__ATTENTION_CURRENT;
+        sc__layer_kernels(&ctx->arena, p, &s, &f, &b);
         near(sum(&f, -1, -1), 24 * bsh2 + (unfused ? score : score / 2));
         near(sum(&b, -1, -1), 48 * bsh2 + (unfused ? 2 * score : 1.25 * score));
         near(sum(&b, SC__KERNEL_GEMM, SC__WGRAD), 24 * bsh2);

@@ -49,6 +49,21 @@ static void bytes_of_optimizers(void **state) {
         {";optimizer adam-8bit", 2, 4, 0, 4 + 2 * (1 + 4.0 / 256)},
         /* a moment of the matrices of layers, two of the ends */
         {";optimizer muon", 2, 4, 0, 4 + 4 + 4 * ends / all},
+        {";exp-avg-dtype bf16;exp-avg-sq-dtype fp8", 2, 4, 0, 4 + 2 + 1},
+        {";optimizer muon;exp-avg-dtype bf16", 2, 4, 0, 4 + 2 + 4 * ends / all},
+        /* the lower halves of bf16 weights; a narrower copy; the weights themselves */
+        {";use-precision-aware-optimizer", 2, 4, 0, 2 + 8},
+        {";main-params-dtype fp16", 2, 4, 0, 2 + 8},
+        {";main-params-dtype bf16;exp-avg-dtype bf16;exp-avg-sq-dtype bf16", 2, 4, 0, 4},
+        /* weights that are no upper halves: fp16's, fp8's */
+        {";dtype fp16;use-precision-aware-optimizer", 2, 4, 0, 4 + 8},
+        {";fp8-format hybrid;fp8-param-gather;use-precision-aware-optimizer",
+         2,
+         4,
+         0,
+         4 + 8},
+        {";fp8-format hybrid;fp8-param-gather;main-params-dtype bf16", 2, 4, 0, 2 + 8},
+        {";update plain;exp-avg-dtype fp8", 2, 2, 0, 4},
         {";update plain", 2, 2, 0, 4},
         {";update plain;global-batch 1", 2, 0, 2, 4},
         {";update amp", 4, 4, 0, 8},

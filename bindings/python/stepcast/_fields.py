@@ -25,6 +25,7 @@ OPTION_OF_FIELD = {
     "moe_capacity_factor": "moe-expert-capacity-factor",
     "moe_dispatcher": "moe-token-dispatcher-type",
     "optimizer_kind": "optimizer",
+    "precision_aware": "use-precision-aware-optimizer",
 }
 
 
