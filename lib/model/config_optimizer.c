@@ -12,9 +12,8 @@ add(struct sc__launch *l, struct sc__flag_list *out, const char *name, const cha
 }
 
 /* exp_avg_dtype: {_target_: torch.bfloat16, _call_: false} */
-static void add_targets(struct sc__launch *l,
-                        const struct sc__config *c,
-                        struct sc__flag_list *out) {
+static void
+add_targets(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     static const struct sc__flag keys[] = {
         {"main-params-dtype", "main_params_dtype._target_"},
         {"main-grads-dtype", "main_grads_dtype._target_"},
@@ -31,9 +30,8 @@ static void add_targets(struct sc__launch *l,
 /* Apex's distributed Adam keeps the 16 bits that bf16 weights lack of fp32; with state in
  * bf16 (optim.dtype) it keeps no main copy (setup_optimization of NeMo's
  * megatron_base_model.py). Megatron's own (mcore_distributed_optim) has no such key. */
-static void add_apex(struct sc__launch *l,
-                     const struct sc__config *c,
-                     struct sc__flag_list *out) {
+static void
+add_apex(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     static const char *const types[] = {"main-params-dtype",
                                         "exp-avg-dtype",
                                         "exp-avg-sq-dtype",

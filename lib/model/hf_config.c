@@ -271,6 +271,8 @@ static void apply_traits(unsigned t, struct sc__model *m) {
     m->no_rotary = t & SC__HF_ALIBI;
     m->embedding_norm = t & SC__HF_EMBEDDING_NORM;
     m->new_gelu = t & SC__HF_NEW_GELU;
+    m->wide_norms = t & SC__HF_WIDE_NORMS;
+    m->packed_qkv = t & SC__HF_PACKED_QKV;
     m->one_norm = t & SC__HF_ONE_NORM;
 }
 
@@ -356,6 +358,8 @@ read_dense(const struct model_hf_config_reading *r, unsigned traits, struct sc__
         json_string_value(json_object_get(r->root, "activation_function"));
     if (activation)
         m->new_gelu = !strcmp(activation, "gelu_new");
+    m->relu = activation ? !strcmp(activation, "relu") : !strcmp(m->family, "opt");
+    m->capped = json_is_number(json_object_get(r->root, "final_logit_softcapping"));
     read_biases_and_norms(r, traits, m);
     return SC_OK;
 }

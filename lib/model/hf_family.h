@@ -36,7 +36,9 @@ enum sc__hf_trait {
     SC__HF_DENSE_BESIDE = 1 << 25, /* a feed-forward as wide as hidden beside the experts */
     SC__HF_MAMBA_KEYS = 1 << 26,   /* layers of Mamba-2 or attention (mamba_n_heads, …) */
     SC__HF_EMBEDDING_NORM = 1 << 27,
-    SC__HF_GEMMA4 = 1 << 28 /* heads of their own in layers that see all keys */
+    SC__HF_GEMMA4 = 1 << 28,     /* heads of their own in layers that see all keys */
+    SC__HF_WIDE_NORMS = 1 << 29, /* RMS norms scale their values before they narrow them */
+    SC__HF_PACKED_QKV = 1 << 30 /* one linear layer for q, k and v, which are parts of it */
 };
 
 struct sc__hf_family {

@@ -58,7 +58,11 @@ struct sc__model {
     bool no_key_bias; /* of linear_bias: keys have none */
     bool qk_norm;     /* queries and keys are normalised per head */
     bool new_gelu;    /* "gelu_new": GELU by tanh, which transformers writes out */
+    bool relu;        /* its derivative is in its result */
     bool norm_bias;   /* a LayerNorm with its bias */
+    bool wide_norms;  /* RMS norms of transformers scale fp32 values, then narrow them */
+    bool packed_qkv;  /* values are a part of what one linear layer of transformers made */
+    bool capped;      /* logits go through a tanh */
     bool post_norms;  /* norms after attention and feed-forward as well as before */
     bool one_norm;    /* attention and feed-forward side by side behind one norm */
     bool tied;        /* input and output embedding are one matrix */

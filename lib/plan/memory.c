@@ -169,10 +169,7 @@ static double waiting_fragments(const struct sc__plan *p,
  * narrows it; prediction layers keep theirs. PyTorch keeps the logarithm of the
  * softmax, its gradient and theirs. */
 static double
-logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double head) {
-    if (!sc__plan_has_head(p, stage))
-        return 0;
-    double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
+loss_keeps(const struct sc__model *m, const struct sc__plan *p, double n, double head) {
     double e = sc__plan_width(p);
     if (p->loss == SC__LOSS_CHUNKED)
         return n * 3 * 4 / 16 + head;
@@ -185,6 +182,15 @@ logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, doub
     if (p->loss == SC__LOSS_FUSED)
         return n * (4 * (1 + m->mtp_layers) + e);
     return fmax(n * 3 * 4, n * e + head);
+}
+
+/* What a tanh made of the logits is its derivative. */
+static double
+logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double head) {
+    double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
+    if (!sc__plan_has_head(p, stage))
+        return 0;
+    return loss_keeps(m, p, n, head) + (m->capped ? n * sc__plan_width(p) : 0);
 }
 
 /* Channels, and a buffer for each protocol and neighbour in each; for exchanges of all

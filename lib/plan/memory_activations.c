@@ -72,14 +72,27 @@ linear_input(const struct sc__plan *p, double width, double bytes, unsigned targ
     return copies ? width * own : 0;
 }
 
-/* A norm keeps its input; the modules of transformers an fp32 copy of it, and the
- * normalised values where their weights are trained. */
+/* RMS norms of transformers keep an fp32 copy of their input, and the normalised values
+ * where their weights are trained: narrowed first, or in fp32 (Gemma, OLMo 2). */
+static double modules_norm_keeps(const struct sc__model *m,
+                                 const struct sc__plan *p,
+                                 const struct kept_sizes *s) {
+    double scaled = m->wide_norms ? 4 : s->width;
+    return 4 + (p->lora ? 0 : scaled);
+}
+
 static double norm_keeps(const struct sc__model *m,
                          const struct sc__plan *p,
                          const struct kept_sizes *s) {
-    if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
-        return 4 + (p->lora ? 0 : s->width);
-    return s->residual;
+    bool modules = p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM;
+    return modules ? modules_norm_keeps(m, p, s) : s->residual;
+}
+
+/* Behind attention or feed-forward. */
+static double post_norm_keeps(const struct sc__model *m,
+                              const struct sc__plan *p,
+                              const struct kept_sizes *s) {
+    return m->post_norms ? s->hidden / s->sp * norm_keeps(m, p, s) : 0;
 }
 
 static double
@@ -118,9 +131,11 @@ static double queries_and_keys(const struct sc__model *m,
         return s->width * ((recomputes(p, SC__MODULE_LATENT) ? 0 : up / t) + ranks / s->sp);
     }
     double sum = s->width * (qk + kv * x->v_dim) / t;
+    bool modules = p->fusion == SC__FUSION_HF;
     if (m->qk_norm)
-        sum +=
-            qk / t * (p->fusion == SC__FUSION_HF ? 4 + (p->lora ? 0 : s->width) : s->width);
+        sum += qk / t * (modules ? modules_norm_keeps(m, p, s) : s->width);
+    if (modules && m->packed_qkv && !m->no_rotary && !m->positions)
+        sum += s->width * qk / t; /* before they were turned: values lie behind them */
     if (m->v_norm)
         sum += values_norm_keeps(p, x, s, kv);
     return sum;
@@ -144,6 +159,7 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
         sum += linear_input(p, out, s.width, SC__LORA_OUT);
     if (keeps_masks(p))
         sum += s.hidden / s.sp;
+    sum += post_norm_keeps(m, p, &s);
     sum *= s.tokens;
     if (keeps_scores(p))
         sum +=
@@ -183,7 +199,7 @@ static double between_linears(const struct sc__model *m,
                               bool activation_again) {
     double e = s->width;
     bool apart = sc__fusion_eager(p->fusion);
-    double in = m->gated ? 2 * e : e;
+    double in = m->gated ? 2 * e : m->relu && !activation_again ? 0 : e;
     double out = linear_input(p, 1, s->cast, SC__LORA_DOWN);
     if (apart && m->gated)
         in += e; /* the activation, before it is multiplied */
@@ -259,6 +275,7 @@ feed_forward_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t
     sum += norm_output(&s, p, SC__LORA_GATE | SC__LORA_UP);
     if (keeps_masks(p))
         sum += s.hidden / s.sp;
+    sum += post_norm_keeps(m, p, &s);
     bool moe = sc__model_has_experts(m, layer);
     if (moe && m->branch_norms)
         sum += branch_norms_keep(m, p, &s);
