@@ -51,7 +51,10 @@ static sc_status read_preset(struct sc_context *ctx,
         is_file ? !strcmp(name, "ideal") : sc__str_is_any_case(sc__str(name), "ideal");
     if (!file && !is_file)
         file = sc__data_find_loosely(&ctx->arena, "clusters/", other_name(name));
-    *found = file || ideal;
+    const struct sc__gpu *gpu = file || ideal || is_file ? NULL : sc__gpu_known(ctx, name);
+    *found = file || ideal || gpu;
+    if (gpu)
+        *out = (struct sc__cluster){.name = gpu->name, .gpu = gpu->name};
     if (ideal) {
         *out = (struct sc__cluster){.name = "ideal",
                                     .source = "communication is free",
@@ -237,8 +240,8 @@ static sc_status set_word(struct sc_context *ctx,
         return unknown_word(ctx, text, key);
     else
         expected = sc__field_set(ctx, out, f, value);
-    out->step_said |= sc__str_is(key, "step");
-    out->ports_said |= sc__str_is(key, "ports");
+    if (f)
+        out->said |= (uint64_t)1 << (f - sc__cluster_fields);
     if (!expected)
         return SC_OK;
     return sc__fail(ctx,
