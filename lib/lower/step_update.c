@@ -46,11 +46,29 @@ static double saved_traffic(const struct sc__plan *p, double moment) {
     return p->optimizer_kind == SC__OPTIMIZER_MUON ? 2 * moment : 0;
 }
 
+/* PyTorch's lists of tensors (_multi_tensor_adamw): decay and the second moment's factor,
+ * root, division and the addition of epsilon read and write a value each; lerp reads two
+ * and writes one, addcmul and addcdiv read three and write one. Traffic counts as
+ * data/operators.json has it for _foreach_ operators, 1.25 and 0.95. Measured on an H200
+ * (PyTorch 2.11): docs/model/step.md. */
+#define LIST_VALUES (1.25 * 5 * 2 + 0.95 * (3 + 4 + 4))
+
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
     const struct sc__plan *p = &l->plan;
     bool wide = sc__plan_weight_bytes(p) > 2;
     bool plain = p->plain_update || p->amp;
     double moment = plain && !wide ? 2 : 4;
+    /* beside what one kernel takes: casts of weights */
+    double casts = plain ? 0 : l->constants.software.adam_bytes - (wide ? 2 : 0) - 7 * 4;
+    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS) {
+        struct sc__kernel k =
+            sc__elementwise(l->kernel_model,
+                            "adamw lists",
+                            params * (LIST_VALUES * moment + fmax(0, casts)));
+        k.phase = SC__UPDATE;
+        k.work = SC__WORK_OPTIMIZER;
+        return k;
+    }
     double saved = saved_traffic(p, moment);
     if (plain && saved <= 0)
         return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);

@@ -538,6 +538,25 @@ static sc_status read_window_pattern(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* Qwen: the first layers see all keys. Some of them beside others with a window are no
+ * pattern that we have. */
+static void read_full_layers(const struct model_hf_config_reading *r, struct sc__model *m) {
+    const json_t *first = json_object_get(r->root, "max_window_layers");
+    json_int_t full = json_integer_value(first);
+    if (!m->window || !json_is_integer(first) || full <= 0)
+        return;
+    if (full >= (json_int_t)m->layers)
+        m->window = 0;
+    else
+        sc__note(
+            r->ctx,
+            "window-layers",
+            "%s: the first %lld layers see all keys (max_window_layers), but are timed "
+            "with the window of the others",
+            r->file,
+            (long long)full);
+}
+
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
@@ -552,6 +571,8 @@ read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc_
                                                       : 0;
     if (json_is_array(types))
         m->window_every = full_every(types);
+    else
+        read_full_layers(r, m);
     return read_window_pattern(r, m);
 }
 
