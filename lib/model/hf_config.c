@@ -237,12 +237,28 @@ static sc_status find_family(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+static bool in_list(const char *key, const char *const *list) {
+    for (; *list; list++)
+        if (!strcmp(key, *list))
+            return true;
+    return false;
+}
+
+/* Whether the key, or another that says the same, is there. */
+static bool says(const struct model_hf_config_reading *r, const char *key) {
+    bool found = json_object_get(r->root, key);
+    for (const char *const *const *group = number_keys; *group && !found; group++)
+        if (in_list(key, *group))
+            for (const char *const *other = *group; *other && !found; other++)
+                found = json_object_get(r->root, *other);
+    return found;
+}
+
 /* Puts in what the type's own defaults are. */
 static void fill_defaults(const struct model_hf_config_reading *r,
                           const struct sc__hf_family *f) {
     for (const struct sc__hf_default *d = sc__hf_defaults; d->type; d++) {
-        if (strcmp(d->type, f->type) || json_object_get(r->root, d->key) ||
-            (d->in_part && !r->is_part))
+        if (strcmp(d->type, f->type) || says(r, d->key) || (d->in_part && !r->is_part))
             continue;
         json_object_set_new(r->root, d->key, json_integer(d->value));
         sc__note(r->ctx,
@@ -446,13 +462,6 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
     if (f->traits & SC__HF_DENSE_BESIDE)
         m->shared_ffn = m->hidden;
     return check_expert_layers(r, m);
-}
-
-static bool in_list(const char *key, const char *const *list) {
-    for (; *list; list++)
-        if (!strcmp(key, *list))
-            return true;
-    return false;
 }
 
 /* The n of "each n-th layer sees all keys", from a list with a word per layer. */
