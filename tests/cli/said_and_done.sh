@@ -96,3 +96,12 @@ check no_layer_has_a_window "$(window true 8)" "$(window false 8)"
 check all_layers_have_a_window "$(awk "BEGIN { print ($(window true 0) < $(window false 0)) }")" 1
 window true 4 >/dev/null
 expect some_layers_have_a_window 0 "the first 4 layers see all keys (max_window_layers)" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --seq 4096 --global-batch 1 --ignore-memory --json -
+
+# ZeRO 2: DeepSpeed and Megatron gather the weights once a step, 2 bytes each; PyTorch's FSDP for each of 4 micro-batches
+gathered() { result --model llama3-8b --num-layers 4 --gpus 8 --zero 2 --seq 1024 --global-batch 32 --micro-batch 1 --make-vocab-size-divisible-by 1 "$@" | python3 -S -c '
+import json, sys
+d = json.load(sys.stdin)
+print(round(sum(v["bytes"] for v in d["volumes"] if v["collective"] == "ALLGATHER") / d["model"]["parameters"], 3))'; }
+for software in deepspeed megatron-core-2025 hf-transformers; do check "gathered once: $software" "$(gathered --software $software)" 2.0; done
+for software in fsdp1 torchtitan-2024 llm-foundry-2023; do check "gathered for each: $software" "$(gathered --software $software)" 8.0; done
+check gathered_by_fsdp2 "$(gathered --use-torch-fsdp2)" 8.0
