@@ -9,7 +9,32 @@
 
 #define FILE_LIMIT ((size_t)256 << 20)
 
+/* "8xH100", "h100x8": as people write it, and as it is written here. */
+static const char *counted(struct sc_context *ctx, const char *wanted) {
+    size_t digits = strspn(wanted, "0123456789");
+    size_t length = strlen(wanted);
+    size_t tail = length;
+    while (tail && wanted[tail - 1] >= '0' && wanted[tail - 1] <= '9')
+        tail--;
+    if (digits && (wanted[digits] | 32) == 'x' && wanted[digits + 1])
+        return sc__format(&ctx->arena,
+                          "write it as %s:%.*s",
+                          wanted + digits + 1,
+                          (int)digits,
+                          wanted);
+    if (tail > 1 && tail < length && (wanted[tail - 1] | 32) == 'x')
+        return sc__format(&ctx->arena,
+                          "write it as %.*s:%s",
+                          (int)tail - 1,
+                          wanted,
+                          wanted + tail);
+    return NULL;
+}
+
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {
+    const char *hint = counted(ctx, wanted);
+    if (hint)
+        return hint;
     return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
 }
 
