@@ -7,6 +7,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -54,6 +55,14 @@ static int help(sc_context *ctx, const char *name, const char *more) {
 
 enum { MOST_NAME = 128 }; /* no option has a longer one */
 
+/* -x or --name: no value of an option before it, whose own was forgotten. Numbers may be
+ * negative, - is a stream, and --json=--name names a file that is called so. */
+static bool looks_like_option(const char *word) {
+    if (word[0] != '-')
+        return false;
+    return word[1] == '-' ? word[2] != '\0' : isalpha((unsigned char)word[1]) && !word[2];
+}
+
 /* --name value, --name=value, -x value, -xvalue. */
 static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
     const char *word = argv[*i];
@@ -67,7 +76,8 @@ static sc_status take_option(sc_request *req, int argc, char **argv, int *i) {
         value = name + 1;
     char key[MOST_NAME];
     snprintf(key, sizeof key, "%.*s", (int)(n < sizeof key ? n : sizeof key - 1), name);
-    if (!value && sc_request_takes_value(req, key) && *i + 1 < argc)
+    if (!value && sc_request_takes_value(req, key) && *i + 1 < argc &&
+        !looks_like_option(argv[*i + 1]))
         value = argv[++*i];
     return sc_request_set(req, key, value);
 }

@@ -165,9 +165,52 @@ sc__command_nearest(struct sc_context *ctx, const struct sc__command *c, const c
     return sc__nearest(name, names);
 }
 
+/* Options as other programs call them. */
+static const char *name_elsewhere(const struct sc__command *c, const char *name) {
+    static const char *const names[][2] = {
+        {"batch-size", "global-batch (sequences of a step) or --micro-batch (of a GPU)"},
+        {"train-batch-size", "global-batch"},
+        {"per-device-train-batch-size", "micro-batch"},
+        {"gradient-accumulation-steps", "micro-batches"},
+        {"grad-accum", "micro-batches"},
+        {"tensor-parallel", "tp"},
+        {"tensor-parallel-size", "tp"},
+        {"pipeline-parallel", "pp"},
+        {"pipeline-parallel-size", "pp"},
+        {"context-parallel", "cp"},
+        {"expert-parallel", "ep"},
+        {"expert-parallel-size", "ep"},
+        {"data-parallel", "dp"},
+        {"data-parallel-size", "dp"},
+        {"ctx", "seq"},
+        {"context-length", "seq"},
+        {"max-seq-length", "seq"},
+        {"sequence-length", "seq"},
+        {"num-gpus", "gpus"},
+        {"world-size", "gpus"},
+        {"nnodes", "nodes"},
+        {"num-nodes", "nodes"},
+        {"gradient-checkpointing", "recompute full"},
+        {"zero-stage", "zero"},
+        {"output", "json"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char option[32];
+        snprintf(option,
+                 sizeof option,
+                 "%.*s",
+                 (int)strcspn(names[i][1], " "),
+                 names[i][1]);
+        if (!strcmp(names[i][0], name) && sc__command_option(c, option))
+            return names[i][1];
+    }
+    return NULL;
+}
+
 static const char *
 command_suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
-    const char *near = sc__command_nearest(ctx, c, name);
+    const char *near = name_elsewhere(c, name);
+    if (!near)
+        near = sc__command_nearest(ctx, c, name);
     return near ? sc__format(&ctx->arena, "did you mean --%s?", near)
                 : sc__format(&ctx->arena, "see 'stepcast help %s'", c->name);
 }

@@ -80,33 +80,78 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
                     s.why ? s.why : "");
 }
 
+/* What a search decides, what it would not need, and what is written. */
+static bool is_of_one_plan(const char *name) {
+    static const char *const names[] = {"tp",
+                                        "pp",
+                                        "dp",
+                                        "cp",
+                                        "ep",
+                                        "etp",
+                                        "vpp",
+                                        "zero",
+                                        "fsdp",
+                                        "schedule",
+                                        "recompute",
+                                        "recompute-modules",
+                                        "recompute-method",
+                                        "recompute-layers",
+                                        "activation-checkpointing",
+                                        "sequence-parallel",
+                                        "no-sequence-parallel",
+                                        "micro-batch",
+                                        "mbs",
+                                        "micro-batches",
+                                        "tensor-model-parallel-size",
+                                        "pipeline-model-parallel-size",
+                                        "context-parallel-size",
+                                        "expert-model-parallel-size",
+                                        "expert-tensor-parallel-size",
+                                        "micro-batch-size",
+                                        "recompute-granularity",
+                                        "recompute-activations",
+                                        "recompute-num-layers",
+                                        "use-distributed-optimizer",
+                                        "json",
+                                        "csv",
+                                        "html",
+                                        "jobs",
+                                        NULL};
+    for (const char *const *n = names; *n; n++)
+        if (!strcmp(*n, name))
+            return true;
+    return false;
+}
+
+/* As a shell takes it. */
+static void put_word(struct sc__buffer *out, const char *text) {
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:,=%+@-";
+    const char *quote = text[strspn(text, plain)] ? "'" : "";
+    sc__printf(out, " %s%s%s", quote, text, quote);
+}
+
+/* The same job with the plan left open: what else was said goes with it. */
 sc_status sc__job_suggest_plans(struct sc_request *req, sc_status status) {
-    static const char *const names[] = {"model",
-                                        "megatron-args",
-                                        "cluster",
-                                        "gpus",
-                                        "nodes",
-                                        "global-batch",
-                                        "seq",
-                                        "images",
-                                        "image-size",
-                                        "audio-seconds",
-                                        "freeze-towers"};
     struct sc_context *ctx = req->ctx;
+    const struct sc__command *plans = sc__command_find(ctx, "plans");
     struct sc__buffer command;
     if (status != SC_NO_FIT || sc__option(req, "plan"))
         return status;
     sc__buffer_init(&command, &ctx->arena);
     sc__printf(&command, "%s; what fits: stepcast plans", sc_error_hint(ctx));
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *text = sc__option(req, names[i]);
-        const char *quote = text && strchr(text, ' ') ? "'" : "";
-        if (text)
-            sc__printf(&command, " --%s", names[i]);
-        if (text && *text)
-            sc__printf(&command, " %s%s%s", quote, text, quote);
+    bool batch = false;
+    for (uint32_t i = 0; i < req->value_count; i++) {
+        const struct sc__value *v = &req->values[i];
+        const char *name = v->option->name;
+        if (is_of_one_plan(name) || !sc__command_option(plans, name))
+            continue;
+        sc__printf(&command, " --%s", name);
+        if (v->text)
+            put_word(&command, v->text);
+        batch |= !strcmp(name, "gbs") || sc__str_starts(sc__str(name), "global-batch");
     }
-    if (!sc__option(req, "global-batch"))
+    if (!batch)
         sc__puts(&command, " --global-batch N");
     const char *message = sc__strdup(&ctx->arena, sc_error_message(ctx));
     return sc__fail(ctx, status, NULL, command.text, "%s", message);

@@ -6,7 +6,7 @@
 #include "workload/scale.h"
 
 static const struct sc__choice engines[] = {
-    {"analytic", 0}, {"flow", 0}, {"loggops", 0}, {"astra", 0}, {0}};
+    {"analytic", 0}, {"flow", 0}, {"packet", 0}, {"loggops", 0}, {"astra", 0}, {0}};
 
 const struct sc__option sc__job_options[] = {
     {"cluster",

@@ -9,7 +9,32 @@
 
 #define FILE_LIMIT ((size_t)256 << 20)
 
+/* "8xH100", "h100x8": as people write it, and as it is written here. */
+static const char *counted(struct sc_context *ctx, const char *wanted) {
+    size_t digits = strspn(wanted, "0123456789");
+    size_t length = strlen(wanted);
+    size_t tail = length;
+    while (tail && wanted[tail - 1] >= '0' && wanted[tail - 1] <= '9')
+        tail--;
+    if (digits && (wanted[digits] | 32) == 'x' && wanted[digits + 1])
+        return sc__format(&ctx->arena,
+                          "write it as %s:%.*s",
+                          wanted + digits + 1,
+                          (int)digits,
+                          wanted);
+    if (tail > 1 && tail < length && (wanted[tail - 1] | 32) == 'x')
+        return sc__format(&ctx->arena,
+                          "write it as %.*s:%s",
+                          (int)tail - 1,
+                          wanted,
+                          wanted + tail);
+    return NULL;
+}
+
 static const char *preset_list(struct sc_context *ctx, const char *wanted) {
+    const char *hint = counted(ctx, wanted);
+    if (hint)
+        return hint;
     return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
 }
 
@@ -51,7 +76,10 @@ static sc_status read_preset(struct sc_context *ctx,
         is_file ? !strcmp(name, "ideal") : sc__str_is_any_case(sc__str(name), "ideal");
     if (!file && !is_file)
         file = sc__data_find_loosely(&ctx->arena, "clusters/", other_name(name));
-    *found = file || ideal;
+    const struct sc__gpu *gpu = file || ideal || is_file ? NULL : sc__gpu_known(ctx, name);
+    *found = file || ideal || gpu;
+    if (gpu)
+        *out = (struct sc__cluster){.name = gpu->name, .gpu = gpu->name};
     if (ideal) {
         *out = (struct sc__cluster){.name = "ideal",
                                     .source = "communication is free",
@@ -237,8 +265,8 @@ static sc_status set_word(struct sc_context *ctx,
         return unknown_word(ctx, text, key);
     else
         expected = sc__field_set(ctx, out, f, value);
-    out->step_said |= sc__str_is(key, "step");
-    out->ports_said |= sc__str_is(key, "ports");
+    if (f)
+        out->said |= (uint64_t)1 << (f - sc__cluster_fields);
     if (!expected)
         return SC_OK;
     return sc__fail(ctx,

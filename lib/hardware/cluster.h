@@ -168,9 +168,8 @@ struct sc__cluster {
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
     double nic;             /* bytes/s, one NIC, one direction, as specified */
     int64_t nvlink_latency; /* ps per step inside a node (class "plain") */
-    /* words of the description that may have no effect */
-    bool step_said;
-    bool ports_said;
+    /* the words of the one-line form, a bit each: of sc__cluster_fields in their order */
+    uint64_t said;
     /* ps per step between nodes (class "plain"); else added per network hop */
     int64_t nic_latency;
     /* bytes/s of device memory that streaming kernels reach; 0 = data/gpus tells */
@@ -239,6 +238,10 @@ struct sc__gpu;
 sc_status sc__gpu_of_job(struct sc_context *ctx,
                          const struct sc__settings *settings,
                          const struct sc__gpu **out);
+/* A note where a job runs on another GPU than the cluster's nodes were made for. */
+void sc__cluster_note_links(struct sc_context *ctx,
+                            const struct sc__cluster *c,
+                            const struct sc__gpu *gpu);
 
 /* Parts of a fabric that have uplinks: leaves (segments of rails, dragonfly
  * groups), and pods of a three-level tree. */

@@ -84,6 +84,14 @@ const struct sc__field *sc__field_by_word(struct sc__str word) {
     return NULL;
 }
 
+_Static_assert(sizeof sc__cluster_fields / sizeof *sc__cluster_fields <= 64,
+               "a bit of sc__cluster.said for each");
+
+bool sc__field_said(const struct sc__cluster *c, const char *word) {
+    const struct sc__field *f = sc__field_by_word(sc__str(word));
+    return f && c->said >> (f - sc__cluster_fields) & 1;
+}
+
 static bool parse_word(struct sc__str s, const char *const *words, unsigned *out) {
     for (unsigned i = 0; words[i]; i++)
         if (sc__str_is(s, words[i])) {

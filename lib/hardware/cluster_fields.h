@@ -31,6 +31,8 @@ extern const struct sc__field sc__cluster_fields[]; /* ended by a NULL key */
 
 const struct sc__field *sc__field_by_key(const char *section, const char *key);
 const struct sc__field *sc__field_by_word(struct sc__str word);
+/* Whether the one-line form, or a change to a preset, has this word. */
+bool sc__field_said(const struct sc__cluster *c, const char *word);
 /* NULL when done, else what the value should have been. */
 const char *sc__field_set(struct sc_context *ctx,
                           struct sc__cluster *c,
@@ -79,6 +81,7 @@ sc_status sc__cluster_ibnetdiscover(struct sc_context *ctx,
  * them. */
 void sc__cluster_sum_links(struct sc_context *ctx, struct sc__cluster *c);
 #define SC__PCIE_RATE 25e9 /* bytes/s of 32 GB/s of a PCIe 4.0 slot */
+#define SC__PCIE_SHARE (25 / 31.5)
 /* Of GPUs that data/collectives.json does not have. */
 #define SC__UNKNOWN_GENERATION "unknown"
 /* Refuses a job of more GPUs than there are. */

@@ -4,30 +4,83 @@
 
 #include "hardware/cluster_fields.h"
 #include "hardware/gpu.h"
+#include "hardware/host_link.h"
 
+#include <math.h>
 #include <string.h>
 
 #define DEFAULT_CLASS "roce"
 
-/* What data/gpus tells of a GPU's NVLink; one without gets a PCIe slot. */
-static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c) {
-    const struct sc__gpu *gpu;
-    if (c->nvlink > 0 || !c->gpu)
-        return;
-    if (sc__gpu_find(ctx, c->gpu, &gpu) != SC_OK) {
-        sc__clear_error(ctx);
-        return;
-    }
-    c->nvlink = gpu->nvlink * 1e9;
+/* Of a slot as specified, what the GPUs of a node reach between them. */
+static double slot_rate(struct sc_context *ctx, const struct sc__gpu *gpu) {
+    double link = gpu ? sc__host_link_rate(ctx, gpu->name) : 0;
+    return link > 0 ? SC__PCIE_SHARE * link : SC__PCIE_RATE;
+}
+
+/* Why the GPUs of a node have nothing but their slots; NULL: they have NVLink. */
+static const char *
+why_slots(struct sc_context *ctx, const struct sc__cluster *c, const struct sc__gpu *gpu) {
+    if (c->inside == SC__INSIDE_PCIE)
+        return "inside=pcie: ";
+    if (gpu && !(gpu->nvlink > 0))
+        return sc__format(&ctx->arena, "GPU %s has no NVLink: ", c->gpu);
+    if (gpu && gpu->nvlink_gpus > 0 && c->node_gpus > gpu->nvlink_gpus)
+        return sc__format(&ctx->arena,
+                          "NVLink of %s is a bridge that joins %.0f cards, not the %u of a "
+                          "node: ",
+                          c->gpu,
+                          gpu->nvlink_gpus,
+                          c->node_gpus);
+    return NULL;
+}
+
+/* Where the description has no rate: that of the GPU's generation, of its file in
+ * data/gpus, or of a PCIe slot. A preset whose nodes are said to have PCIe loses its own.
+ */
+static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c, double usual) {
+    const struct sc__gpu *gpu = sc__gpu_known(ctx, c->gpu);
+    if (c->inside == SC__INSIDE_PCIE && sc__field_said(c, "inside") &&
+        !sc__field_said(c, "nvlink"))
+        c->nvlink = 0;
     if (c->nvlink > 0)
         return;
+    const char *slots = why_slots(ctx, c, gpu);
+    bool own = gpu && (gpu->nvlink_gpus > 0 || !(usual > 0));
+    c->nvlink = own ? gpu->nvlink * 1e9 : usual;
+    if (!slots)
+        return;
     c->inside = SC__INSIDE_PCIE;
-    c->nvlink = SC__PCIE_RATE;
+    c->nvlink = slot_rate(ctx, gpu);
+    if (c->node_gpus > 1)
+        sc__note(ctx,
+                 "pcie",
+                 "%sthe GPUs of a node communicate over PCIe at %.0f GB/s; nvlink= gives "
+                 "another rate",
+                 slots,
+                 c->nvlink / 1e9);
+}
+
+/* Links of a preset that another GPU does not have. */
+void sc__cluster_note_links(struct sc_context *ctx,
+                            const struct sc__cluster *c,
+                            const struct sc__gpu *gpu) {
+    bool bridged = gpu->nvlink_gpus > 0 && c->node_gpus > gpu->nvlink_gpus;
+    double own = bridged ? 0 : gpu->nvlink * 1e9;
+    bool slots = c->inside == SC__INSIDE_PCIE && !(own > 0);
+    if (c->ideal || c->node_gpus == 1 || !c->gpu || slots ||
+        c->fabric.kind == SC__FABRIC_DIMS || fabs(own - c->nvlink) < 0.2 * c->nvlink)
+        return;
     sc__note(ctx,
-             "pcie",
-             "GPU %s has no NVLink: the GPUs of a node communicate over PCIe at %.0f GB/s",
-             c->gpu,
-             SC__PCIE_RATE / 1e9);
+             "links-of-another",
+             "links stay those of '%s', %.0f GB/s inside a node, though %s has %s: "
+             "--cluster \"gpu=%s gpus=… nics=… nic=…\" describes a machine of its own",
+             c->name,
+             c->nvlink / 1e9,
+             gpu->name,
+             own > 0   ? sc__format(&ctx->arena, "%.0f", own / 1e9)
+             : bridged ? "none to more than one other card"
+                       : "no NVLink",
+             gpu->name);
 }
 
 static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
@@ -35,11 +88,9 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
     const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
     if (!c->generation)
         c->generation = generation;
-    if (!(c->nvlink > 0))
-        c->nvlink = rate;
     if (generation && c->inside == SC__INSIDE_SWITCH && sc__constants_full_mesh(generation))
         c->inside = SC__INSIDE_FULL;
-    resolve_nvlink(ctx, c);
+    resolve_nvlink(ctx, c, rate);
     if (c->generation)
         return;
     c->generation = SC__UNKNOWN_GENERATION;
@@ -176,12 +227,60 @@ static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *
              c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes per leaf");
 }
 
-static void note_idle_planes(struct sc_context *ctx, const struct sc__cluster *c) {
+static void resolve_planes(struct sc_context *ctx, struct sc__cluster *c) {
     bool planes = c->fabric.kind == SC__FABRIC_HPN || c->fabric.kind == SC__FABRIC_DCN;
     if (c->fabric.planes > 1 && !planes)
         sc__note(ctx,
                  "planes-unused",
                  "planes has no effect: only the fabrics hpn and dcn have them");
+    if (!c->fabric.planes || !planes)
+        c->fabric.planes = 1;
+}
+
+static void note_said(struct sc_context *ctx,
+                      const struct sc__cluster *c,
+                      const char *const *words,
+                      const char *because) {
+    for (; *words; words++)
+        if (sc__field_said(c, *words))
+            sc__note(ctx, "word-unused", "%s has no effect: %s", *words, because);
+}
+
+/* Words of a fabric that is not the one described. */
+static void note_other_fabrics(struct sc_context *ctx, const struct sc__cluster *c) {
+    static const char *const of_routers[] = {"router-nics",
+                                             "group-routers",
+                                             "global-links",
+                                             "groups",
+                                             NULL};
+    static const char *const of_leaves[] = {"leaf",
+                                            "spines",
+                                            "oversubscription",
+                                            "pod-leaves",
+                                            "cores",
+                                            "pod-oversubscription",
+                                            NULL};
+    static const char *const of_nodes[] =
+        {"inside", "nvlink", "nics", "step", "switch-latency", NULL};
+    static const char *const of_uplinks[] = {"spines", "link", "pod-leaves", NULL};
+    static const char *const of_pods[] = {"cores", "pod-oversubscription", NULL};
+    const struct sc__fabric *f = &c->fabric;
+    bool one_leaf = sc__fabric_leaf_nodes(c) >= (double)c->gpus / c->node_gpus;
+    if (f->kind != SC__FABRIC_DRAGONFLY)
+        note_said(ctx, c, of_routers, "only the fabric dragonfly has routers");
+    if (f->kind == SC__FABRIC_DRAGONFLY)
+        note_said(ctx, c, of_leaves, "a dragonfly has groups of routers");
+    else if (f->kind == SC__FABRIC_DIMS)
+        note_said(ctx, c, of_leaves, "the fabric has dimensions, and no leaf switches");
+    else if (one_leaf)
+        note_said(ctx,
+                  c,
+                  of_uplinks,
+                  "all nodes share one leaf switch; leaf=N sets the nodes per leaf");
+    if (f->kind == SC__FABRIC_DIMS)
+        note_said(ctx, c, of_nodes, "GPUs are attached to the dimensions (link=, hop=)");
+    else if (!f->pod_leaves || one_leaf)
+        note_said(ctx, c, of_pods, "there are no pods (pod-leaves=, leaf=)");
 }
 
 /* The largest NVLink domain that was announced: Vera Rubin Ultra NVL576 (GTC 2025). */
@@ -190,13 +289,24 @@ enum { LARGEST_NODE = 576 };
 static void note_idle_words(struct sc_context *ctx, const struct sc__cluster *c) {
     enum sc__fabric_kind kind = c->fabric.kind;
     bool plain = !c->fabric.class || !strcmp(c->fabric.class, "plain");
-    if (c->step_said && !plain)
+    static const char *const reduce[] = {"sharp", NULL};
+    static const char *const stream[] = {"hbm", NULL};
+    if (c->fabric.sharp)
+        note_said(ctx, c, reduce, "switches reduce with --algo collnet alone");
+    note_said(ctx,
+              c,
+              stream,
+              "only replays of Megatron traces read it; kernels are those of the GPU");
+    note_other_fabrics(ctx, c);
+    if (sc__field_said(c, "step") && !plain && kind != SC__FABRIC_DIMS)
         sc__note(ctx,
                  "step-unused",
                  "step has no effect: what a step inside a node takes is measured for "
                  "class '%s'; class=plain takes it from the cluster",
                  c->fabric.class);
-    if (c->ports_said && (kind == SC__FABRIC_NONE || c->gpus <= c->node_gpus))
+    if (sc__field_said(c, "ports") &&
+        (kind == SC__FABRIC_NONE || kind == SC__FABRIC_DIMS ||
+         kind == SC__FABRIC_DRAGONFLY || c->gpus <= c->node_gpus))
         sc__note(ctx,
                  "ports-unused",
                  "ports has no effect: '%s' has no leaf switches whose ports could be "
@@ -224,8 +334,6 @@ static void note_dragonfly(struct sc_context *ctx, const struct sc__cluster *c) 
 }
 
 static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
-    if (!c->fabric.planes)
-        c->fabric.planes = 1;
     if (c->fabric.oversubscription < 1)
         c->fabric.oversubscription = 1;
     if (c->fabric.pod_oversubscription < 1)
@@ -244,6 +352,11 @@ static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
                  "fabric-default",
                  "the cluster has leaf switches but names no fabric: assuming a fat tree");
     }
+    /* directly attached GPUs, and groups of routers, which are what leaves are in trees */
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        c->node_nics = 0;
+    if (c->fabric.kind == SC__FABRIC_DRAGONFLY)
+        c->fabric.leaf_nodes = 0;
     if (!c->name)
         c->name = "unnamed";
     resolve_dims(c);
@@ -255,6 +368,8 @@ static void resolve_nvswitch_links(struct sc__cluster *c) {
         if (!(c->fabric.links[i].rate > 0))
             c->fabric.links[i].rate = c->nvlink;
 }
+
+#define MOST_OF_A_SLOT 256e9 /* bytes/s of 16 lanes of PCIe 7.0, one way */
 
 static sc_status check_rates(struct sc_context *ctx,
                              const struct sc__cluster *c,
@@ -279,6 +394,16 @@ static sc_status check_rates(struct sc_context *ctx,
             "give nvlink=450GB/s, or a GPU whose NVLink is known",
             "cluster '%s': the bandwidth between the GPUs of a node is not known",
             c->name);
+    if (c->node_gpus > 1 && c->inside == SC__INSIDE_PCIE && c->nvlink > MOST_OF_A_SLOT)
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            at,
+            "leave the rate out, or inside=pcie",
+            "cluster '%s': %.0f GB/s between GPUs of a node is more than a PCIe "
+            "slot has",
+            c->name,
+            c->nvlink / 1e9);
     if (c->gpus > c->node_gpus && (!c->node_nics || !(c->nic > 0)))
         return sc__fail(ctx,
                         SC_INPUT,
@@ -322,6 +447,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     resolve_class(ctx, c);
     resolve_gpu(ctx, c);
     resolve_defaults(ctx, c);
+    resolve_planes(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));
     c->grade_inside = grade_inside(c);
     c->grade_between = grade_between(c);
@@ -337,7 +463,6 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     resolve_nvswitch_links(c);
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
-    note_idle_planes(ctx, c);
     note_idle_words(ctx, c);
     note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);

@@ -242,6 +242,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->sms = sheet.sms;
     g->boost_mhz = sheet.boost_mhz;
     g->nvlink = sheet.nvlink;
+    g->nvlink_gpus = sheet.nvlink_gpus;
     g->tdp = sheet.tdp;
     g->usd_per_hour = sheet.usd_per_hour;
     double dram = g->dram / base->dram;

@@ -511,6 +511,7 @@ struct sc__gpu {
     double sms;
     double boost_mhz;
     double nvlink;       /* GB/s in one direction, all links; 0 = none */
+    double nvlink_gpus;  /* that a bridge between cards joins; 0 = all of a node */
     double tdp;          /* W */
     double usd_per_hour; /* 0 = not given */
 
@@ -552,6 +553,8 @@ double sc__gpu_main_peak(const struct sc__gpu *gpu);
  * The answer lives as long as the context. */
 sc_status
 sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out);
+/* NULL where there is none of that name, which may be NULL. */
+const struct sc__gpu *sc__gpu_known(struct sc_context *ctx, const char *name);
 /* Reads a description; place names it in errors. */
 sc_status sc__gpu_parse(struct sc_context *ctx,
                         const char *file,

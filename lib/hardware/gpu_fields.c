@@ -15,6 +15,7 @@ const struct sc__gpu_field sc__gpu_sheet_fields[] = {
     {"sms", AT(sms), 1e6},
     {"boost_mhz", AT(boost_mhz), 1e6},
     {"nvlink_gbs", AT(nvlink), 1e7},
+    {"nvlink_gpus", AT(nvlink_gpus), 1e6},
     {"tdp_w", AT(tdp), 1e7},
     {"usd_per_hour", AT(usd_per_hour), 1e5},
     {0}};

@@ -190,3 +190,11 @@ sc_status
 sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out) {
     return sc__memo_ask(ctx, "gpu", name, read_gpu, NULL, (void **)out);
 }
+
+const struct sc__gpu *sc__gpu_known(struct sc_context *ctx, const char *name) {
+    const struct sc__gpu *gpu;
+    if (name && sc__gpu_find(ctx, name, &gpu) == SC_OK)
+        return gpu;
+    sc__clear_error(ctx);
+    return NULL;
+}

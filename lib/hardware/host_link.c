@@ -80,6 +80,14 @@ static const struct host_entry *find_host(const struct host_table *t, const char
     return NULL;
 }
 
+double sc__host_link_rate(struct sc_context *ctx, const char *gpu) {
+    void *found;
+    if (sc__memo_ask(ctx, "hosts", "hosts.json", read_hosts, NULL, &found) != SC_OK)
+        return 0;
+    const struct host_entry *host = find_host(found, gpu);
+    return host ? host->link : 0;
+}
+
 sc_status sc__host_link(struct sc_context *ctx,
                         const char *gpu,
                         const struct sc__cluster *cluster,

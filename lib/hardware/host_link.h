@@ -21,4 +21,7 @@ sc_status sc__host_link(struct sc_context *ctx,
                         uint32_t threads,
                         struct sc__host_link *out);
 
+/* bytes/s of the link of the GPU's usual machine, as specified; 0 where it is not known. */
+double sc__host_link_rate(struct sc_context *ctx, const char *gpu);
+
 #endif

@@ -276,6 +276,8 @@ static sc_status prepare_kernels(struct sc_context *ctx,
                                &plan->software_constants,
                                &l->constants));
     SC__TRY(find_kernel_model(l));
+    if (plan->gpus > 1)
+        sc__cluster_note_links(ctx, cluster, l->gpu);
     if (sc__plan_offloads(plan))
         SC__TRY(sc__host_link(ctx,
                               l->gpu->name,

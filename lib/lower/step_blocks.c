@@ -283,13 +283,23 @@ static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit
     }
 }
 
+/* ZeRO 2 keeps weights whole and gathers what the update made, once a step (DeepSpeed,
+ * Megatron's optim_grads); PyTorch's gives them back after every backward
+ * (SHARD_GRAD_OP, reshard_after_forward=False). */
+static bool gathers_weights(const struct sc__lowering *l, bool first) {
+    const struct sc__plan *p = &l->plan;
+    bool whole =
+        p->zero == 2 && !p->torch_copies && !(l->constants.software.weights_given_back > 0);
+    return sharded_weights(p, first) && (first || !whole);
+}
+
 /* Every unit with the weights it needs: those of the next are fetched when
  * this one begins (sharded), or all at once from the beginning (updated). */
 static uint32_t
 step_blocks_forward_block(struct sc__lowering *l, const struct chunk *c, bool first) {
     const struct sc__plan *p = &l->plan;
     struct sc__step_emitter e;
-    bool sharded = sharded_weights(p, first);
+    bool sharded = gathers_weights(l, first);
     bool updated = first && p->zero == 1 && p->overlap_param && !sc__step_owns_tensors(l);
     uint32_t next[2] = {0};
     uint32_t nexts = 0;

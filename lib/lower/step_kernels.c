@@ -112,8 +112,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.looped = p->moe_kernels == SC_MOE_KERNELS_UNFUSED;
         s.in_products = p->moe_kernels == SC_MOE_KERNELS_FUSED;
         s.sorted_on_arrival = p->dedup && p->mesh.ep > 1;
-        s.scales_reordered =
-            p->fp8_recipe == SC_FP8_RECIPE_MXFP8 || p->fp8_recipe == SC_FP8_RECIPE_NVFP4;
+        bool narrow = s.gemm == SC__FP8 || s.gemm == SC__FP4;
+        s.scales_reordered = narrow && (p->fp8_recipe == SC_FP8_RECIPE_MXFP8 ||
+                                        p->fp8_recipe == SC_FP8_RECIPE_NVFP4);
         s.branch_norms = m->branch_norms;
     }
     return s;

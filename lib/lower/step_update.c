@@ -36,11 +36,30 @@ static struct sc__kernel norm_kernel(const struct sc__lowering *l, double params
                          (uint64_t)(params / 1024) + 1);
 }
 
+/* PyTorch's lists of tensors (_multi_tensor_adamw): decay and the second moment's factor,
+ * root, division and the addition of epsilon read and write a value each; lerp reads two
+ * and writes one, addcmul and addcdiv read three and write one. Traffic counts as
+ * data/operators.json has it for _foreach_ operators, 1.25 and 0.95. Measured on an H200
+ * (PyTorch 2.11): docs/model/step.md. */
+#define LIST_VALUES (1.25 * 5 * 2 + 0.95 * (3 + 4 + 4))
+
 static struct sc__kernel adam_kernel(const struct sc__lowering *l, double params) {
     const struct sc__plan *p = &l->plan;
     bool wide = sc__plan_weight_bytes(p) > 2;
-    double saved = sc__plan_update_saves(p);
     bool plain = !sc__plan_mixed_update(p);
+    /* beside what one kernel takes: casts of weights */
+    double casts = plain ? 0 : l->constants.software.adam_bytes - (wide ? 2 : 0) - 7 * 4;
+    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS) {
+        double value = plain && !wide ? 2 : 4;
+        struct sc__kernel k =
+            sc__elementwise(l->kernel_model,
+                            "adamw lists",
+                            params * (LIST_VALUES * value + fmax(0, casts)));
+        k.phase = SC__UPDATE;
+        k.work = SC__WORK_OPTIMIZER;
+        return k;
+    }
+    double saved = sc__plan_update_saves(p);
     if (plain && saved <= 0)
         return sc__adamw(l->kernel_model, wide ? SC__FP32 : SC__BF16, params, 0);
     if (plain) /* weight read and written, gradient, two moments likewise */

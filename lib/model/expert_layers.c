@@ -170,14 +170,43 @@ read_frequency(const struct sc__settings *s, uint32_t every, struct sc__model *m
     return SC_OK;
 }
 
+/* Layers of several kinds that all have a feed-forward: which of them have experts is as
+ * was said just now. Where some have none, letters say what each is. */
+static void renew_parts(const struct sc__settings *s, struct sc__model *m) {
+    static const char *const names[] = {"moe-layer-freq", "first-k-dense-replace", NULL};
+    uint32_t pattern = m->pattern;
+    bool letters = false;
+    for (uint32_t i = 0; i < pattern; i++)
+        letters |= m->layer_parts[i] & SC__WITHOUT_FEED_FORWARD;
+    for (const char *const *name = names; letters && *name; name++)
+        if (sc__setting(s, *name))
+            sc__note(
+                s->ctx,
+                "option-unused",
+                "--%s has no effect: the pattern of the layers says which have experts",
+                *name);
+    if (letters || !pattern)
+        return;
+    m->pattern = 0;
+    for (uint32_t i = 0; i < m->layers; i++) {
+        unsigned parts = m->layer_parts[i % pattern] & ~(unsigned)SC__WITH_EXPERTS;
+        m->layer_parts[i] =
+            (uint8_t)(parts | (sc__model_has_experts(m, i) ? SC__WITH_EXPERTS : 0));
+    }
+    m->pattern = m->layers;
+}
+
 sc_status sc__read_expert_layers(const struct sc__settings *s, struct sc__model *m) {
     const char *text = sc__setting(s, "moe-layer-freq");
+    bool said = text || sc__setting(s, "first-k-dense-replace");
     uint32_t every;
     if (text && sc__parse_u32(sc__str(text), &every) && every)
         SC__TRY(read_frequency(s, every, m));
     else if (text)
         SC__TRY(read_pattern(s, text, m));
     SC__TRY(sc__setting_u32(s, "first-k-dense-replace", 0, &m->first_dense));
+    if (said && m->first_dense < m->layers)
+        renew_parts(s, m);
     if (m->first_dense < m->layers)
         return SC_OK;
     return sc__fail(s->ctx,

@@ -237,12 +237,28 @@ static sc_status find_family(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+static bool in_list(const char *key, const char *const *list) {
+    for (; *list; list++)
+        if (!strcmp(key, *list))
+            return true;
+    return false;
+}
+
+/* Whether the key, or another that says the same, is there. */
+static bool says(const struct model_hf_config_reading *r, const char *key) {
+    bool found = json_object_get(r->root, key);
+    for (const char *const *const *group = number_keys; *group && !found; group++)
+        if (in_list(key, *group))
+            for (const char *const *other = *group; *other && !found; other++)
+                found = json_object_get(r->root, *other);
+    return found;
+}
+
 /* Puts in what the type's own defaults are. */
 static void fill_defaults(const struct model_hf_config_reading *r,
                           const struct sc__hf_family *f) {
     for (const struct sc__hf_default *d = sc__hf_defaults; d->type; d++) {
-        if (strcmp(d->type, f->type) || json_object_get(r->root, d->key) ||
-            (d->in_part && !r->is_part))
+        if (strcmp(d->type, f->type) || says(r, d->key) || (d->in_part && !r->is_part))
             continue;
         json_object_set_new(r->root, d->key, json_integer(d->value));
         sc__note(r->ctx,
@@ -452,13 +468,6 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
     return check_expert_layers(r, m);
 }
 
-static bool in_list(const char *key, const char *const *list) {
-    for (; *list; list++)
-        if (!strcmp(key, *list))
-            return true;
-    return false;
-}
-
 /* The n of "each n-th layer sees all keys", from a list with a word per layer. */
 static uint32_t full_every(const json_t *types) {
     for (size_t i = 0; i < json_array_size(types); i++) {
@@ -542,6 +551,25 @@ static sc_status read_window_pattern(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* Qwen: the first layers see all keys. Some of them beside others with a window are no
+ * pattern that we have. */
+static void read_full_layers(const struct model_hf_config_reading *r, struct sc__model *m) {
+    const json_t *first = json_object_get(r->root, "max_window_layers");
+    json_int_t full = json_integer_value(first);
+    if (!m->window || !json_is_integer(first) || full <= 0)
+        return;
+    if (full >= (json_int_t)m->layers)
+        m->window = 0;
+    else
+        sc__note(
+            r->ctx,
+            "window-layers",
+            "%s: the first %lld layers see all keys (max_window_layers), but are timed "
+            "with the window of the others",
+            r->file,
+            (long long)full);
+}
+
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
@@ -556,6 +584,8 @@ read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc_
                                                       : 0;
     if (json_is_array(types))
         m->window_every = full_every(types);
+    else
+        read_full_layers(r, m);
     return read_window_pattern(r, m);
 }
 

@@ -93,6 +93,20 @@ static uint32_t lettered_layers(const struct sc__settings *s) {
     return layers;
 }
 
+/* Before any list with a place for each layer is filled. */
+static sc_status check_size(struct sc_context *ctx, const struct sc__model *m) {
+    if (m->layers <= SC__MOST_LAYERS && m->heads <= m->hidden)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    NULL,
+                    "%u layers and %u heads of %u are no model we can build",
+                    m->layers,
+                    m->heads,
+                    m->hidden);
+}
+
 static sc_status read_shapes(const struct sc__settings *s, struct sc__model *m) {
     const struct sc__model was = *m;
     SC__TRY(sc__setting_u32(s, "num-layers", 1, &m->layers));
@@ -101,6 +115,7 @@ static sc_status read_shapes(const struct sc__settings *s, struct sc__model *m) 
     SC__TRY(sc__setting_u32(s, "hidden-size", 1, &m->hidden));
     SC__TRY(sc__setting_u32(s, "num-attention-heads", 1, &m->heads));
     SC__TRY(need_shape(s->ctx, m));
+    SC__TRY(check_size(s->ctx, m));
     if (sc__setting_flag(s, "swiglu"))
         m->gated = true;
     SC__TRY(follow_shapes(s, m, &was));
@@ -296,15 +311,6 @@ sc_status sc__model_settings(struct sc_context *ctx,
     SC__TRY(read_latent(s, m));
     SC__TRY(sc__read_hybrid_layers(s, m));
     note_idle(s, m);
-    if (m->layers > SC__MOST_LAYERS || m->heads > m->hidden)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        NULL,
-                        "%u layers and %u heads of %u are no model we can build",
-                        m->layers,
-                        m->heads,
-                        m->hidden);
     if (m->kv_heads > m->heads || m->heads % m->kv_heads)
         return sc__fail(ctx,
                         SC_USAGE,

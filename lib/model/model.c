@@ -56,7 +56,9 @@ struct sc__attention_heads sc__model_heads_of_kind(const struct sc__model *m, bo
                                             .qk_dim = m->full_head_dim,
                                             .v_dim = m->full_head_dim,
                                             .kv_projections = m->full_key_values ? 1 : 2};
-    return (struct sc__attention_heads){.kv_heads = m->kv_heads,
+    /* latent attention makes keys and values for every head, whatever a configuration calls
+     * its number of key-value heads */
+    return (struct sc__attention_heads){.kv_heads = m->kv_lora ? m->heads : m->kv_heads,
                                         .qk_dim = m->kv_lora ? m->nope_dim + m->rope_dim
                                                              : m->head_dim,
                                         .v_dim = m->kv_lora ? m->v_dim : m->head_dim,

@@ -67,12 +67,14 @@ static sc_status check_ranks(struct sc_context *ctx, const struct sc__plan *p) {
                         d->pp,
                         cut);
     }
-    if ((uint64_t)d->tp * d->cp * d->dp % ((uint64_t)d->ep * d->etp))
+    uint64_t ranks = (uint64_t)d->tp * d->cp * d->dp;
+    if (ranks % ((uint64_t)d->ep * d->etp))
         return sc__fail(
             ctx,
             SC_USAGE,
             NULL,
-            near_divisors(ctx, (uint64_t)d->tp * d->cp * d->dp / d->etp, d->ep, "ep"),
+            ranks % d->etp ? near_divisors(ctx, ranks, d->etp, "etp")
+                           : near_divisors(ctx, ranks / d->etp, d->ep, "ep"),
             "ep %u · etp %u does not divide the %u ranks of a stage (tp %u · cp %u · dp "
             "%u)",
             d->ep,

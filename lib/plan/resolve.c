@@ -33,6 +33,7 @@ static uint64_t fewest_of_stage(const sc_plan *g, uint64_t tp_cp) {
 
 static sc_status resolve_sizes(struct sc_context *ctx,
                                const sc_plan *g,
+                               const struct sc__model *m,
                                uint32_t cluster_gpus,
                                struct sc__plan *p) {
     uint32_t dp = g->dp;
@@ -66,7 +67,7 @@ static sc_status resolve_sizes(struct sc_context *ctx,
                        at_least_1(g->ep),
                        dp,
                        at_least_1(g->pp),
-                       g->etp);
+                       m->experts ? g->etp : 0);
     return SC_OK;
 }
 
@@ -214,7 +215,9 @@ resolve_recompute(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) 
 static void resolve_precision(const sc_plan *g, struct sc__plan *p) {
     p->dtype = choice(g->dtype, SC__BF16);
     p->gemm = choice(g->gemm_dtype, p->dtype);
-    p->fp8_attention = sc__is_on(g->fp8_attention);
+    /* a matter of Transformer Engine's recipes: outside fp8 it is as if it was not said */
+    p->fp8_attention =
+        sc__is_on(g->fp8_attention) && (p->gemm == SC__FP8 || p->gemm == SC__FP4);
     p->fp8_recipe = p->gemm == SC__FP4 ? SC_FP8_RECIPE_NVFP4
                     : g->fp8_recipe    ? g->fp8_recipe
                                        : SC_FP8_RECIPE_DELAYED;
@@ -520,7 +523,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_profile(ctx, m, around, &g, p));
     if (fused && g.attention == SC_ATTENTION_UNFUSED)
         g.attention = SC_ATTENTION_FLASH2;
-    SC__TRY(resolve_sizes(ctx, &g, around->gpus, p));
+    SC__TRY(resolve_sizes(ctx, &g, m, around->gpus, p));
     SC__TRY(resolve_batch(ctx, &g, m, p));
     SC__TRY(resolve_pipeline(ctx, &g, m, p));
     sc__plan_resolve_runs(ctx, said, g.pipeline_batch, p);

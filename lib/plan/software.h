@@ -52,6 +52,9 @@ struct sc__software_constants {
      * for its weight gradient; 0: what was gathered in forward (or in recomputation) is
      * kept */
     double gather_again;
+    /* 1: ZeRO 2 gives gathered weights back after every backward; 0: they stay whole, and
+     * are gathered once a step */
+    double weights_given_back;
     /* 1: words are looked up by a product of their one-hot rows with the table */
     double one_hot_embedding;
     /* 1: rotary positions by complex numbers of fp32, which compilers leave alone */

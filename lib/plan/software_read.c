@@ -38,6 +38,7 @@
     DO(unaligned_heads)                                                                    \
     DO(early_stop)                                                                         \
     DO(gather_again)                                                                       \
+    DO(weights_given_back)                                                                 \
     DO(one_hot_embedding)                                                                  \
     DO(complex_rope)                                                                       \
     DO(stacked_layers)                                                                     \

@@ -46,8 +46,16 @@ static bool typeless(const struct sc__plan *p) {
            p->optimizer_kind == SC__OPTIMIZER_ADAM_8BIT || !p->optimizer;
 }
 
-static void
-of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__plan *p) {
+/* What --use-torch-fsdp2 changes beside sharding: PyTorch's context parallelism, DTensor's
+ * copies around the collectives of tensor parallelism, kernels of experts. */
+static bool torch_elsewhere(const struct sc__model *m, const struct sc__plan *p) {
+    return p->mesh.cp > 1 || (p->mesh.tp > 1 && p->micro_batch > 1) || m->experts;
+}
+
+static void of_shards(const struct sc__settings *s,
+                      const sc_plan *given,
+                      const struct sc__model *m,
+                      const struct sc__plan *p) {
     bool alone = sc__plan_shares_nothing(p);
     bool plain = alone && !p->torch_copies;
     bool sharded = p->zero >= 2;
@@ -59,7 +67,9 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
     static const char wide[] = "no product is in fp8 or fp4";
     static const char typed[] = "nothing is kept in a type of its own";
     static const char halves[] = "it keeps what bf16 weights lack of fp32";
+    static const char plain_core[] = "the core of attention is not fused";
     bool narrow = p->gemm == SC__FP8 || p->gemm == SC__FP4;
+    bool unfused = p->attention == SC__ATTENTION_UNFUSED;
     const char *why = alone ? one : sharded ? always : later;
     bool no_buckets = alone || sharded || !p->overlap_grad;
     const struct idle list[] = {
@@ -69,7 +79,9 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"use-megatron-fsdp",
          alone || given->zero < 3,
          alone ? one : "--zero says what is sharded"},
-        {"use-torch-fsdp2", !alone && p->zero < 2, "--zero says what is sharded"},
+        {"use-torch-fsdp2",
+         p->zero < 2 && !torch_elsewhere(m, p),
+         alone ? one : "--zero says what is sharded"},
         {"overlap-grad", alone || sharded, alone ? one : always},
         {"overlap-grad-reduce", alone || sharded, alone ? one : always},
         {"bucket", no_buckets, why},
@@ -90,6 +102,7 @@ of_shards(const struct sc__settings *s, const sc_plan *given, const struct sc__p
         {"fp4-recipe", !narrow, wide},
         {"fp8-scaling", !narrow, wide},
         {"fp8-param-gather", !narrow, wide},
+        {"fp8-dot-product-attention", !narrow || unfused, narrow ? plain_core : wide},
         {"first-last-layers-bf16", !narrow, wide},
         {"num-layers-at-start-in-bf16", !narrow, wide},
         {"num-layers-at-end-in-bf16", !narrow, wide},
@@ -116,11 +129,15 @@ static void of_buckets(const struct sc__settings *s,
                        const struct sc__plan *p) {
     struct sc__shard layer = sc__plan_layer_shard(p, m, m->layers - 1);
     bool small = (double)p->bucket < (layer.dense + layer.experts) * p->grad_bytes;
-    static const char whole[] =
-        "gradients are reduced by whole layers, and one is larger than that";
-    const struct idle list[] = {{"bucket", small, whole},
-                                {"ddp-bucket-size", small, whole}};
-    PUT_NOTES(s, list);
+    bool reduced = !sc__plan_shares_nothing(p) && p->zero < 2 && p->overlap_grad;
+    static const char *const names[] = {"bucket", "ddp-bucket-size", NULL};
+    for (const char *const *name = names; small && reduced && *name; name++)
+        if (sc__setting(s, *name))
+            sc__note(s->ctx,
+                     "bucket-small",
+                     "--%s is less than a layer's gradients, which are reduced together: "
+                     "each layer is a bucket",
+                     *name);
 }
 
 static void of_parallelism(const struct sc__settings *s,
@@ -185,11 +202,15 @@ static void of_experts(const struct sc__settings *s,
         {"num-experts", none_has(m), "no layer of the pattern has experts (E)"},
         {"moe-shared-expert-gate", !m->shared_ffn, "the model has no shared experts"},
         {"moe-skew", alone, none ? dense : one},
-        {"moe-expert-capacity-factor",
-         none || p->capacity > p->imbalance || p->capacity == wanted,
-         none ? dense : "no expert gets more tokens than that (see --moe-imbalance)"},
+        {"moe-expert-capacity-factor", none, dense},
     };
     PUT_NOTES(s, list);
+    if (!none && sc__setting(s, "moe-expert-capacity-factor") &&
+        (p->capacity > p->imbalance || p->capacity == wanted))
+        sc__note(s->ctx,
+                 "nothing-dropped",
+                 "--moe-expert-capacity-factor drops no token: no expert gets more than "
+                 "that (see --moe-imbalance)");
     if (!none && p->capacity > 0 && p->capacity < 1)
         sc__note(s->ctx,
                  "tokens-dropped",
@@ -225,7 +246,7 @@ void sc__plan_note_idle(struct sc_context *ctx,
     struct sc__settings fields = {.nth = nth_field, .self = given, .ctx = ctx};
     const struct sc__settings *s = options ? options : &fields;
     of_recompute(s, p);
-    of_shards(s, given, p);
+    of_shards(s, given, m, p);
     of_buckets(s, m, p);
     of_parallelism(s, m, p);
     of_experts(s, given, m, p);

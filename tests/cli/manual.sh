@@ -42,6 +42,7 @@ if command -v bash >/dev/null 2>&1; then
     ok "bash completes a schedule" "$(complete stepcast run --schedule zb)" "zb-h1 zb-2p zb-v"
     ok "bash completes a model" "$(complete stepcast plans --model llama3-7)" "llama3-70b"
     ok "bash completes a cluster by its letter" "$(complete stepcast run -c dgx-h)" "dgx-h100"
+    ok "bash completes an engine" "$(complete stepcast run --net pac)" "packet"
     ok "bash completes a GPU" "$(complete stepcast run --gpu h100-s)" "h100-sxm"
     ok "bash completes an engine behind =" "$(complete stepcast run --net = fl)" "flow"
     ok "bash completes the last of a list" "$(complete stepcast run --recompute-modules mlp,lay)" "mlp,layernorm"

@@ -16,7 +16,7 @@ order() { # NAME A OP B
 
 # what stands alone and means nothing there is a note
 for o in "--recompute-modules act" "--recompute-method block" "--recompute-layers 2" "--cp-comm-type a2a" \
-    "--overlap-param yes" "--bucket 1MB" "--uneven-stages" "--etp 1" "--moe-unfused" "--overlap-moe yes" \
+    "--overlap-param yes" "--fp8-dot-product-attention" "--uneven-stages" "--etp 1" "--moe-unfused" "--overlap-moe yes" \
     "--moe-expert-capacity-factor 2" "--moe-token-dispatcher-type flex" "--copies 4" "--kv-lora-rank 256"; do
     expect "idle $o" 0 "${o%% *} has no effect" run $model $o
 done

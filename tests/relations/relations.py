@@ -336,6 +336,30 @@ def check_same(c, rng):
             c.step("equal nodes can be exchanged", c.other(rank_file=path), 1, 1)
 
 
+# options that many plans leave nothing to say about
+IDLE = {"fp8-recipe": "mxfp8", "fp8-scaling": "dynamic", "fp8-dot-product-attention": True, "attention": "flash1", "use-torch-fsdp2": True,
+        "use-megatron-fsdp": True, "bucket": "10MB", "overlap-grad": "no", "overlap-param": "yes", "reshard-after-forward": "no", "etp": 1,
+        "moe-expert-capacity-factor": 2, "moe-kernels": "unfused", "moe-routing": "in-turn", "moe-token-dispatcher-type": "flex", "overlap-moe": "yes",
+        "num-query-groups": 4, "kv-channels": 64, "moe-layer-freq": 2, "cp-comm-type": "all_gather", "overlap-tp": "no", "overlap-p2p": "yes",
+        "recompute-modules": "layernorm", "recompute-layers": 2, "host-threads": 4, "overlap-offload": "yes", "uneven-stages": True,
+        "window-attn-skip-freq": 2, "net-channels": 4, "comm-sm-tax": 0.3, "proto": "simple", "order": "dp-tp-cp-ep-pp"}
+WORDS = ("command", "settings", "input", "events", "band", "shown")  # of a result: what was said, not what came of it
+
+
+def check_words(c, rng):
+    """What a note says has no effect has none, on any number."""
+    for option in rng.sample(sorted(IDLE), 8):
+        if option in c.plan:
+            continue
+        try:
+            r = c.program.result(words_of({**c.plan, option: IDLE[option]}))
+        except Refused:
+            continue
+        if noted(r, f"--{option} has no effect"):
+            odd = [k for k in c.base if k not in WORDS and r.get(k) != c.base[k]]
+            c.hold("what is said to have no effect has none", not odd, r, f"--{option}: {', '.join(odd)}")
+
+
 def check_scale(c, rng):
     """On a free network, twice the data parallel ranks with twice the batch do the same; the slowest of
     more ranks is a little slower (jitter)."""
@@ -478,7 +502,7 @@ def main():
     program = Program(os.environ.get("STEPCAST") or os.path.abspath(os.path.join(build, "stepcast")))
     book = Book(program)
     checks = {"machine": check_machine, "work": check_work, "plan": check_plan, "trades": check_trades, "bytes": check_bytes, "engines": check_engines,
-              "same": check_same, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands, "launch": check_launch}
+              "same": check_same, "words": check_words, "scale": check_scale, "round-trip": check_round_trip, "commands": check_commands, "launch": check_launch}
     binding = None
     # a sanitizer's library ends a process that it did not start
     if "san" in os.path.basename(os.path.normpath(build)):

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Words of a cluster: cards on PCIe are not on an NVSwitch, and a word that changes nothing says so.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+coll() { cluster=$1 && shift && "$STEPCAST" coll all_reduce -c "$cluster" -b 256M -e 256M "$@"; }
+# GB/s of the bus, of 256 MiB
+busbw() { coll "$@" 2>/dev/null | awk '$1 == 268435456 { print $8 }'; }
+below() { awk -v a="$1" -v b="$2" 'BEGIN { print (a > 0 && a < b) ? "yes" : a " is not below " b }'; }
+
+# 16 lanes of PCIe 5.0 have 63 GB/s, of 4.0 31.5: no ring of cards has more, with or without bridges between pairs
+for cards in "gpu=h100-pcie gpus=8" "gpu=h100-nvl gpus=8" "gpu=h100 gpus=8 node=8 inside=pcie" "dgx-h100:8 inside=pcie" h100-pcie:8; do
+    check "slots: $cards" "$(below "$(busbw "$cards")" 63)" yes
+done
+for cards in "gpu=a100-80-pcie gpus=8" "gpu=a40 gpus=8" l40s:8 rtx-4090:8 a40:4; do check "slots: $cards" "$(below "$(busbw "$cards")" 31.5)" yes; done
+expect bridge_is_said 0 "NVLink of h100-pcie is a bridge that joins 2 cards, not the 8 of a node" coll h100-pcie:8
+expect slots_are_said 0 "inside=pcie: the GPUs of a node communicate over PCIe at 50 GB/s" coll "dgx-h100:8 inside=pcie"
+# … but two cards with a bridge have it: 300 GB/s one way
+check a_bridge "$(below 63 "$(busbw "gpu=h100-pcie gpus=2 node=2")") $(below "$(busbw "gpu=h100-pcie gpus=2 node=2")" 300)" "yes yes"
+check a_rate_counts "$(below "$(busbw "dgx-h100:8 inside=pcie nvlink=10GB/s")" 10)" yes
+expect no_slot_is_so_fast 3 "450 GB/s between GPUs of a node is more than a PCIe slot has" coll "gpu=h100 gpus=8 nvlink=450GB/s inside=pcie"
+# a GPU's name is a machine of them, where no preset is; several nodes need to say what joins them
+expect one_card 0 "step time" "$STEPCAST" run --model gpt2 --cluster rtx-4090:1
+expect cards_of_two_nodes 3 "give nics=8 nic=400Gbps" coll l40s:16
+check still_a_preset "$(busbw h100:8)" "$(busbw dgx-h100:8)"
+
+# another GPU in the nodes of a preset keeps the preset's links
+step="--model llama3-8b --num-layers 2 --fsdp --seq 2048"
+expect links_stay 0 "links stay those of 'dgx-h100', 450 GB/s inside a node, though l40s has no NVLink" "$STEPCAST" run $step --gpus 8 --gpu l40s --json -
+expect slower_links 0 "though a100-80 has 300" "$STEPCAST" run $step --gpus 8 --gpu a100-80 --json -
+for words in "--cluster dgx-h100:8 --gpu h200" "--cluster l40s:8" "--gpus 1 --gpu l40s" "--cluster a100-pcie:8"; do
+    "$STEPCAST" run $step $words --json - >"$tmp/links.json" 2>/dev/null
+    check "its own links: $words" "$(grep -c '"mfu"' "$tmp/links.json") $(grep -c 'links stay' "$tmp/links.json")" "1 0"
+done
+
+# words of another fabric, of leaves that are not there
+flat="gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib"
+torus="gpu=h100 dims=4x4x4 link=50GB/s hop=1us class=plain"
+said() { # cluster, word=value: it is said that the word has no effect, and it has none in any engine
+    for net in analytic flow; do
+        coll "$1 $2" --net $net >"$tmp/out" 2>&1
+        check "$net: ${2%%=*} in ${1%%=*}… ${1##* }" "$(grep -c "^# note: ${2%%=*} has no effect" "$tmp/out") $(awk '$1 == 268435456 { print $6 }' "$tmp/out")" "1 $(coll "$1" --net $net 2>/dev/null | awk '$1 == 268435456 { print $6 }')"
+    done
+}
+for word in spines=2 link=100Gbps pod-leaves=4 cores=2 pod-oversubscription=4 router-nics=4 groups=2 hbm=1TB/s sharp=yes planes=2; do said "$flat" $word; done
+for word in planes=4 global-links=2; do said "$flat fabric=rail leaf=2" $word; done
+for word in nvlink=100GB/s nics=4 leaf=8 oversubscription=4 switch-latency=5us ports=16; do said "$torus" $word; done
+flies="$flat fabric=dragonfly router-nics=8 group-routers=2 global-links=4 groups=4"
+for word in leaf=2 spines=2 oversubscription=4; do said "$flies" $word; done

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Hints that are followed: what they say runs, and is the same job.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+
+# what does not fit is searched for with all that was said of the job, but the plan
+search() { "$STEPCAST" run "$@" 2>&1 | sed -n 's/.*what fits: stepcast //p'; }
+check adapters_stay "$(search --model llama3-70b --cluster "dgx-a100:16 nic=100Gbps" --lora 16 --seq 4096 --tp 2 --json "$tmp/x" --global-batch 32)" \
+    "plans --model llama3-70b --cluster 'dgx-a100:16 nic=100Gbps' --lora 16 --seq 4096 --global-batch 32"
+check gpu_stays "$(search --model llama3-8b --gpu "RTX 4090" --gpus 2 --mbs 4 --gbs 16 --optimizer sgd)" "plans --model llama3-8b --gpu 'RTX 4090' --gpus 2 --gbs 16 --optimizer sgd"
+eval "set -- $(search --model llama3-8b --cluster l40s:8 --lora 16 --seq 8192 --global-batch 64 --micro-batch 8 --recompute none)"
+expect followed 0 "plans for 8 GPUs" "$STEPCAST" "$@"
+
+# names of other programs
+while IFS='|' read -r words hint; do
+    expect "elsewhere: $words" 2 "did you mean $hint" "$STEPCAST" $words
+done <<'L'
+run --model gpt2 --batch-size 8|--global-batch (sequences of a step) or --micro-batch (of a GPU)?
+run --model gpt2 --gradient-accumulation-steps 4|--micro-batches?
+run --model gpt2 --tensor-parallel-size 2|--tp?
+plans --model gpt2 --num-gpus 8|--gpus?
+run --model gpt2 --ctx 512|--seq?
+L
+expect count_first 2 "write it as H100:8" "$STEPCAST" run --model gpt2 --cluster 8xH100
+expect count_last 2 "write it as h100:8" "$STEPCAST" run --model gpt2 --cluster h100x8
+expect written_so 0 "on dgx-h100" "$STEPCAST" run --model gpt2 --cluster H100:8
+expect a_card_by_its_number 0 "RTX 4090" "$STEPCAST" run --model gpt2 --cluster 4090:1
