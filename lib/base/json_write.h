@@ -27,7 +27,6 @@ void sc__json_end_array(struct sc__json *j);
 void sc__json_string(struct sc__json *j,
                      const char *key,
                      const char *value); /* NULL → null */
-void sc__json_string_n(struct sc__json *j, const char *key, const char *value, size_t n);
 void sc__json_u64(struct sc__json *j, const char *key, uint64_t value);
 void sc__json_i64(struct sc__json *j, const char *key, int64_t value);
 void sc__json_double(struct sc__json *j,

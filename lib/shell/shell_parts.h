@@ -189,8 +189,6 @@ sc_status shell_expand_dollar(struct shell_expansion *x,
                               struct sc__str text,
                               bool quoted,
                               size_t *used);
-sc_status
-shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted);
 
 /* ---- the rest ---- */
 

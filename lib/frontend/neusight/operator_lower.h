@@ -40,7 +40,4 @@ sc_status sc__expand_operators(struct sc_context *ctx,
                                const struct sc__layers *rows,
                                struct sc__operators *out);
 
-/* What kind of work an operator of this name is. */
-enum sc__work sc__operator_work(const char *name);
-
 #endif

@@ -93,7 +93,8 @@ static const struct operator_kind *operator_rows_kind_of(const char *name) {
     return found;
 }
 
-enum sc__work sc__operator_work(const char *name) {
+/* What kind of work an operator of this name is. */
+static enum sc__work operator_work(const char *name) {
     return (enum sc__work)operator_rows_kind_of(name)->work;
 }
 
@@ -105,7 +106,7 @@ static void add_item(struct sc_context *ctx,
     struct sc__operator *o = SC__PUSH(&ctx->arena, out->items, out->count, out->capacity);
     o->row = rows->rows[i];
     if (!o->row.work)
-        o->row.work = (uint8_t)sc__operator_work(o->row.name);
+        o->row.work = (uint8_t)operator_work(o->row.name);
     o->source = i;
     o->layer = layer;
 }
