@@ -34,6 +34,8 @@ endif
 ifdef SAN
 BUILD   := build/san$(if $(filter thread,$(SAN)),-thread)$(if $(LIBFUZZER),-fuzzer)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+# every sharing of links is proved to be max-min (lib/network/flow/flow_certificate.c)
+CPPFLAGS += -DSC_CHECK
 LDFLAGS += -fsanitize=$(SAN)
 ifdef LIBFUZZER
 CFLAGS  += -fsanitize=fuzzer-no-link
