@@ -12,7 +12,6 @@ struct sc__json {
     unsigned depth;
     unsigned flat;    /* depth from which everything stays on one line; 0 = never */
     bool after_value; /* a comma is due */
-    bool after_key;
 };
 
 void sc__json_init(struct sc__json *j, struct sc__buffer *out);

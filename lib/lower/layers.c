@@ -24,7 +24,6 @@ struct layers_lowering {
     uint32_t before;
     uint32_t after;
     bool inference;
-    bool micro;
 };
 
 /* ---- operations of a row ---- */

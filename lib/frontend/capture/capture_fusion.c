@@ -19,8 +19,6 @@ struct fused {
         level; /* libraries' kernels and other fused ones before it, one behind another */
     uint32_t first; /* operations, in a list */
     uint32_t last;
-    double extra_bytes; /* of kernels beside it: sums over columns */
-    uint32_t extra_kernels;
 };
 
 struct storage_state {

@@ -29,9 +29,7 @@ struct sc__operators {
     struct sc__operator *items;
     uint32_t count;
     uint32_t capacity;
-    /* in the table, and after repetition */
-    uint32_t layers_found;
-    uint32_t layers;
+    uint32_t layers; /* after repetition */
 };
 
 /* The rows with --layers, --block and --backward applied. */

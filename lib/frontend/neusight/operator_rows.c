@@ -256,7 +256,7 @@ sc_status sc__expand_operators(struct sc_context *ctx,
     uint32_t found = sc__find_layers(&ctx->arena, rows, &spans);
     if (block)
         SC__TRY(given_block(ctx, rows, block, &spans, &found));
-    out->layers_found = out->layers = found;
+    out->layers = found;
     SC__TRY(sc__setting_u32(settings, "layers", 1, &out->layers));
     if (!found && out->layers)
         return sc__fail(ctx,
