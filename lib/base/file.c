@@ -2,7 +2,6 @@
 
 #include "base/platform.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

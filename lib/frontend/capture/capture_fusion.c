@@ -6,7 +6,6 @@
  * their own. Forward and backward are compiled apart. docs/model/operators.md */
 #include "frontend/capture/capture_pricing.h"
 
-#include <math.h>
 #include <string.h>
 
 /* A kernel that is being made of several operations. */
