@@ -1,7 +1,7 @@
-/* jsonw: JSON out, in the order it is written, two blanks a level.
- * Reading is jansson's. */
-#ifndef SC_BASE_JSONW_H
-#define SC_BASE_JSONW_H
+/* json_write: JSON out, in the order it is written, two blanks a level. Reading is
+ * jansson's, or json_scan.h's where a document may be large. */
+#ifndef SC_BASE_JSON_WRITE_H
+#define SC_BASE_JSON_WRITE_H
 
 #include "base/buffer.h"
 

@@ -1,3 +1,5 @@
+/* help: what `stepcast help` prints, of a command, of one option or of all, from the tables
+ * of options. */
 #include "command/command.h"
 
 #include <stdio.h>

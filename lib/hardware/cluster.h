@@ -258,7 +258,7 @@ struct sc__shape {
     /* the same for pods of a three-level tree */
     uint32_t pods;
     uint32_t on_pod;
-    /* edges of both trees (node_tree.h) that leave the leaf, pod with most */
+    /* edges of both trees (collective/double_tree.h) that leave the leaf, pod with most */
     uint32_t leaf_edges;
     uint32_t pod_edges;
     uint32_t sharing_nic;  /* groups that use each of its NICs at once, itself included */

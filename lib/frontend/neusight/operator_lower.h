@@ -1,4 +1,4 @@
-/* operators: the rows of an operator table → a workload.
+/* operator_lower: the rows of an operator table → a workload.
  *
  * The rows are one micro-batch of the whole model, in forward order; backward
  * is the table read in reverse. Gradient all-reduces (ALLREDUCE_ASYNC) run on
