@@ -235,14 +235,8 @@ static sc_status failures_head(const struct sc__node *root,
                                        "hot_s",
                                        "classes",
                                        NULL};
-    static const char *const schemas[] = {SCHEMA, NULL};
-    static const char *const needed[] = {"schema", "name", "source", "node_gpus", NULL};
-    unsigned schema = 0;
-    struct sc__node at;
-    SC__TRY(sc__node_keys(root, keys));
-    for (const char *const *k = needed; *k; k++)
-        SC__TRY(sc__node_need(root, *k, &at));
-    SC__TRY(sc__node_word(root, "schema", schemas, &schema));
+    static const char *const needed[] = {"name", "source", "node_gpus", NULL};
+    SC__TRY(sc__node_document(root, SCHEMA, keys, needed));
     SC__TRY(sc__node_string(root, "name", &set->name));
     SC__TRY(sc__node_string(root, "title", &set->title));
     SC__TRY(sc__node_string(root, "source", &set->source));
