@@ -34,6 +34,8 @@ endif
 ifdef SAN
 BUILD   := build/san$(if $(filter thread,$(SAN)),-thread)$(if $(LIBFUZZER),-fuzzer)
 CFLAGS  += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+# every sharing of links is proved to be max-min (lib/network/flow/flow_certificate.c)
+CPPFLAGS += -DSC_CHECK
 LDFLAGS += -fsanitize=$(SAN)
 ifdef LIBFUZZER
 CFLAGS  += -fsanitize=fuzzer-no-link
@@ -71,7 +73,7 @@ PROGRAM := $(BUILD)/stepcast
 PYTHON_SOURCES := $(wildcard bindings/python/*.py bindings/python/stepcast/*.py bindings/python/stepcast/*/*.py)
 PYTHON_PACKAGE := $(BUILD)/python/stepcast/_header.py
 
-.PHONY: all static deb release uninstall python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests relations mutate fuzz fuzz-targets fuzz-smoke check-reproducible sbom
+.PHONY: all static deb release uninstall python wheel deps deps-test demo test validate bench install clean help format check-format check-layers check-lines check-wasm check-threads check-packet check-tests picture relations mutate fuzz fuzz-targets fuzz-smoke check-reproducible sbom
 .DEFAULT_GOAL := all
 .SECONDARY:
 
@@ -189,6 +191,11 @@ check-tests: all python $(EXAMPLES) ## no command-line test passes with a progra
 
 mutate: ## would a test notice wrong code? MINUTES (60) of tests/mutants.txt, goes on where it stopped
 	@python3 -B scripts/mutate.py --minutes $${MINUTES:-60}
+
+picture: all ## docs/pictures/page.png, as README.md shows it; after `make test TEST=page/page`, with the same packages
+	@PATH="$(CURDIR)/$(BUILD):$$PATH"; cd $(BUILD) && \
+	    stepcast run --model llama3-70b --cluster dgx-h100:64 --tp 8 --pp 8 --gbs 64 --seq 4096 --zero 1 --html step.html >/dev/null
+	@node tests/page/picture.mjs $(CURDIR)/$(BUILD)/step.html docs/pictures/page.png $$(command -v chromium)
 
 relations: all python ## random plans and what must hold for each: PLANS (2000), SEED (1)
 	@python3 -B tests/relations/relations.py $(BUILD) $${SEED:-1} $${PLANS:-2000}

@@ -2,7 +2,6 @@
 
 #include "base/platform.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,7 +144,8 @@ sc_status sc__input_fill_text(struct sc__input *in, size_t n) {
     return sc__input_fill(in, n);
 }
 
-sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got) {
+/* Copies up to n bytes out; *got < n only at the end. */
+static sc_status input_read(struct sc__input *in, void *out, size_t n, size_t *got) {
     *got = 0;
     while (*got < n) {
         SC__TRY(sc__input_fill(in, 1));
@@ -302,7 +302,7 @@ static sc_status read_whole(struct sc__input *in,
     size_t n = 0;
     size_t got;
     for (;;) {
-        SC__TRY(sc__input_read(in, text + n, room - n, &got));
+        SC__TRY(input_read(in, text + n, room - n, &got));
         n += got;
         if (n < room)
             break;

@@ -50,8 +50,6 @@ sc_status sc__input_fill_text(struct sc__input *in, size_t n);
 /* From now on a thread unpacks ahead; nothing happens where the stream is not
  * packed. After the first fill. */
 void sc__input_read_ahead(struct sc__input *in);
-/* Copies up to n bytes out; *got < n only at the end. */
-sc_status sc__input_read(struct sc__input *in, void *out, size_t n, size_t *got);
 
 #define SC__LINE_MAX ((size_t)16 << 20) /* a longer line is refused */
 

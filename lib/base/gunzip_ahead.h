@@ -1,7 +1,7 @@
-/* ahead: a .gz file unpacked by a thread of its own, some chunks ahead of the
+/* gunzip_ahead: a .gz file unpacked by a thread of its own, some chunks ahead of the
  * reader, so that reading takes the longer of the two and not their sum. */
-#ifndef SC_BASE_AHEAD_H
-#define SC_BASE_AHEAD_H
+#ifndef SC_BASE_GUNZIP_AHEAD_H
+#define SC_BASE_GUNZIP_AHEAD_H
 
 #include "base/gunzip.h"
 

@@ -308,3 +308,17 @@ sc_status sc__node_word(const struct sc__node *n,
     struct sc__node at = sc__node_at(n, key);
     return at.value ? sc__node_choice(&at, words, out) : SC_OK;
 }
+
+sc_status sc__node_document(const struct sc__node *root,
+                            const char *schema,
+                            const char *const *keys,
+                            const char *const *needed) {
+    const char *const schemas[] = {schema, NULL};
+    unsigned which = 0;
+    struct sc__node at;
+    SC__TRY(sc__node_keys(root, keys));
+    SC__TRY(sc__node_need(root, "schema", &at));
+    for (const char *const *k = needed; *k; k++)
+        SC__TRY(sc__node_need(root, *k, &at));
+    return sc__node_word(root, "schema", schemas, &which);
+}

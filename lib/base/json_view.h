@@ -74,6 +74,11 @@ sc_status sc__node_word(const struct sc__node *n,
                         const char *key,
                         const char *const *words,
                         unsigned *out);
+/* A file of ours: of this schema, with no keys but these, and with all that are needed. */
+sc_status sc__node_document(const struct sc__node *root,
+                            const char *schema,
+                            const char *const *keys,
+                            const char *const *needed);
 /* The value of the node itself: a whole number; one of words; text. */
 sc_status
 sc__node_number(const struct sc__node *n, int64_t least, int64_t most, int64_t *out);

@@ -115,16 +115,13 @@ void sc__json_end_array(struct sc__json *j) {
     close_container(j, ']');
 }
 
-void sc__json_string_n(struct sc__json *j, const char *key, const char *value, size_t n) {
-    json_write_begin(j, key);
-    put_string(j->out, value, n);
-}
-
 void sc__json_string(struct sc__json *j, const char *key, const char *value) {
-    if (value)
-        sc__json_string_n(j, key, value, strlen(value));
-    else
+    if (!value) {
         sc__json_null(j, key);
+        return;
+    }
+    json_write_begin(j, key);
+    put_string(j->out, value, strlen(value));
 }
 
 void sc__json_u64(struct sc__json *j, const char *key, uint64_t value) {

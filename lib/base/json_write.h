@@ -1,7 +1,7 @@
-/* jsonw: JSON out, in the order it is written, two blanks a level.
- * Reading is jansson's. */
-#ifndef SC_BASE_JSONW_H
-#define SC_BASE_JSONW_H
+/* json_write: JSON out, in the order it is written, two blanks a level. Reading is
+ * jansson's, or json_scan.h's where a document may be large. */
+#ifndef SC_BASE_JSON_WRITE_H
+#define SC_BASE_JSON_WRITE_H
 
 #include "base/buffer.h"
 
@@ -12,7 +12,6 @@ struct sc__json {
     unsigned depth;
     unsigned flat;    /* depth from which everything stays on one line; 0 = never */
     bool after_value; /* a comma is due */
-    bool after_key;
 };
 
 void sc__json_init(struct sc__json *j, struct sc__buffer *out);
@@ -27,7 +26,6 @@ void sc__json_end_array(struct sc__json *j);
 void sc__json_string(struct sc__json *j,
                      const char *key,
                      const char *value); /* NULL → null */
-void sc__json_string_n(struct sc__json *j, const char *key, const char *value, size_t n);
 void sc__json_u64(struct sc__json *j, const char *key, uint64_t value);
 void sc__json_i64(struct sc__json *j, const char *key, int64_t value);
 void sc__json_double(struct sc__json *j,

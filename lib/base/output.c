@@ -123,7 +123,7 @@ refuse_used_folder(struct sc_context *ctx, const char *path, const char *name) {
                     SC_USAGE,
                     &at,
                     "name an empty folder, or remove what is in this one",
-                    "is of another set of files, and would be read with this one");
+                    "belongs to another set of files, and would be read with this one");
 }
 
 sc_status sc__output_folder(struct sc_context *ctx,

@@ -1,3 +1,5 @@
+/* platform_mpi: the ranks of a sweep (ranks.h) under mpirun. Open MPI is loaded when there
+ * are several ranks and not linked, so that the program runs where there is none. */
 #include "base/ranks.h"
 
 #include <stdlib.h>

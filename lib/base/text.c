@@ -1,6 +1,5 @@
 #include "base/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

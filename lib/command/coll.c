@@ -504,9 +504,10 @@ static sc_status measured_execute(struct sc_request *req) {
     const char *truth = sc__option(req, "validate");
     const char *log = sc__option(req, "against");
     if (sc__option(req, "json") || sc__option(req, "html"))
-        return sc__usage(req,
-                         "--csv writes rows",
-                         "--json and --html are of forecasts alone");
+        return sc__usage(
+            req,
+            "--csv writes rows",
+            "--json and --html write forecasts alone, no measurements beside them");
     if (truth)
         return sc__coll_validate(req, truth);
     if (!sc__option(req, "fit"))

@@ -202,7 +202,7 @@ sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *
     while (sc__split(&list, ',', &part))
         SC__TRY(add_ways(req, c, q, sc__strndup(&req->ctx->arena, part.p, part.n)));
     if (has_comma(req, "cc") && !simulates_packets(c))
-        return sc__usage(req, "add packet to --net", "--cc is of --net packet");
+        return sc__usage(req, "add packet to --net", "--cc works with --net packet alone");
     sc__job_note_unused(req);
     req->out.for_people =
         !to_standard_output(req, "json") && !to_standard_output(req, "csv");

@@ -60,7 +60,9 @@ sc_status sc__coll_write_page(struct sc_request *req,
         SC__NEW_ARRAY(&req->ctx->arena, struct sc__packet_run, count);
     double share = 1;
     if (!count)
-        return sc__usage(req, "--net packet", "--html is of packets");
+        return sc__usage(req,
+                         "add --net packet",
+                         "--html shows packets: it works with --net packet alone");
     for (uint32_t i = 0; i < count; i++)
         SC__TRY(look_at(req, &shown[i], &runs[i], &share));
     if (share < 1)

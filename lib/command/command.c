@@ -4,7 +4,6 @@
 
 #include "frontend/reader.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -80,7 +80,6 @@ bool sc__stdout_taken(const struct sc_request *req);
 sc_status sc__usage(const struct sc_request *req, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-void sc__command_help(struct sc__buffer *out, const struct sc__command *c, bool all);
 const struct sc__command *sc__command_find(struct sc_context *ctx, const char *name);
 
 #endif

@@ -307,7 +307,7 @@ static sc_status flows_cmd_execute(struct sc_request *req) {
         if (sc__flag(req, *name))
             return sc__usage(req,
                              NULL,
-                             "--%s is of collectives, and flows are none",
+                             "--%s is an option of collectives; a list of flows has none",
                              *name);
     SC__TRY(
         sc__flow_graph(req->ctx, fabric, l.most_host + 1, &settings, &cluster, &g, &route));

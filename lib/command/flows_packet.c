@@ -81,7 +81,10 @@ refuse_options(struct sc_request *req, const char *const *names, const char *whe
 static sc_status refuse_packets(struct sc_request *req, const struct sc__option *options) {
     for (const struct sc__option *o = options; o->name; o++)
         if (strcmp(o->name, "net") && sc__flag(req, o->name))
-            return sc__usage(req, "add --net packet", "--%s is of --net packet", o->name);
+            return sc__usage(req,
+                             "add --net packet",
+                             "--%s works with --net packet alone",
+                             o->name);
     return SC_OK;
 }
 
@@ -133,9 +136,13 @@ static sc_status read_controls(struct sc_request *req, struct packet_question *q
 
 static sc_status refuse_series(struct sc_request *req) {
     if (sc__flag(req, "links"))
-        return sc__usage(req, "one --cc", "--links is of one run");
+        return sc__usage(req,
+                         "give one --cc",
+                         "--links shows one run, and several are asked for");
     if (sc__flag(req, "samples") && !sc__flag(req, "html"))
-        return sc__usage(req, "one --cc", "--samples is of one run");
+        return sc__usage(req,
+                         "give one --cc",
+                         "--samples shows one run, and several are asked for");
     return SC_OK;
 }
 

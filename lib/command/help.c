@@ -1,3 +1,5 @@
+/* help: what `stepcast help` prints, of a command, of one option or of all, from the tables
+ * of options. */
 #include "command/command.h"
 
 #include <stdio.h>
@@ -85,7 +87,8 @@ static void name_other_groups(struct sc__buffer *out,
     sc__putc(out, '\n');
 }
 
-void sc__command_help(struct sc__buffer *out, const struct sc__command *c, bool all) {
+static void
+put_options_help(struct sc__buffer *out, const struct sc__command *c, bool all) {
     const struct sc__option **options = sc__command_options(out->arena, c);
     size_t count = 0;
     while (options[count])
@@ -197,7 +200,7 @@ put_command_help(struct sc_context *ctx, struct sc__buffer *out, struct sc__str 
         sc__command_find(ctx, sc__strndup(&ctx->arena, name.p, name.n));
     if (!c)
         return SC_USAGE;
-    sc__command_help(out, c, all);
+    put_options_help(out, c, all);
     return SC_OK;
 }
 

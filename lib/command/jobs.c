@@ -203,7 +203,7 @@ static sc_status refuse_what_is_of_one_job(struct sc_request *req) {
         if (sc__flag(req, names[i]))
             return sc__usage(req,
                              "run one of them alone for it",
-                             "--%s is of one job, --place runs several",
+                             "--%s works with one job alone, and --place runs several",
                              names[i]);
     return SC_OK;
 }

@@ -15,8 +15,6 @@ struct sc__error_summary {
     double bias;
     uint32_t count;
 };
-/* Reorders the errors. */
-struct sc__error_summary sc__summarize_errors(double *errors, uint32_t count);
 
 /* Times every row of the table and compares where it gives a time. */
 sc_status

@@ -14,7 +14,8 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-struct sc__error_summary sc__summarize_errors(double *e, uint32_t count) {
+/* Reorders the errors. */
+static struct sc__error_summary summarize_errors(double *e, uint32_t count) {
     struct sc__error_summary s = {.count = count};
     if (!count)
         return s;
@@ -45,7 +46,7 @@ summary_of(struct sc_context *ctx, const struct timed_rows *p, const char *op) {
         if (r->us > 0 && (!op || !strcmp(op, r->op)))
             e[n++] = kernels_table_error_of(p, i);
     }
-    return sc__summarize_errors(e, n);
+    return summarize_errors(e, n);
 }
 
 static void

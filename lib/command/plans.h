@@ -30,10 +30,6 @@ double sc__plans_days(const struct sc__plans *x, const struct sc__search_plan *p
 bool sc__plans_has_costs(const struct sc__plans *x);
 /* An option as one types it, behind a blank; self: a buffer. */
 void sc__plans_put_option(void *self, const char *name, const char *text);
-/* The command that runs a plan. */
-void sc__plans_put_command(const struct sc__plans *x,
-                           const struct sc__search_plan *p,
-                           struct sc__buffer *out);
 /* --write-launch: the best plan as a script of Megatron-LM. */
 sc_status sc__plans_write_launch(const struct sc__plans *x);
 /* NULL, or how what a launch file says differs from the plan it was written of. */

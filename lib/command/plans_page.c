@@ -8,6 +8,7 @@ static void page_put_simulated(const struct sc__search *s, struct sc__json *j) {
     sc__json_array(j, "simulated");
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__search_plan *p = &s->plans[i];
+        const struct sc__search_machine *m = &s->machines[p->machine];
         if (!p->evaluated || p->step <= 0)
             continue;
         sc__json_row(j, NULL);
@@ -16,6 +17,10 @@ static void page_put_simulated(const struct sc__search *s, struct sc__json *j) {
         sc__json_us(j, "step_time_us", p->step);
         sc__json_double(j, "memory_bytes", p->memory);
         sc__json_double(j, "mfu", p->mfu);
+        if (m->cluster)
+            sc__json_string(j, "cluster", m->cluster);
+        sc__json_u64(j, "gpus", m->gpus);
+        sc__json_double(j, "capacity_bytes", m->capacity);
         sc__json_end_object(j);
     }
     sc__json_end_array(j);

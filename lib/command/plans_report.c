@@ -45,9 +45,10 @@ static bool is_machine_option(const char *name) {
     return !strcmp(name, "cluster") || !strcmp(name, "gpus") || !strcmp(name, "nodes");
 }
 
-void sc__plans_put_command(const struct sc__plans *x,
-                           const struct sc__search_plan *p,
-                           struct sc__buffer *out) {
+/* The command that runs a plan. */
+static void plans_put_command(const struct sc__plans *x,
+                              const struct sc__search_plan *p,
+                              struct sc__buffer *out) {
     sc__puts(out, "stepcast run");
     const struct sc__search_machine *m = &x->search.machines[p->machine];
     for (size_t i = 0; i < x->given.count; i++) {
@@ -330,7 +331,7 @@ void sc__plans_put_text(const struct sc__plans *x, struct sc__buffer *out) {
     put_others(x, out);
     put_front(x, out);
     sc__puts(out, "\nthe best:\n  ");
-    sc__plans_put_command(x, &s->plans[s->best[0]], out);
+    plans_put_command(x, &s->plans[s->best[0]], out);
     sc__putc(out, '\n');
     put_next(s, out);
     for (uint32_t i = 0; i < ctx->note_count; i++)
@@ -375,7 +376,7 @@ static void plans_put_plan(const struct sc__plans *x,
     sc__json_double(j, "memory_bytes", p->memory);
     sc__json_double(j, "capacity_bytes", machine_of(s, p)->capacity);
     sc__buffer_init(&text, &x->req->ctx->arena);
-    sc__plans_put_command(x, p, &text);
+    plans_put_command(x, p, &text);
     sc__json_string(j, "command", text.text);
     sc__json_end_object(j);
 }

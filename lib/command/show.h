@@ -1,3 +1,4 @@
+/* show: the parts of `stepcast show` that have files of their own. */
 #ifndef SC_COMMAND_SHOW_H
 #define SC_COMMAND_SHOW_H
 

@@ -687,7 +687,7 @@ static sc_status sweep_execute(struct sc_request *req) {
     if (req->input_count)
         return refuse_input(req);
     if (!sc__option(req, "db"))
-        return sc__usage(req, "--db FILE", "where the points go is not said");
+        return sc__usage(req, "give --db FILE", "a sweep needs a database for its points");
     SC__TRY(read_axes(s));
     keep_given(s);
     SC__TRY(sc__ranks_open(req->ctx, &ranks));

@@ -304,9 +304,10 @@ static sc_status
 train_host_copy(struct sc_request *req, struct sc__train *t, unsigned kind) {
     double rate = 0;
     if (kind == KIND_SYNC)
-        return sc__usage(req,
-                         "--checkpoint-kind async or memory",
-                         "--host-rate is of checkpoints that are copied to the host");
+        return sc__usage(
+            req,
+            "--checkpoint-kind async or memory",
+            "--host-rate works with checkpoints that are copied to the host first");
     if (!sc__parse_rate(sc__str(sc__option(req, "host-rate")), &rate) || !(rate > 0))
         return train_bad_value(req, "host-rate", "a rate above 0, like 25GB/s");
     SC__TRY(train_state(req, t));

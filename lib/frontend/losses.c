@@ -1,3 +1,5 @@
+/* losses: what an input holds and the format to write cannot express (convert.h): an error,
+ * or with --lossy a note. */
 #include "frontend/convert.h"
 
 #define LISTED 8

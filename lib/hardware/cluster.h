@@ -261,7 +261,7 @@ struct sc__shape {
     /* the same for pods of a three-level tree */
     uint32_t pods;
     uint32_t on_pod;
-    /* edges of both trees (node_tree.h) that leave the leaf, pod with most */
+    /* edges of both trees (collective/double_tree.h) that leave the leaf, pod with most */
     uint32_t leaf_edges;
     uint32_t pod_edges;
     uint32_t sharing_nic;  /* groups that use each of its NICs at once, itself included */
@@ -284,8 +284,6 @@ uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks);
 /* Nodes below a leaf (a segment, a dragonfly group), and its bandwidth down / up. */
 double sc__fabric_leaf_nodes(const struct sc__cluster *c);
 double sc__fabric_oversubscription(const struct sc__cluster *c);
-/* Nodes of a pod; all of them where the tree has two levels. */
-double sc__fabric_pod_nodes(const struct sc__cluster *c);
 /* Nodes of a part, and how many NICs its uplinks are worth (a segment: of all rails). */
 double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level);
 double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level);

@@ -55,20 +55,9 @@ bool sc__fabric_has_rails(const struct sc__cluster *c) {
     return c->fabric.kind == SC__FABRIC_RAIL || c->fabric.kind == SC__FABRIC_HPN;
 }
 
-double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level) {
-    return level == SC__LEAF ? sc__fabric_leaf_nodes(c) : sc__fabric_pod_nodes(c);
-}
-
-/* A leaf that is half empty has all its uplinks. */
-double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level) {
-    double over = sc__fabric_oversubscription(c);
-    if (level == SC__LEAF)
-        return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / over;
-    return sc__fabric_pod_nodes(c) * c->node_nics / (over * c->fabric.pod_oversubscription);
-}
-
-/* Leaves of rails serve one NIC of a node each. */
-double sc__fabric_pod_nodes(const struct sc__cluster *c) {
+/* Nodes of a pod; all of them where the tree has two levels. Leaves of rails serve one NIC
+ * of a node each. */
+static double pod_nodes(const struct sc__cluster *c) {
     const struct sc__fabric *f = &c->fabric;
     double nodes = node_count(c);
     double leaves = f->pod_leaves;
@@ -76,6 +65,18 @@ double sc__fabric_pod_nodes(const struct sc__cluster *c) {
         leaves /= fmax(1, (double)c->node_nics * f->planes);
     double pod = fmax(1, floor(leaves)) * sc__fabric_leaf_nodes(c);
     return f->pod_leaves && pod < nodes ? pod : nodes;
+}
+
+double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level) {
+    return level == SC__LEAF ? sc__fabric_leaf_nodes(c) : pod_nodes(c);
+}
+
+/* A leaf that is half empty has all its uplinks. */
+double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level) {
+    double over = sc__fabric_oversubscription(c);
+    if (level == SC__LEAF)
+        return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / over;
+    return pod_nodes(c) * c->node_nics / (over * c->fabric.pod_oversubscription);
 }
 
 /* --- shapes ------------------------------------------------------------ */
@@ -183,7 +184,7 @@ static struct parts count_parts(const struct sc__cluster *c,
 static void
 set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape *s) {
     struct parts leaves = count_parts(c, sorted, s, sc__fabric_leaf_nodes(c));
-    struct parts pods = count_parts(c, sorted, s, sc__fabric_pod_nodes(c));
+    struct parts pods = count_parts(c, sorted, s, pod_nodes(c));
     s->leaves = leaves.count;
     s->on_leaf = leaves.most;
     s->leaf_edges = leaves.edges;
@@ -313,7 +314,7 @@ double sc__cluster_bisection(const struct sc__cluster *c) {
     /* What one half can send, over the oversubscription of each level it crosses. */
     double half = floor(nodes / 2) * c->node_nics * c->nic;
     double leaf = sc__fabric_leaf_nodes(c);
-    if (nodes > sc__fabric_pod_nodes(c))
+    if (nodes > pod_nodes(c))
         half /= c->fabric.pod_oversubscription;
     return nodes > leaf ? half / sc__fabric_oversubscription(c) : half;
 }

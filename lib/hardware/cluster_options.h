@@ -1,3 +1,4 @@
+/* cluster_options: options of commands that change a cluster once it is read. */
 #ifndef SC_HARDWARE_CLUSTER_OPTIONS_H
 #define SC_HARDWARE_CLUSTER_OPTIONS_H
 

@@ -296,14 +296,3 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
         carry_exchange(&g->exchange[i], base->nvlink > 0 ? g->nvlink / base->nvlink : 0);
     carry_power(&g->power, g->tdp / base->tdp);
 }
-
-const struct sc__gpu *
-sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double watts) {
-    struct sc__gpu *g = SC__NEW(&ctx->arena, struct sc__gpu);
-    *g = *gpu;
-    /* Unlike a GPU of lower TDP, one held at fewer watts idles as before. */
-    g->power.limit *= watts / gpu->tdp;
-    g->power.slope *= gpu->tdp / watts;
-    g->tdp = watts;
-    return g;
-}

@@ -560,9 +560,6 @@ sc_status sc__gpu_parse(struct sc_context *ctx,
                         const char *file,
                         struct sc__str text,
                         const struct sc__gpu **out);
-/* A copy that runs at another power limit (W), as some H100 do at 500 W. */
-const struct sc__gpu *
-sc__gpu_limit_power(struct sc_context *ctx, const struct sc__gpu *gpu, double watts);
 
 const char *sc__dtype_name(enum sc__dtype t);
 bool sc__dtype_parse(struct sc__str s, enum sc__dtype *out);

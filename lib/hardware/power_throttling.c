@@ -28,15 +28,3 @@ sc__throttle(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us
         h.factor[i] = pow(h.clock, c->beta[i]);
     return h;
 }
-
-double sc__kernels_us(const struct sc__gpu *gpu,
-                      const struct sc__kernels *list,
-                      const struct sc__throttling *throttling) {
-    double us = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        const struct sc__kernel *k = &list->items[i];
-        us +=
-            k->us * (throttling ? throttling->factor[k->kind] : 1) + gpu->gap * k->launches;
-    }
-    return us;
-}

@@ -29,9 +29,5 @@ struct sc__throttling {
  * host), beside the gaps between kernels, which are added. */
 struct sc__throttling
 sc__throttle(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us);
-/* Sum of the list: us·factor + gap·launches. throttling NULL: cold. */
-double sc__kernels_us(const struct sc__gpu *gpu,
-                      const struct sc__kernels *list,
-                      const struct sc__throttling *throttling);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-bool sc__row_is_of_step(const char *name) {
+/* Belongs to the step, not to a micro-batch: grad_*, optimizer*, … */
+static bool row_is_of_step(const char *name) {
     static const char *const prefixes[] = {"grad_",
                                            "optimizer",
                                            "cross_entropy",
@@ -25,9 +26,9 @@ static bool starts_micro_batch(const struct sc__row *row) {
 static struct sc__row_blocks whole_file(const struct sc__layers *l) {
     uint32_t from = 0;
     uint32_t to = l->count;
-    while (from < to && sc__row_is_of_step(l->rows[from].name))
+    while (from < to && row_is_of_step(l->rows[from].name))
         from++;
-    while (to > from && sc__row_is_of_step(l->rows[to - 1].name))
+    while (to > from && row_is_of_step(l->rows[to - 1].name))
         to--;
     return (struct sc__row_blocks){.head = from, .length = to - from, .count = to > from};
 }
@@ -51,7 +52,7 @@ struct sc__row_blocks sc__find_micro_batches(const struct sc__layers *l) {
         return b;
     }
     uint32_t end = b.head + 1;
-    while (end < l->count && !sc__row_is_of_step(l->rows[end].name))
+    while (end < l->count && !row_is_of_step(l->rows[end].name))
         end++;
     b.length = end - b.head;
     return b;

@@ -24,7 +24,6 @@ struct layers_lowering {
     uint32_t before;
     uint32_t after;
     bool inference;
-    bool micro;
 };
 
 /* ---- operations of a row ---- */
@@ -159,13 +158,23 @@ weight_block(struct layers_lowering *l, uint32_t first, uint32_t from, uint32_t 
     return sc__block_end(l->w);
 }
 
+static bool same_parts(const struct sc__row *x, const struct sc__row *y) {
+    for (unsigned i = 0; i < SC__PARTS; i++) {
+        const struct sc__row_part *a = &x->part[i];
+        const struct sc__row_part *b = &y->part[i];
+        if (a->compute != b->compute || a->coll != b->coll || a->suffix != b->suffix ||
+            a->bytes != b->bytes)
+            return false;
+    }
+    return true;
+}
+
 /* Names are interned: equal pointers, equal names. */
 static bool same_rows(const struct sc__layers *l, uint32_t a, uint32_t b, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const struct sc__row *x = &l->rows[a + i];
         const struct sc__row *y = &l->rows[b + i];
-        if (x->name != y->name || x->process != y->process ||
-            memcmp(x->part, y->part, sizeof x->part))
+        if (x->name != y->name || x->process != y->process || !same_parts(x, y))
             return false;
         if ((x->recompute_from == SC__NONE) != (y->recompute_from == SC__NONE))
             return false;

@@ -25,7 +25,5 @@ struct sc__row_blocks {
     uint32_t count;
 };
 struct sc__row_blocks sc__find_micro_batches(const struct sc__layers *rows);
-/* Belongs to the step, not to a micro-batch: grad_*, optimizer*, … */
-bool sc__row_is_of_step(const char *name);
 
 #endif

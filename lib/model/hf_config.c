@@ -1,4 +1,4 @@
-/* model_hf: Hugging Face config.json → struct sc__model.
+/* hf_config: Hugging Face config.json → struct sc__model.
  *
  * A family (model_type, hf_family.h) says what the keys leave open. Keys have aliases
  * ("n_embd" is "hidden_size"). Keys that decide nothing about a step are let pass, keys we

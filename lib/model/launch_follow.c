@@ -486,8 +486,13 @@ static uint32_t least_world(const struct sc__launch *l) {
     struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
     bool has_etp = sc__setting(&s, "etp") || sc__setting(&s, "expert-tensor-parallel-size");
     uint64_t etp = has_etp ? flag_number(l, "expert-tensor-parallel-size", "etp") : tp;
+    /* What is no number of ranks is refused later, with the plan. */
+    if (tp * cp > UINT32_MAX || ep * etp > UINT32_MAX)
+        return 0;
     uint64_t dense = tp * cp * pp;
     uint64_t experts = ep * etp * pp;
+    if (dense > UINT32_MAX || experts > UINT32_MAX)
+        return 0;
     uint64_t a = dense;
     uint64_t b = experts;
     while (b) {

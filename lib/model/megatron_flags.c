@@ -1,4 +1,5 @@
-/* model_flags: Megatron's model flags on top of --model. */
+/* megatron_flags: flags of Megatron that say what the model is (--num-layers,
+ * --hidden-size …), alone or on top of --model. */
 #include "model/read.h"
 
 #include <string.h>

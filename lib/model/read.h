@@ -1,8 +1,8 @@
-/* model: model descriptions → struct sc__model. Three spellings: a Hugging
+/* read: model descriptions → struct sc__model. Three spellings: a Hugging
  * Face config.json (presets are such files, data/models), Megatron's flags,
  * and a launch script that holds those flags. */
-#ifndef SC_IMPORT_MODEL_H
-#define SC_IMPORT_MODEL_H
+#ifndef SC_MODEL_READ_H
+#define SC_MODEL_READ_H
 
 #include "model/model.h"
 

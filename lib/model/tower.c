@@ -18,7 +18,7 @@ uint64_t sc__tower_tokens(const struct sc__tower *t, uint32_t side) {
     return patches / ((uint64_t)t->merge * t->merge);
 }
 
-double sc__tower_layer_params(const struct sc__tower *t) {
+static double tower_layer_params(const struct sc__tower *t) {
     struct sc__model_params n;
     sc__model_count_parts(&t->body, &n);
     return sc__model_mixer_params(&t->body, 0) + sc__model_layer_norms(&t->body, 0) +
@@ -26,7 +26,7 @@ double sc__tower_layer_params(const struct sc__tower *t) {
 }
 
 double sc__tower_params(const struct sc__tower *t) {
-    return t->in_params + t->body.layers * sc__tower_layer_params(t) + t->out_params;
+    return t->in_params + t->body.layers * tower_layer_params(t) + t->out_params;
 }
 
 /* 2 a row and weight each forward, for the input's gradient and for the weight's. */

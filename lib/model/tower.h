@@ -48,7 +48,6 @@ struct sc__tower {
  * they become. side: pixels, a multiple of patch and merging. */
 uint64_t sc__tower_positions(const struct sc__tower *t, uint32_t side);
 uint64_t sc__tower_tokens(const struct sc__tower *t, uint32_t side);
-double sc__tower_layer_params(const struct sc__tower *t);
 double sc__tower_params(const struct sc__tower *t);
 /* FLOPs of a step of so many pictures or clips. frozen: the layers run forward alone;
  * all_frozen: the connector as well. */

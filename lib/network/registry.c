@@ -16,7 +16,8 @@ _Static_assert((int)SC_ALL_REDUCE == SC__ALLREDUCE && (int)SC_ALL_GATHER == SC__
                    (int)SC_MESSAGE == SC__COLLS,
                "public collectives are numbered as ours");
 
-const struct sc__engine_entry sc__engine_table[] = {
+/* The engines of the library; the first is the default. engine NULL at the end. */
+static const struct sc__engine_entry engine_table[] = {
     {.engine = &sc__analytic_engine, .of_cluster = true, .periods = &sc__analytic_periods},
     {.engine = &sc__flow_engine,
      .options = sc__flow_options,
@@ -38,7 +39,7 @@ struct sc__engine_list {
 };
 
 static const struct sc__engine_entry *built_in(struct sc__str name) {
-    for (const struct sc__engine_entry *e = sc__engine_table; e->engine; e++)
+    for (const struct sc__engine_entry *e = engine_table; e->engine; e++)
         if (sc__str_is(name, e->engine->name))
             return e;
     return NULL;
@@ -53,7 +54,7 @@ static const struct sc_engine *from_outside(const struct sc_context *ctx,
 }
 
 const struct sc_engine *sc__engine_nth(const struct sc_context *ctx, uint32_t i) {
-    const struct sc__engine_entry *e = sc__engine_table;
+    const struct sc__engine_entry *e = engine_table;
     for (; e->engine; e++)
         if (i-- == 0)
             return e->engine;
@@ -195,7 +196,7 @@ static sc_status choose_by_options(const struct sc__settings *s,
                                    const char *net,
                                    struct sc__engine_choice *out) {
     const char *first = NULL;
-    for (const struct sc__engine_entry *e = sc__engine_table; e->engine; e++) {
+    for (const struct sc__engine_entry *e = engine_table; e->engine; e++) {
         const char *option = chosen_by(s, e);
         /* a network of ASTRA-sim's is analytic too */
         bool agrees = e->engine == &sc__astra_engine && net && !strcmp(net, "analytic");
@@ -240,8 +241,8 @@ static sc_status check_astra(const struct sc__settings *s,
 sc_status sc__engine_choose(const struct sc__settings *s,
                             const char *net,
                             struct sc__engine_choice *out) {
-    *out = (struct sc__engine_choice){.engine = sc__engine_table[0].engine,
-                                      .entry = &sc__engine_table[0]};
+    *out = (struct sc__engine_choice){.engine = engine_table[0].engine,
+                                      .entry = &engine_table[0]};
     if (net)
         SC__TRY(choose_by_name(s, net, out));
     SC__TRY(choose_by_options(s, net, out));

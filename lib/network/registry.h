@@ -16,9 +16,6 @@ struct sc__engine_entry {
     const struct sc__net_periods *periods; /* or NULL */
 };
 
-/* The engines of the library; the first is the default. engine NULL at the end. */
-extern const struct sc__engine_entry sc__engine_table[];
-
 /* The i-th engine, those of the library before those from outside; NULL past the last. */
 const struct sc_engine *sc__engine_nth(const struct sc_context *ctx, uint32_t i);
 

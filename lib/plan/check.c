@@ -1,4 +1,4 @@
-/* plan_check: plans that cannot be run are refused with the numbers and the
+/* check: plans that cannot be run are refused with the numbers and the
  * nearest ones that can. */
 #include "plan/plan.h"
 

@@ -210,8 +210,6 @@ struct sc__plan_surroundings {
 /* What the options say. Text stays where the settings have it. */
 sc_status sc__plan_read(const struct sc__settings *settings, sc_plan *out);
 /* Decides what is left open. around may be NULL. */
-/* Tokens of a sequence where nobody says. */
-uint32_t sc__plan_usual_seq(const struct sc__model *m);
 /* Sequences of a step where a search is asked for without them; a note says so. */
 #define SC__USUAL_TOKENS (4u << 20)
 uint32_t

@@ -97,13 +97,14 @@ resolve_micro_batches(struct sc_context *ctx, const sc_plan *g, struct sc__plan 
     return SC_OK;
 }
 
-uint32_t sc__plan_usual_seq(const struct sc__model *m) {
+/* Tokens of a sequence where nobody says. */
+static uint32_t usual_seq(const struct sc__model *m) {
     return m->context && m->context <= 8192 ? m->context : 4096;
 }
 
 uint32_t
 sc__plan_usual_batch(struct sc_context *ctx, const sc_plan *g, const struct sc__model *m) {
-    uint32_t seq = g->seq ? g->seq : sc__plan_usual_seq(m);
+    uint32_t seq = g->seq ? g->seq : usual_seq(m);
     uint32_t batch = seq < SC__USUAL_TOKENS ? SC__USUAL_TOKENS / seq : 1;
     sc__note(ctx,
              "batch-assumed",
@@ -121,7 +122,7 @@ static sc_status resolve_batch(struct sc_context *ctx,
     p->global_batch = g->global_batch;
     p->seq = g->seq;
     if (!p->seq) {
-        p->seq = sc__plan_usual_seq(m);
+        p->seq = usual_seq(m);
         sc__note(ctx,
                  "seq-assumed",
                  "no --seq is given: sequences of %u tokens are assumed",

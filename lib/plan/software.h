@@ -135,8 +135,6 @@ sc_status sc__software_of_month(struct sc_context *ctx,
 /* The one that is taken where nobody says. */
 const char *sc__software_assumed(const sc_plan *plan);
 
-bool sc__software_entry_holds(const struct sc__software_entry *e,
-                              const struct sc__software_facts *facts);
 /* Fills what plan and options leave open. without: an entry that is left out, or
  * SC__SOFTWARE_ALL for none. used (of software->count): the entries that decided
  * something; or NULL. */

@@ -22,8 +22,8 @@ static bool one_begins(const char *prefixes, const char *text) {
     return false;
 }
 
-bool sc__software_entry_holds(const struct sc__software_entry *e,
-                              const struct sc__software_facts *facts) {
+static bool entry_holds(const struct sc__software_entry *e,
+                        const struct sc__software_facts *facts) {
     bool type = !e->precision;
     for (unsigned i = 0; !type && i < 3 && facts->types[i]; i++)
         type = one_begins(e->precision, facts->types[i]);
@@ -64,7 +64,7 @@ static bool is_overruled(const struct sc__software *s,
                          const struct sc__option *o) {
     for (uint32_t k = i + 1; k < s->count; k++) {
         const struct sc__software_entry *later = &s->entries[k];
-        if (k == without || later->is_constant || !sc__software_entry_holds(later, facts))
+        if (k == without || later->is_constant || !entry_holds(later, facts))
             continue;
         if (later->option->in == o->in && later->option->offset == o->offset)
             return true;
@@ -85,7 +85,7 @@ sc_status sc__software_apply(struct sc_context *ctx,
         const struct sc__software_entry *e = &s->entries[i];
         sc_plan said_plan = SC_PLAN_INIT;
         sc_options said_options = SC_OPTIONS_INIT;
-        if (e->is_constant || i == without || !sc__software_entry_holds(e, facts))
+        if (e->is_constant || i == without || !entry_holds(e, facts))
             continue;
         const struct sc__option *o = e->option;
         bool in_plan = o->in == SC__IN_PLAN;
@@ -145,7 +145,7 @@ sc_status sc__software_constants(struct sc_context *ctx,
     *out = (struct sc__software_constants){0};
     for (uint32_t i = 0; i < s->count; i++) {
         const struct sc__software_entry *e = &s->entries[i];
-        if (!e->is_constant || i == without || !sc__software_entry_holds(e, facts))
+        if (!e->is_constant || i == without || !entry_holds(e, facts))
             continue;
         uint32_t *by = &last[e->field];
         ((double *)out)[e->field] = e->number;

@@ -252,14 +252,8 @@ read_head(const struct sc__node *root, struct sc__software *s, const char **like
                                        "switches",
                                        "constants",
                                        NULL};
-    static const char *const schemas[] = {SCHEMA, NULL};
-    static const char *const needed[] = {"schema", "title", "stack", "source", NULL};
-    unsigned schema = 0;
-    struct sc__node at;
-    SC__TRY(sc__node_keys(root, keys));
-    for (const char *const *k = needed; *k; k++)
-        SC__TRY(sc__node_need(root, *k, &at));
-    SC__TRY(sc__node_word(root, "schema", schemas, &schema));
+    static const char *const needed[] = {"title", "stack", "source", NULL};
+    SC__TRY(sc__node_document(root, SCHEMA, keys, needed));
     SC__TRY(sc__node_string(root, "title", &s->title));
     SC__TRY(sc__node_string(root, "stack", &s->stack));
     SC__TRY(sc__node_string(root, "source", &s->source));

@@ -1,4 +1,4 @@
-/* plan_idle: options that say nothing about the plan they stand beside, such
+/* unused_options: options that say nothing about the plan they stand beside, such
  * as --sequence-parallel with tp 1. A note each: nobody should take the answer
  * for one to a question that was not asked. */
 #include "plan/plan.h"

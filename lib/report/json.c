@@ -237,26 +237,14 @@ static void json_put_model(struct sc__json *j, const struct sc__result_model *m)
     sc__json_end_object(j);
 }
 
-static void json_put_settings(struct sc__json *j, const struct sc__result_facts *settings) {
+static void json_put_settings(struct sc__json *j,
+                              const struct sc__result_settings *settings) {
     if (!settings->count)
         return;
     sc__json_object(j, "settings");
     for (uint32_t i = 0; i < settings->count; i++)
         sc__json_string(j, settings->items[i].name, settings->items[i].value);
     sc__json_end_object(j);
-}
-
-static void json_put_sources(struct sc__json *j, const struct sc__result_facts *sources) {
-    if (!sources->count)
-        return;
-    sc__json_array(j, "provenance");
-    for (uint32_t i = 0; i < sources->count; i++) {
-        sc__json_row(j, NULL);
-        sc__json_string(j, "file", sources->items[i].name);
-        sc__json_string(j, "source", sources->items[i].value);
-        sc__json_end_object(j);
-    }
-    sc__json_end_array(j);
 }
 
 void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__buffer *out) {
@@ -273,7 +261,6 @@ void sc__write_json(const struct sc__result *r, unsigned sections, struct sc__bu
     json_put_input(j, r);
     json_put_model(j, &r->model);
     json_put_settings(j, &r->settings);
-    json_put_sources(j, &r->sources);
     json_put_plan(j, r->workload);
     json_put_cluster(j, &r->cluster);
     sc__json_string(j, "net", r->net);

@@ -1,3 +1,4 @@
+/* ranks: which ranks a trace shows (--ranks), and what its operations are called. */
 #include "report/trace.h"
 
 #include <stdlib.h>

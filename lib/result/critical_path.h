@@ -1,7 +1,7 @@
 /* critical path: the chain of operations, each waiting for the one before it,
  * that ends with the step. Shortening anything else does not help. */
-#ifndef SC_RESULT_CRITICAL_H
-#define SC_RESULT_CRITICAL_H
+#ifndef SC_RESULT_CRITICAL_PATH_H
+#define SC_RESULT_CRITICAL_PATH_H
 
 #include "result/segments.h"
 

@@ -42,13 +42,6 @@ result_add_class(struct sc__result *r, uint32_t c, const struct sc__class_result
     }
 }
 
-int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels) {
-    int64_t sum = b->compute + b->recompute + b->bubble + b->skew + b->other;
-    for (uint32_t i = 0; i < labels; i++)
-        sum += b->comm[i].exposed;
-    return sum;
-}
-
 static void result_add_volume(struct sc__result *r, const struct sc__op *op) {
     bool message = op->kind != SC__OP_COLLECTIVE;
     uint8_t coll = message ? SC__COLLS : op->coll;
@@ -213,20 +206,10 @@ void sc__result_set_command(struct sc__result *r, const char *const *argv, int a
     r->argc = argc;
 }
 
-static void result_add_fact(struct sc__result *r,
-                            struct sc__result_facts *to,
-                            const char *name,
-                            const char *value) {
-    *SC__PUSH(&r->arena, to->items, to->count, to->capacity) =
-        (struct sc__result_fact){result_copy_text(r, name), result_copy_text(r, value)};
-}
-
 void sc__result_add_setting(struct sc__result *r, const char *name, const char *value) {
-    result_add_fact(r, &r->settings, name, value);
-}
-
-void sc__result_add_source(struct sc__result *r, const char *file, const char *source) {
-    result_add_fact(r, &r->sources, file, source);
+    struct sc__result_settings *to = &r->settings;
+    *SC__PUSH(&r->arena, to->items, to->count, to->capacity) =
+        (struct sc__result_setting){result_copy_text(r, name), result_copy_text(r, value)};
 }
 
 sc_status sc__result_add_whatif(struct sc_context *ctx,

@@ -81,13 +81,13 @@ struct sc__result_cluster {
 };
 
 /* A setting as it was resolved, or a data file and where its figures come from. */
-struct sc__result_fact {
+struct sc__result_setting {
     const char *name;
     const char *value;
 };
 
-struct sc__result_facts {
-    struct sc__result_fact *items;
+struct sc__result_settings {
+    struct sc__result_setting *items;
     uint32_t count;
     uint32_t capacity;
 };
@@ -171,8 +171,7 @@ struct sc__result {
     struct sc__note *notes;
     uint32_t note_count;
     struct sc__result_model model;
-    struct sc__result_facts settings;
-    struct sc__result_facts sources;
+    struct sc__result_settings settings;
 
     int64_t step;
     int64_t overlap;  /* how much longer one step alone takes, where steps overlap */
@@ -235,8 +234,6 @@ void sc__result_set_files(struct sc__result *r, const char *const *files, uint32
 void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc);
 /* A setting as it was resolved: each name once. */
 void sc__result_add_setting(struct sc__result *r, const char *name, const char *value);
-/* A data file that was used, and where its figures come from. */
-void sc__result_add_source(struct sc__result *r, const char *file, const char *source);
 /* The critical path and the operations of the timeline, where there is one: what
  * documents with a timeline, pages and comparisons need. */
 void sc__result_add_path(struct sc__result *r);
@@ -258,7 +255,6 @@ struct sc__step_shares sc__result_step_shares(const struct sc__result *r);
 /* The line of a label in every breakdown, a new one if need be; where there are
  * too many, "other groups". */
 uint32_t sc__result_label(struct sc__result *r, const char *label);
-int64_t sc__breakdown_sum(const struct sc__breakdown *b, uint32_t labels);
 
 /* One line per row of the input (or per operation name): for each phase the
  * compute time, the communication time and the part of it that nothing hides.

@@ -446,8 +446,8 @@ put_indirect(struct shell_expansion *x, struct shell_parameter *p, bool quoted) 
     return SC_OK;
 }
 
-sc_status
-shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted) {
+static sc_status
+expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted) {
     struct shell_parameter p = {0};
     struct sc__str rest = inside;
     char prefix = inside.n > 1 ? inside.p[0] : 0;
@@ -539,7 +539,7 @@ sc_status shell_expand_dollar(struct shell_expansion *x,
         if (end < 3 || (whole.p[end - 1] != '}' && whole.p[end - 1] != ')'))
             return shell_fail(x->sh, x->line, NULL, "'$%c' without its end", text.p[0]);
         if (text.p[0] == '{')
-            return shell_expand_braces(x, inside, quoted);
+            return expand_braces(x, inside, quoted);
         if (is_arithmetic(inside))
             return put_arithmetic(x, (struct sc__str){inside.p + 1, inside.n - 2}, quoted);
         return put_command(x, inside, quoted);

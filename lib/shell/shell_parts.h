@@ -1,7 +1,7 @@
-/* shell: what its files share. Read shell_parse.c (text → tree), shell_run.c (the
- * tree), shell_variables.c, shell_expand.c (words), shell_parameter.c (${…}),
- * shell_arithmetic.c, shell_test.c ([ ] and [[ ]]), shell_builtin.c (commands that are not
- * run by a program of their own). */
+/* shell_parts: what the files of the shell share. Read shell_parse.c (text → tree),
+ * shell_run.c (the tree), shell_variables.c, shell_expand.c (words), shell_parameter.c
+ * (${…}), shell_arithmetic.c, shell_test.c ([ ] and [[ ]]), shell_builtin.c (commands that
+ * are not run by a program of their own). */
 #ifndef SC_SHELL_SHELL_PARTS_H
 #define SC_SHELL_SHELL_PARTS_H
 
@@ -189,8 +189,6 @@ sc_status shell_expand_dollar(struct shell_expansion *x,
                               struct sc__str text,
                               bool quoted,
                               size_t *used);
-sc_status
-shell_expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted);
 
 /* ---- the rest ---- */
 

@@ -52,7 +52,6 @@ struct sc__steady {
     uint32_t stream;
     struct sc__stretch *stretches;
     uint32_t stretch_count;
-    uint32_t stretch_capacity;
     uint32_t stretch;   /* the one it is in, or comes to */
     uint32_t next_call; /* look when it gets there */
     bool due;

@@ -6,8 +6,6 @@
 
 #include "base/sort.h"
 
-#include <stdlib.h>
-
 static uint64_t user_number(const struct sc__net_state *s, uint64_t user) {
     const struct sc__executor *x = s->owner;
     return x->steady->order[user];

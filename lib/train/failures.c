@@ -18,8 +18,8 @@
 #define MOST_PER_1000_DAYS 1e9
 #define MOST_SECONDS 1e9
 
-const char *const sc__failure_scopes[] = {"gpu", "node", "rack", "switch", "job", NULL};
-const char *const sc__failure_symptoms[] = {"crash", "hang", "slow", "silent", NULL};
+static const char *const failure_scopes[] = {"gpu", "node", "rack", "switch", "job", NULL};
+static const char *const failure_symptoms[] = {"crash", "hang", "slow", "silent", NULL};
 
 /* What the rates of classes need beside the set. */
 struct failure_exposure {
@@ -165,8 +165,8 @@ static sc_status failures_class(const struct sc__node *n,
         SC__TRY(sc__node_need(n, *k, &at));
     SC__TRY(sc__node_string(n, "name", &c->name));
     SC__TRY(sc__node_string(n, "source", &source));
-    SC__TRY(sc__node_word(n, "scope", sc__failure_scopes, &c->scope));
-    SC__TRY(sc__node_word(n, "symptom", sc__failure_symptoms, &c->symptom));
+    SC__TRY(sc__node_word(n, "scope", failure_scopes, &c->scope));
+    SC__TRY(sc__node_word(n, "symptom", failure_symptoms, &c->symptom));
     SC__TRY(failures_number(n, "detect_s", 0, MOST_SECONDS, &c->detect_s));
     SC__TRY(failures_number(n, "locate_s", 0, MOST_SECONDS, &c->locate_s));
     SC__TRY(failures_number(n, "repair_s", 0, MOST_SECONDS, &c->repair_s));
@@ -175,7 +175,7 @@ static sc_status failures_class(const struct sc__node *n,
         return sc__node_fail(&at,
                              "say \"rack_gpus\" or \"switch_gpus\" in the file",
                              "how many GPUs a %s has is not said",
-                             sc__failure_scopes[c->scope]);
+                             failure_scopes[c->scope]);
     }
     SC__TRY(failures_class_slow(n, c));
     return failures_class_rate(n, set, e, c);
@@ -235,14 +235,8 @@ static sc_status failures_head(const struct sc__node *root,
                                        "hot_s",
                                        "classes",
                                        NULL};
-    static const char *const schemas[] = {SCHEMA, NULL};
-    static const char *const needed[] = {"schema", "name", "source", "node_gpus", NULL};
-    unsigned schema = 0;
-    struct sc__node at;
-    SC__TRY(sc__node_keys(root, keys));
-    for (const char *const *k = needed; *k; k++)
-        SC__TRY(sc__node_need(root, *k, &at));
-    SC__TRY(sc__node_word(root, "schema", schemas, &schema));
+    static const char *const needed[] = {"name", "source", "node_gpus", NULL};
+    SC__TRY(sc__node_document(root, SCHEMA, keys, needed));
     SC__TRY(sc__node_string(root, "name", &set->name));
     SC__TRY(sc__node_string(root, "title", &set->title));
     SC__TRY(sc__node_string(root, "source", &set->source));

@@ -23,9 +23,6 @@ enum sc__failure_symptom {
     SC__SYMPTOM_SILENT /* what is computed until it is noticed is lost */
 };
 
-extern const char *const sc__failure_scopes[];
-extern const char *const sc__failure_symptoms[];
-
 struct sc__failure_class {
     const char *name;
     unsigned scope;   /* enum sc__failure_scope */

@@ -35,7 +35,7 @@ check wide-tolerance 0 "$STEPCAST" flows "$dir/wrong" --fabric ls:8:8 --check 30
 check negative-tolerance 2 "$STEPCAST" flows "$dir/two" --fabric ls:8:8 --check -1
 for option in "--send-latency 1us" "--packet 4096+64"; do
     check "of-collectives $option" 2 "$STEPCAST" flows "$dir/two" --fabric ls:8:8 $option
-    says "of-collectives-says $option" 'is of collectives'
+    says "of-collectives-says $option" 'is an option of collectives'
 done
 check json 0 "$STEPCAST" flows "$dir/two" --fabric ls:8:8 --json -
 says json-has-makespan '"makespan_s": 0.04'

@@ -62,7 +62,7 @@ leaves="nics=8 nic=400Gbps oversubscription=4 leaf=8"
 check leaves_in_both_engines "$(near "$(odd "$leaves" | time_of)" "$(odd "$leaves" "--net flow" | time_of)")" yes
 check leaves_cost "$(near "$(odd "$leaves" | time_of)" "$(awk 'BEGIN { print 2^30 * (1 - 8 * 8 / 1024) / (50e9 / 4) * 1e6 }')")" yes
 
-expect place_alone 2 "is of one job" "$STEPCAST" run $seed $seed --place 0,128 --html "$tmp/x.html"
+expect place_alone 2 "works with one job alone" "$STEPCAST" run $seed $seed --place 0,128 --html "$tmp/x.html"
 expect cut_gzip 3 "cannot unpack: unexpected end of file" sh -c "gzip -c $seed | head -c 700 | $STEPCAST run -"
 
 # what cannot be written is exit 4, whatever the reason and the command

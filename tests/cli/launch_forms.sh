@@ -172,3 +172,7 @@ check dropout_unsaid_is_noted "$(grep -c "leaves dropout at Megatron's 0.1" "$tm
 check dropout_said_is_not "$(drop "--attention-dropout 0 --hidden-dropout 0") $(grep -c "leaves dropout" "$tmp/out")" "${without:-a step} 0"
 check the_last_share_counts "$(drop "--optimizer-cpu-offload --optimizer-offload-fraction 0.1 --optimizer-offload-fraction 1.0 --hidden-dropout 0")" \
     "$(drop "--optimizer-cpu-offload --optimizer-offload-fraction 1.0 --hidden-dropout 0")"
+# sizes whose products do not fit 64 bits (2^93 is 0 there) are refused, not divided by
+huge=2147483648
+drop "--num-experts 8 --tensor-model-parallel-size $huge --context-parallel-size $huge --pipeline-model-parallel-size $huge --expert-model-parallel-size $huge --expert-tensor-parallel-size $huge" >/dev/null
+expect products_of_huge_sizes 2 'is too many ranks' "$STEPCAST" run "$tmp/drop.sh"

@@ -442,4 +442,4 @@ else
     echo "skip page-of-packets [needs page]"
 fi
 check page-without-packets 2 "$STEPCAST" flows "$dir/two" --fabric ls:8:2 --html "$dir/x.html"
-says page-without-packets-says 'is of --net packet'
+says page-without-packets-says 'works with --net packet alone'

@@ -205,7 +205,7 @@ else
     test -s "$tmp/whole.rows" && cmp -s "$tmp/whole.rows" "$tmp/lost.rows"
     check "a lost rank is an error, and the sweep goes on" "$? $(test $lost -ne 0 && echo error)" "0 error"
 fi
-expect "nowhere to put it" 2 "where the points go" "$S" sweep $few --axis tp=1,2
+expect "nowhere to put it" 2 "needs a database" "$S" sweep $few --axis tp=1,2
 expect "no axis" 2 "nothing to sweep" "$S" sweep $few --db "$tmp/n.db"
 expect "an axis of nothing" 2 "is no option with values" "$S" sweep $few --axis tp --db "$tmp/n.db"
 expect "an axis that is no option" 2 "no option 'colour'" "$S" sweep $few --axis colour=red --db "$tmp/n.db"

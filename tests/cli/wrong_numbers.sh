@@ -156,10 +156,10 @@ check algo_is_not_power "$(clock_of $sp --algo tree) $(clock_of $sp | grep -c '^
 check chakra_folder "$? $(ls "$tmp/job" | grep -c '\.et$')" "0 128"
 expect chakra_folder_again 0 "" "$STEPCAST" convert tests/data/seed_003.txt --gpus 128 --to chakra -o "$tmp/job"
 touch "$tmp/job/workload.128.et"
-expect chakra_folder_used 2 "workload.128.et: error: is of another set of files" "$STEPCAST" convert tests/data/seed_003.txt --gpus 128 --to chakra -o "$tmp/job"
+expect chakra_folder_used 2 "workload.128.et: error: belongs to another set of files" "$STEPCAST" convert tests/data/seed_003.txt --gpus 128 --to chakra -o "$tmp/job"
 "$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 0,1 >/dev/null
 expect hta_folder_again 0 "" "$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 1,0
-expect hta_folder_used 2 "rank1.pt.trace.json.gz: error: is of another set of files" "$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 0
+expect hta_folder_used 2 "rank1.pt.trace.json.gz: error: belongs to another set of files" "$STEPCAST" run tests/data/seed_003.txt --hta "$tmp/hta" --trace-ranks 0
 
 # counts that no machine has, in small files; 1 GB and ten seconds are enough to say so
 space="ulimit -v 1048576"

@@ -2,7 +2,6 @@
 #include "stepcast/stepcast.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -350,6 +350,16 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   });
 }
 
+const two = JSON.parse(readFileSync(`${out}/machines.json`, "utf8"));
+await open(`${out}/machines.html`, 1280, "light");
+await test("plans of two machines: what the GPUs of each hold", async () => {
+  check(!problems.length, problems.join("; "));
+  const said = (await page.locator('#scatter [aria-label="text"] text').allTextContents()).sort();
+  const held = new Map([...two.plans, ...(two.other_machines ?? [])].map((p) => [p.cluster, p.capacity_bytes]));
+  const wanted = [...held].map(([name, bytes]) => `capacity ${(bytes / 2 ** 30).toFixed(1)} GiB (${name})`).sort();
+  check(held.size === 2 && said.join() === wanted.join(), `${said} is not ${wanted}`);
+});
+
 const swept = readFileSync(`${out}/sweep.csv`, "utf8").trim().split("\n").slice(1).map((line) => line.split(",")).filter((p) => p[3] === "ok");
 for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   await open(`${out}/sweep.html`, width, scheme);

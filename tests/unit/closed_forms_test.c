@@ -115,24 +115,12 @@ static void flops_of_experts(void **state) {
                   1e-12);
 }
 
-/* A list of kernels takes their times and the gaps behind their launches. */
-static void gaps_between_kernels(void **state) {
-    (void)state;
-    struct sc__gpu gpu = {.gap = 1.5};
-    struct sc__kernel items[] = {{.us = 10, .launches = 1}, {.us = 7, .launches = 4}};
-    struct sc__kernels list = {.items = items, .count = 2};
-    struct sc__throttling hot = {.factor = {2}};
-    assert_number(sc__kernels_us(&gpu, &list, NULL), ==, 10 + 7 + 1.5 * 5);
-    assert_number(sc__kernels_us(&gpu, &list, &hot), ==, 20 + 14 + 1.5 * 5);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_of_checkpoints),
         cmocka_unit_test(parameters_a_token_passes),
         cmocka_unit_test(attention_by_counting),
         cmocka_unit_test(flops_of_experts),
-        cmocka_unit_test(gaps_between_kernels),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -268,6 +268,39 @@ static void gpus_do_not_forward(void **state) {
     takes(&f[1], PORT_S);
 }
 
+/* Two leaves with a cable to each of `spines` switches, one GPU behind each leaf whose
+ * cable is as fast as all of those: sprayed over all of them, equally, it is filled. */
+static void check_spines_listed(uint32_t spines) {
+    const struct sc__route_policy spray = {.kind = SC__ROUTE_SPRAY};
+    uint32_t count = 0;
+    struct sc__fabric_link *links =
+        SC__NEW_ARRAY(&ctx->arena, struct sc__fabric_link, 2 + 2 * spines);
+    for (uint32_t side = 0; side < 2; side++) {
+        links[count++] = (struct sc__fabric_link){side, 2 + side, 50e9, 0};
+        for (uint32_t i = 0; i < spines; i++)
+            links[count++] = (struct sc__fabric_link){2 + side, 4 + i, 50e9 / spines, 0};
+    }
+    const struct sc__cluster c = {.gpus = 2,
+                                  .node_gpus = 1,
+                                  .fabric = {.kind = SC__FABRIC_LINKS,
+                                             .links = links,
+                                             .link_count = count,
+                                             .switches = 2 + spines,
+                                             .planes = 1}};
+    struct sc__graph g = graph_of(&c);
+    struct sc__flow f[] = {{.from = 0, .to = 1, .bytes = GB}};
+    run(&g, &spray, f, 1);
+    takes(&f[0], PORT_S);
+}
+
+static void listed_uplinks_are_used_alike(void **state) {
+    (void)state;
+    check_spines_listed(8);
+    check_spines_listed(12);
+    check_spines_listed(64);
+    check_spines_listed(100);
+}
+
 /* ---- routes ---- */
 
 /* Eight messages sprayed over the seven uplinks that are left. */
@@ -369,6 +402,7 @@ int main(void) {
                                        cmocka_unit_test(paths_begin_with_any_dimension),
                                        cmocka_unit_test(routers_have_their_own_cables),
                                        cmocka_unit_test(gpus_do_not_forward),
+                                       cmocka_unit_test(listed_uplinks_are_used_alike),
                                        cmocka_unit_test(spray_goes_round_a_failure),
                                        cmocka_unit_test(adaptive_routes_look_at_uplinks),
                                        cmocka_unit_test(planes_are_hashed_apart),

@@ -9,7 +9,6 @@
 
 #include "network/flow/flow_batch.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* A model of six layers, the third and the sixth see all keys; later keys count. */

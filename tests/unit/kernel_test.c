@@ -321,6 +321,17 @@ static void layer_of_latent_attention(void **state) {
     near(sum(&b, SC__KERNEL_GEMM, -1), 2 * sum(&f, SC__KERNEL_GEMM, -1));
 }
 
+/* A copy that runs at another power limit (W), as nvidia-smi -pl sets it. Unlike a GPU of
+ * lower TDP it idles as before. */
+static const struct sc__gpu *held_at(const struct sc__gpu *gpu, double watts) {
+    struct sc__gpu *g = SC__NEW(&ctx->arena, struct sc__gpu);
+    *g = *gpu;
+    g->power.limit *= watts / gpu->tdp;
+    g->power.slope *= gpu->tdp / watts;
+    g->tdp = watts;
+    return g;
+}
+
 /* ---- power ---- */
 
 static void power_closed_form(void **state) {
@@ -342,7 +353,7 @@ static void power_closed_form(void **state) {
     near(h.factor[SC__KERNEL_GEMM], pow(h.clock, 0.6));
     near(h.factor[SC__KERNEL_MEMORY], pow(h.clock, 0.3));
     assert_true(sc__throttle(g, &load, 1e6).clock == 1);
-    const struct sc__gpu *limited = sc__gpu_limit_power(ctx, g, 500);
+    const struct sc__gpu *limited = held_at(g, 500);
     assert_true(sc__throttle(limited, &load, 100).clock > h.clock);
 }
 
@@ -352,7 +363,7 @@ static void power_closed_form(void **state) {
 static void held_at_500_watts(void **state) {
     (void)state;
     const struct sc__gpu *g = gpu("h200");
-    const struct sc__gpu *low = sc__gpu_limit_power(ctx, g, 500);
+    const struct sc__gpu *low = held_at(g, 500);
     struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     struct sc__attention a = {.batch = 2,
                               .heads = 32,

@@ -35,8 +35,8 @@ export function stacked({ label, rows, series, places, unit, scale, rule, ruleTe
     const common = { width, color: colour, style: { background: "none", fontSize: "11px", overflow: "visible" } };
     const thin = upright && (width - 60) / places.length < 34;
     const ticks = places.filter((_, i) => i % Math.ceil(places.length / Math.max(4, (width - 60) / 34)) === 0);
-    if (upright) return Plot.plot({ ...common, height: 280, marginLeft: 52, marginBottom: 32, marginTop: 22,
-      x: { domain: places, label: null, ticks: thin ? ticks : places, tickFormat: (p) => p.replace(/^(stage|rank) /, ""), tickSize: 0, padding: 0.15 },
+    if (upright) return Plot.plot({ ...common, height: 280, marginLeft: 52, marginBottom: 38, marginTop: 22,
+      x: { domain: places, label: places.every((p) => p.startsWith("stage ")) ? "stage →" : null, ticks: thin ? ticks : places, tickFormat: (p) => p.replace(/^(stage|rank) /, ""), tickSize: 0, padding: 0.15 },
       y: { label: `↑ ${unit}`, grid: true, nice: true },
       marks: [Plot.barY(rows, { x: "place", y: (d) => d.value / scale, fill: "key", order: colour.domain }),
         Plot.tip(rows, Plot.pointerX(Plot.stackY({ order: colour.domain }, { x: "place", y: (d) => d.value / scale, z: "key", ...tip }))),

@@ -9,6 +9,7 @@ import { table } from "./table.js";
 
 const GIB = 2 ** 30;
 const cut = (p) => ["tp", "pp", "cp", "ep", "vpp"].filter((k) => p[k] > 1).map((k) => `${k} ${p[k]}`).join(" · ") || "data parallel only";
+const machine = (p) => p.cluster ?? `${f.count(p.gpus)} GPUs`;
 const common = (width) => ({ width, marginLeft: 52, marginBottom: 36, marginTop: 20, style: { background: "none", fontSize: "11px", overflow: "visible" } });
 
 export function plansHeadline({ search: s }) {
@@ -25,12 +26,20 @@ function front(plans) {
   return [...plans].sort((a, b) => a.step_time_us - b.step_time_us || a.memory_bytes - b.memory_bytes).filter((p) => p.memory_bytes < least && ((least = p.memory_bytes), true));
 }
 
-export function plansScatter({ search: s, simulated }) {
-  const point = (p) => ({ x: p.step_time_us / 1e6, y: p.memory_bytes / GIB, text: `${cut(p)}\nmicro-batch ${p.micro_batch}\n${f.time(p.step_time_us)}, ${f.gib(p.memory_bytes)}, MFU ${f.share(p.mfu)}` });
-  const all = simulated.map(point), line = front(simulated).map(point), [best] = s.plans, capacity = best.capacity_bytes / GIB;
+// What the GPUs of each machine hold: machines whose GPUs hold the same share a line.
+function capacities(plans) {
+  const names = new Map();
+  for (const p of plans) names.set(p.capacity_bytes, (names.get(p.capacity_bytes) ?? new Set()).add(machine(p)));
+  return [...names].map(([bytes, of]) => ({ y: bytes / GIB, text: `capacity ${f.gib(bytes)}${names.size > 1 ? ` (${[...of].join(", ")})` : ""}` }));
+}
+
+export function plansScatter({ simulated }) {
+  const several = new Set(simulated.map(machine)).size > 1;
+  const point = (p) => ({ x: p.step_time_us / 1e6, y: p.memory_bytes / GIB, text: `${cut(p)}${several ? `\n${machine(p)}` : ""}\nmicro-batch ${p.micro_batch}\n${f.time(p.step_time_us)}, ${f.gib(p.memory_bytes)}, MFU ${f.share(p.mfu)}` });
+  const all = simulated.map(point), line = front(simulated).map(point), limits = capacities(simulated);
   return section("scatter", "Time against memory", "Every plan that was simulated to its end; the others were shown to be slower before. The line joins those that no other beats in both.",
     responsive("Plans by time and memory", (width) => Plot.plot({ ...common(width), height: 320, x: { label: "step, s →", grid: true }, y: { label: "↑ GiB", grid: true, zero: true },
-      marks: [Plot.ruleY([capacity], { stroke: "var(--bad)", strokeDasharray: "5 3" }), Plot.text([capacity], { y: (d) => d, text: () => `capacity ${f.gib(best.capacity_bytes)}`, frameAnchor: "right", textAnchor: "end", dy: -7, fill: "var(--bad)" }),
+      marks: [Plot.ruleY(limits, { y: "y", stroke: "var(--bad)", strokeDasharray: "5 3" }), Plot.text(limits, { y: "y", text: "text", frameAnchor: "right", textAnchor: "end", dy: -7, fill: "var(--bad)" }),
         Plot.line(line, { x: "x", y: "y", stroke: "var(--kind-backward)" }), Plot.dot(all, { x: "x", y: "y", fill: "var(--kind-forward)", fillOpacity: 0.7, r: 4 }),
         Plot.tip(all, Plot.pointer({ x: "x", y: "y", title: "text" }))] })));
 }

@@ -35,7 +35,7 @@ export function trainProgress(r) {
   const points = [{ at: 0, done: 0 }], whole = r.forecast.days.without_loss;
   for (const [at, done, what] of r.progress) points.push({ at: at / DAY, done: done / DAY, what });
   const failures = points.filter((p) => p.what), end = points[points.length - 1].at;
-  return section("progress", "A run as it goes", "The run of the first seed: days of work that count against the days that pass. Dashed: nothing ever fails.",
+  return section("progress", "A run as it goes", "The run of the first seed: days of work that count against the days that pass. Dashed: nothing ever fails. A tick at the foot is a failure.",
     responsive("Work done against time", (width) => Plot.plot({ ...common(width), height: 300, x: { label: "days →", domain: [0, end] }, y: { label: "↑ days of work", grid: true },
       marks: [Plot.line([[0, 0], [whole, whole]], { stroke: "var(--muted-text)", strokeDasharray: "4 4" }), Plot.line(points, { x: "at", y: "done", stroke: "var(--kind-forward)", strokeWidth: 1.8 }),
         Plot.ruleX(failures.length <= 400 ? failures : [], { x: "at", y1: 0, y2: whole * 0.03, stroke: "var(--kind-skew)", strokeWidth: 1 }),

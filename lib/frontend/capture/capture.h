@@ -20,7 +20,6 @@
 enum { SC__CAPTURE_MOST_DIMS = 8 };
 
 /* Element types by the words of the file. */
-extern const char *const sc__capture_types[];
 enum sc__capture_type {
     SC__CAPTURE_BF16,
     SC__CAPTURE_FP16,

@@ -6,7 +6,6 @@
  * their own. Forward and backward are compiled apart. docs/model/operators.md */
 #include "frontend/capture/capture_pricing.h"
 
-#include <math.h>
 #include <string.h>
 
 /* A kernel that is being made of several operations. */
@@ -19,8 +18,6 @@ struct fused {
         level; /* libraries' kernels and other fused ones before it, one behind another */
     uint32_t first; /* operations, in a list */
     uint32_t last;
-    double extra_bytes; /* of kernels beside it: sums over columns */
-    uint32_t extra_kernels;
 };
 
 struct storage_state {

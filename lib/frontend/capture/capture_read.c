@@ -11,21 +11,21 @@
 /* Sums of them stay exact in a double, and far from the largest. */
 #define MOST_ELEMENTS ((int64_t)1 << 45)
 
-const char *const sc__capture_types[] = {"bf16",
-                                         "fp16",
-                                         "fp32",
-                                         "fp64",
-                                         "fp8",
-                                         "int64",
-                                         "int32",
-                                         "int16",
-                                         "int8",
-                                         "uint8",
-                                         "bool",
-                                         "complex64",
-                                         "complex128",
-                                         "other",
-                                         NULL};
+static const char *const capture_types[] = {"bf16",
+                                            "fp16",
+                                            "fp32",
+                                            "fp64",
+                                            "fp8",
+                                            "int64",
+                                            "int32",
+                                            "int16",
+                                            "int8",
+                                            "uint8",
+                                            "bool",
+                                            "complex64",
+                                            "complex128",
+                                            "other",
+                                            NULL};
 /* "other" is taken to be as wide as fp32. */
 static const double type_bytes[] = {2, 2, 4, 8, 1, 8, 4, 2, 1, 1, 1, 8, 16, 4};
 
@@ -265,7 +265,7 @@ static sc_status read_tensor(const struct sc__node *n, struct sc__capture_tensor
     if (parts < 2 || parts > 4)
         return sc__node_fail(n, NULL, "must be [type, shape, strides, tensors]");
     struct sc__node word = sc__node_item(n, 0);
-    SC__TRY(sc__node_choice(&word, sc__capture_types, &type));
+    SC__TRY(sc__node_choice(&word, capture_types, &type));
     struct sc__node shape = sc__node_item(n, 1);
     t->type = (uint8_t)type;
     t->dense = true;

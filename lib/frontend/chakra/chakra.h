@@ -45,8 +45,6 @@ enum sc__chakra_attr {
     SC__ATTR_UNKNOWN
 };
 
-extern const char *const sc__chakra_attr_names[SC__ATTR_UNKNOWN];
-
 struct sc__chakra_node {
     uint64_t id;
     struct sc__str name;

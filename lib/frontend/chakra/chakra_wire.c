@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char *const sc__chakra_attr_names[SC__ATTR_UNKNOWN] = {
+static const char *const attr_names[SC__ATTR_UNKNOWN] = {
     "is_cpu_op",          "num_ops",        "tensor_size",     "comm_type",
     "comm_size",          "comm_src",       "comm_dst",        "comm_tag",
     "root_rank",          "stepcast_ps",    "stepcast_stream", "stepcast_phase",
@@ -102,8 +102,7 @@ static enum sc__chakra_attr attr_of(struct sc__str name) {
     if (!name.n || !strchr("inctprs", name.p[0]))
         return SC__ATTR_UNKNOWN;
     for (unsigned i = 0; i < SC__ATTR_UNKNOWN; i++)
-        if (name.p[0] == sc__chakra_attr_names[i][0] &&
-            sc__str_is(name, sc__chakra_attr_names[i]))
+        if (name.p[0] == attr_names[i][0] && sc__str_is(name, attr_names[i]))
             return i;
     return SC__ATTR_UNKNOWN;
 }

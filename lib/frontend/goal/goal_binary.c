@@ -9,7 +9,6 @@
  * dependency counts, the roots) must agree. */
 #include "frontend/goal/goal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static uint32_t u32(const unsigned char *p) {

@@ -223,7 +223,6 @@ struct sc__kineto_group {
     /* as in the trace */
     uint32_t text;
     uint32_t description;
-    uint32_t given_size;
     uint32_t *ranks;
     uint32_t size;
     const char *label;

@@ -135,9 +135,7 @@ static sc_status add_group(struct sc_context *ctx,
     struct sc__place at = {.file = t->file};
     if (out->count == UINT16_MAX)
         return sc__fail(ctx, SC_INPUT, &at, NULL, "more than 65535 process groups");
-    struct sc__kineto_group g = {.text = c->ranks,
-                                 .description = c->description,
-                                 .given_size = c->group_size};
+    struct sc__kineto_group g = {.text = c->ranks, .description = c->description};
     g.size = c->group_size ? c->group_size : world;
     if (g.size > world)
         return sc__fail(ctx,

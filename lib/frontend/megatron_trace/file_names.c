@@ -1,4 +1,4 @@
-/* trace_names: file and directory names of traces as facts.
+/* file_names: file and directory names of traces as facts.
  *
  *   wd16_tp1_pp2_exp2_expNum8_l8_bs1_GPT2BPETokenizer_rank0_20250818085316.txt
  *   pp2_tp1_exp4_expn8_dp8_nl8_hs4096_sl1024/

@@ -1,8 +1,8 @@
 /* megatron_trace: the parts of the reader of per-rank Megatron traces.
  *
- *   trace_names.c           what file and directory names tell
+ *   file_names.c            what file and directory names tell
  *   megatron_trace_scan.c   one file → records
- *   megatron_trace.c        files and directories → one run of one job
+ *   megatron_trace_read.c   files and directories → one run of one job
  *   megatron_trace_show.c   what `show` says
  */
 #ifndef SC_FRONTEND_MEGATRON_TRACE_H

@@ -1,4 +1,4 @@
-/* megatron_trace: files and directories of per-rank traces → one run of one job.
+/* megatron_trace_read: files and directories of per-rank traces → one run of one job.
  *
  * Which files belong together is told by their names: rank and time stamp. The
  * ranks of a measured run have stamps a second or two apart; a profile runs one

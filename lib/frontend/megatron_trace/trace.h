@@ -98,11 +98,9 @@ struct sc__trace_rank {
 struct sc__trace_set {
     struct sc__trace_rank *ranks; /* of the chosen run, ordered by rank */
     uint32_t rank_count;
-    uint32_t rank_capacity;
     struct sc__trace_rank
         *samples; /* profiles: further runs of the same job, for the estimator */
     uint32_t sample_count;
-    uint32_t sample_capacity;
     uint32_t runs; /* found in the input */
     struct sc__trace_facts facts;
     bool single; /* the input was one file */

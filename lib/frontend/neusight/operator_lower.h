@@ -1,4 +1,4 @@
-/* operators: the rows of an operator table → a workload.
+/* operator_lower: the rows of an operator table → a workload.
  *
  * The rows are one micro-batch of the whole model, in forward order; backward
  * is the table read in reverse. Gradient all-reduces (ALLREDUCE_ASYNC) run on
@@ -29,9 +29,7 @@ struct sc__operators {
     struct sc__operator *items;
     uint32_t count;
     uint32_t capacity;
-    /* in the table, and after repetition */
-    uint32_t layers_found;
-    uint32_t layers;
+    uint32_t layers; /* after repetition */
 };
 
 /* The rows with --layers, --block and --backward applied. */
@@ -39,8 +37,5 @@ sc_status sc__expand_operators(struct sc_context *ctx,
                                const struct sc__settings *settings,
                                const struct sc__layers *rows,
                                struct sc__operators *out);
-
-/* What kind of work an operator of this name is. */
-enum sc__work sc__operator_work(const char *name);
 
 #endif

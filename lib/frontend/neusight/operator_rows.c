@@ -93,7 +93,8 @@ static const struct operator_kind *operator_rows_kind_of(const char *name) {
     return found;
 }
 
-enum sc__work sc__operator_work(const char *name) {
+/* What kind of work an operator of this name is. */
+static enum sc__work operator_work(const char *name) {
     return (enum sc__work)operator_rows_kind_of(name)->work;
 }
 
@@ -105,7 +106,7 @@ static void add_item(struct sc_context *ctx,
     struct sc__operator *o = SC__PUSH(&ctx->arena, out->items, out->count, out->capacity);
     o->row = rows->rows[i];
     if (!o->row.work)
-        o->row.work = (uint8_t)sc__operator_work(o->row.name);
+        o->row.work = (uint8_t)operator_work(o->row.name);
     o->source = i;
     o->layer = layer;
 }
@@ -255,7 +256,7 @@ sc_status sc__expand_operators(struct sc_context *ctx,
     uint32_t found = sc__find_layers(&ctx->arena, rows, &spans);
     if (block)
         SC__TRY(given_block(ctx, rows, block, &spans, &found));
-    out->layers_found = out->layers = found;
+    out->layers = found;
     SC__TRY(sc__setting_u32(settings, "layers", 1, &out->layers));
     if (!found && out->layers)
         return sc__fail(ctx,

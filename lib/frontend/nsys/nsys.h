@@ -107,7 +107,6 @@ sc_status sc__nsys_times(
     struct sc__nsys *n, sqlite3_stmt *row, const char *table, int64_t *start, int64_t *end);
 /* A text, or the number of one of StringIds; NULL where there is none. */
 const char *sc__nsys_text(struct sc__nsys *n, sqlite3_stmt *row, int column);
-sc_status sc__nsys_damaged(struct sc__nsys *n, int code);
 
 /* ---- NCCL's calls (nsys_nccl.c) ---- */
 

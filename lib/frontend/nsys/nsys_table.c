@@ -12,7 +12,7 @@
 #define NSYS_ROWS_BETWEEN 65536 /* two looks at the progress */
 #define NSYS_LATEST (INT64_MAX / 4)
 
-sc_status sc__nsys_damaged(struct sc__nsys *n, int code) {
+static sc_status nsys_damaged(struct sc__nsys *n, int code) {
     struct sc__place at = {.file = sc__shown_name(n->ctx, n->file)};
     int kind = code & 0xff;
     if (kind == SQLITE_NOTADB)
@@ -61,7 +61,7 @@ static sc_status nsys_open_copy(struct sc__nsys *n) {
                                    SQLITE_DESERIALIZE_READONLY);
     if (code == SQLITE_OK)
         code = nsys_look(n->db);
-    return code == SQLITE_OK ? SC_OK : sc__nsys_damaged(n, code);
+    return code == SQLITE_OK ? SC_OK : nsys_damaged(n, code);
 }
 
 /* What a pragma of one number says; 0 where it says none. */
@@ -117,7 +117,7 @@ sc_status sc__nsys_open(struct sc__nsys *n) {
         if (n->db)
             sc__arena_at_free(&n->ctx->arena, nsys_close, n->db);
         if (code != SQLITE_OK)
-            return sc__nsys_damaged(n, code);
+            return nsys_damaged(n, code);
     }
     uint64_t pages = nsys_ask(n, "PRAGMA page_count");
     uint64_t page = nsys_ask(n, "PRAGMA page_size");
@@ -163,12 +163,12 @@ static sc_status nsys_prepare(struct sc__nsys *n,
     }
     sc__printf(&sql, " FROM \"%s\"", table);
     int code = sqlite3_prepare_v2(n->db, sql.text, -1, out, NULL);
-    return code == SQLITE_OK ? SC_OK : sc__nsys_damaged(n, code);
+    return code == SQLITE_OK ? SC_OK : nsys_damaged(n, code);
 }
 
 static sc_status nsys_count_row(struct sc__nsys *n) {
     if (++n->rows > n->most_rows)
-        return sc__nsys_damaged(n, SQLITE_CORRUPT);
+        return nsys_damaged(n, SQLITE_CORRUPT);
     if (n->rows % NSYS_ROWS_BETWEEN)
         return SC_OK;
     double share = n->expected_rows ? (double)n->rows / (double)n->expected_rows : 0;
@@ -191,7 +191,7 @@ sc_status sc__nsys_read_table(struct sc__nsys *n,
         return SC_OK;
     SC__TRY(nsys_prepare(n, table, columns, count, &row));
     while (status == SC_OK && (code = sqlite3_step(row)) != SQLITE_DONE) {
-        status = code == SQLITE_ROW ? nsys_count_row(n) : sc__nsys_damaged(n, code);
+        status = code == SQLITE_ROW ? nsys_count_row(n) : nsys_damaged(n, code);
         if (status == SC_OK)
             status = take(n, row, table);
     }

@@ -461,7 +461,8 @@ static sc_status make_mesh(struct aicb_reader *p) {
     uint32_t tp = size_or_one(p, AICB_TP);
     uint32_t cp = size_or_one(p, AICB_CP);
     uint32_t pp = p->section_count;
-    uint64_t others = (uint64_t)tp * cp * pp;
+    uint64_t others = (uint64_t)tp * cp;
+    others = others > SC__MOST_RANKS ? others : others * pp;
     uint32_t world = p->world ? p->world : p->size[AICB_ALL];
     uint32_t dp = p->size[AICB_DP];
     if (!dp)

@@ -1,4 +1,4 @@
-/* simai: what SimAI-Analytical would answer for the same file, by its own
+/* simai_analytical: what SimAI-Analytical would answer for the same file, by its own
  * arithmetic (docs/model/simai.md), so that its users can see where and why
  * the two part. */
 #ifndef SC_FRONTEND_SIMAI_ANALYTICAL_H

@@ -28,7 +28,7 @@ struct finding {
 };
 
 /* Rounds the running sum, not each share: the shares add up to the total. */
-void sc__apportion(int64_t total, const int64_t *weights, uint32_t n, int64_t *out) {
+static void apportion(int64_t total, const int64_t *weights, uint32_t n, int64_t *out) {
     int64_t all = 0;
     int64_t so_far = 0;
     int64_t given = 0;
@@ -216,7 +216,7 @@ static sc_status add_moe(struct finding *f, uint32_t layer, int64_t time) {
                          sum,
                          slack,
                          &weights[REST]));
-    sc__apportion(time, weights, PARTS, times);
+    apportion(time, weights, PARTS, times);
     for (unsigned i = 0; i < PARTS; i++)
         if (times[i] || parts[i].role == SC__PIECE_EXPERT)
             profile_step_add_piece(f,
@@ -363,7 +363,7 @@ static void apportion_backward(struct finding *f, unsigned class, int64_t time) 
     /* no piece of that kind: over all of them */
     for (uint32_t i = 0; !all && i < s->count; i++)
         weights[i] = s->pieces[i].forward;
-    sc__apportion(time, weights, s->count, times);
+    apportion(time, weights, s->count, times);
     for (uint32_t i = 0; i < s->count; i++)
         s->pieces[i].backward += times[i];
 }

@@ -69,8 +69,4 @@ uint32_t sc__profile_waits(struct sc__arena *a,
                            const struct sc__profile *p,
                            struct sc__wait_row **out);
 
-/* Splits total in proportion to weights, to the last picosecond; all to the
- * first where the weights are 0. Adds to out. */
-void sc__apportion(int64_t total, const int64_t *weights, uint32_t n, int64_t *out);
-
 #endif

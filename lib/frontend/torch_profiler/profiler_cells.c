@@ -210,11 +210,12 @@ static bool is_shapes(struct sc__str s) {
     return s.n && (s.p[0] == '[' || sc__str_is(s, "None"));
 }
 
-bool sc__profile_cell(struct sc__arena *a,
-                      const struct sc__profile_columns *c,
-                      uint8_t kind,
-                      struct sc__str cell,
-                      struct sc__profile_row *r) {
+/* Reads one cell into the row; false when it is not of the column's kind. */
+static bool profile_cell(struct sc__arena *a,
+                         const struct sc__profile_columns *c,
+                         uint8_t kind,
+                         struct sc__str cell,
+                         struct sc__profile_row *r) {
     int64_t node;
     switch (kind) {
     case SC__COL_NAME:
@@ -337,7 +338,7 @@ static const char *read_with(struct sc__arena *a,
         *where = cells[i];
         if (empty & BIT(c->kind[i]) && c->kind[i] != SC__COL_NAME)
             continue;
-        if (!sc__profile_cell(a, c, c->kind[i], cells[i], row))
+        if (!profile_cell(a, c, c->kind[i], cells[i], row))
             return expected(c->kind[i]);
     }
     return NULL;

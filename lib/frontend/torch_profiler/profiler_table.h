@@ -43,13 +43,6 @@ struct sc__profile_columns {
 /* What the header's cell is called; false for a name that no version prints. */
 bool sc__profile_column(struct sc__str cell, struct sc__profile_columns *columns);
 
-/* Reads one cell into the row; false when it is not of the column's kind. */
-bool sc__profile_cell(struct sc__arena *a,
-                      const struct sc__profile_columns *columns,
-                      uint8_t kind,
-                      struct sc__str cell,
-                      struct sc__profile_row *row);
-
 /* A line of the table into the row. On failure *where is the cell to blame and
  * the answer says what is wrong with it; NULL is success. */
 const char *sc__profile_line(struct sc__arena *a,

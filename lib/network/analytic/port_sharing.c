@@ -99,14 +99,13 @@ struct sc__port_sharing {
     uint64_t effort;
 };
 
-#define IDLE_PORT 0u /* of transfers that claim nothing */
-
 struct sc__port_sharing *sc__port_sharing_new(struct sc__arena *arena) {
     struct sc__port_sharing *s = SC__NEW(arena, struct sc__port_sharing);
     s->arena = arena;
     sc__map_init(&s->port_ids, arena);
     sc__map_init(&s->bundle_ids, arena);
     sc__heap_init(&s->events, arena);
+    /* Port 0 is that of transfers that claim nothing. */
     (void)SC__PUSH(arena, s->ports, s->port_count, s->port_capacity);
     return s;
 }

@@ -1,3 +1,5 @@
+/* astra_cost: the time of a collective as ASTRA-sim's analytical network counts it,
+ * dimension by dimension (astra.h). */
 #include "network/astra/astra.h"
 
 #include "collective/schedule.h"

@@ -22,7 +22,6 @@
 #include "network/flow/flow_heap.h"
 #include "network/flow/flow_state.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define AFRESH 1024u /* solves between two summations of the slacks */

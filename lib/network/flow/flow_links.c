@@ -297,7 +297,9 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
  * of a node that NVLink joins use it, even where a leaf switch that joins them
  * as well is as near. */
 
-#define MOST_LISTED_PATHS 64u
+/* Paths told apart between two GPUs; more only where one device has more links to choose
+ * from: none of them may stay empty. */
+#define LISTED_PATHS 64u
 
 struct listed {
     struct sc__arena *arena;
@@ -310,6 +312,7 @@ struct listed {
     uint32_t *out;
     uint8_t **distance; /* by destination GPU, then device; 255: out of reach */
     uint32_t *queue;    /* of the search */
+    uint32_t *nearer;   /* of find_nearer: links to choose from, room for any device's */
     /* Distances over NVLink alone to the GPU that was asked for last. */
     uint8_t *inside;
     uint32_t inside_to;    /* or UINT32_MAX */
@@ -381,49 +384,72 @@ static const uint8_t *distances_inside(const struct sc__graph *g, uint32_t to) {
     return t->inside;
 }
 
+/* The links of a device that lead nearer to the GPU `to`, into t->nearer. */
+static uint32_t find_nearer(
+    const struct sc__graph *g, const uint8_t *far, bool nvlink, uint32_t at, uint32_t to) {
+    const struct listed *t = g->self;
+    uint32_t count = 0;
+    for (uint32_t k = t->first[at]; k < t->first[at + 1]; k++) {
+        uint32_t next = link_end(t, t->out[k]);
+        if (far[next] + 1 != far[at] || (next < t->gpus && next != to))
+            continue;
+        if (nvlink && (!is_nvlink(t, t->out[k]) || !sc__link_works(g, t->out[k])))
+            continue;
+        t->nearer[count++] = t->out[k];
+    }
+    return count;
+}
+
+/* Where a message between two GPUs goes: over NVLink alone, or over all links. */
+static const uint8_t *
+distances_between(const struct sc__graph *g, uint32_t from, uint32_t to, bool *nvlink) {
+    const struct listed *t = g->self;
+    *nvlink = false;
+    if (from / t->node_gpus == to / t->node_gpus) {
+        const uint8_t *inside = distances_inside(g, to);
+        *nvlink = inside[from] != OUT_OF_REACH;
+        if (*nvlink)
+            return inside;
+    }
+    return distances(g, to);
+}
+
+/* About LISTED_PATHS, and as many for each link that can be chosen: a multiple of the
+ * number of shortest paths (counted along one of them) where they are few, of the links at
+ * the first choice where they are many. */
 static uint32_t listed_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
-    (void)g, (void)from, (void)to;
-    return MOST_LISTED_PATHS;
+    const struct listed *t = g->self;
+    bool nvlink;
+    const uint8_t *far = distances_between(g, from, to, &nvlink);
+    uint32_t first = 1;
+    uint64_t all = 1;
+    for (uint32_t at = from; at != to && far[at] != OUT_OF_REACH;) {
+        uint32_t count = find_nearer(g, far, nvlink, at, to);
+        first = first > 1 ? first : count;
+        all = all <= LISTED_PATHS ? all * count : all;
+        at = link_end(t, t->nearer[0]);
+    }
+    uint32_t unit = all <= LISTED_PATHS ? (uint32_t)all : first;
+    if (unit > LISTED_PATHS)
+        return unit < g->most_paths ? unit : g->most_paths;
+    return LISTED_PATHS / unit * unit;
 }
 
 /* At each device the path number chooses among the links that lead nearer. */
-static uint32_t choose_links(const struct sc__graph *g,
-                             const uint8_t *far,
-                             bool nvlink,
-                             uint32_t from,
-                             uint32_t to,
-                             uint32_t w,
-                             uint32_t *links) {
+static uint32_t listed_path(
+    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
     const struct listed *t = g->self;
+    bool nvlink;
+    const uint8_t *far = distances_between(g, from, to, &nvlink);
     uint32_t n = 0;
     uint64_t choice = w;
     for (uint32_t at = from; at != to && far[at] != OUT_OF_REACH;) {
-        uint32_t nearer[64];
-        uint32_t count = 0;
-        for (uint32_t k = t->first[at]; k < t->first[at + 1] && count < 64; k++) {
-            uint32_t next = link_end(t, t->out[k]);
-            if (far[next] + 1 != far[at] || (next < t->gpus && next != to))
-                continue;
-            if (nvlink && (!is_nvlink(t, t->out[k]) || !sc__link_works(g, t->out[k])))
-                continue;
-            nearer[count++] = t->out[k];
-        }
-        links[n] = nearer[choice % count];
+        uint32_t count = find_nearer(g, far, nvlink, at, to);
+        links[n] = t->nearer[choice % count];
         choice = choice / count + sc__splitmix64(choice) % 7 * (count > 1);
         at = link_end(t, links[n++]);
     }
     return n;
-}
-
-static uint32_t listed_path(
-    const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
-    const struct listed *t = g->self;
-    if (from / t->node_gpus == to / t->node_gpus) {
-        const uint8_t *inside = distances_inside(g, to);
-        if (inside[from] != OUT_OF_REACH)
-            return choose_links(g, inside, true, from, to, w, links);
-    }
-    return choose_links(g, distances(g, to), false, from, to, w, links);
 }
 
 /* The cables of a GPU to its NVSwitches (or to GPUs), both directions of each. */
@@ -460,6 +486,18 @@ static void index_links(struct listed *t, uint32_t links) {
         t->out[t->first[link_begin(t, i) + 1]++] = i;
 }
 
+/* The most links that one device has to others; to_switches: to switches alone. */
+static uint32_t most_links(const struct listed *t, bool to_switches) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < t->devices; i++) {
+        uint32_t here = 0;
+        for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
+            here += !to_switches || link_end(t, t->out[k]) >= t->gpus;
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
 sc_status
 sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g) {
     const struct sc__fabric *f = &c->fabric;
@@ -490,12 +528,15 @@ sc__graph_links(struct sc_context *ctx, const struct sc__cluster *c, struct sc__
     memset(t->inside, OUT_OF_REACH, t->devices);
     t->inside_queue = SC__NEW_ARRAY(&ctx->arena, uint32_t, t->devices);
     index_links(t, 2 * f->link_count);
+    t->nearer = SC__NEW_ARRAY(&ctx->arena, uint32_t, most_links(t, false) + 1);
+    uint32_t most_paths = most_links(t, true);
     *g = (struct sc__graph){.arena = &ctx->arena,
                             .ports = c->gpus,
                             .links = 2 * f->link_count,
                             .planes = 1,
                             .most_hops = 254,
-                            .most_paths = MOST_LISTED_PATHS,
+                            .most_paths =
+                                most_paths > LISTED_PATHS ? most_paths : LISTED_PATHS,
                             .paths = listed_paths,
                             .path = listed_path,
                             .nvlink = listed_nvlink,

@@ -18,8 +18,6 @@
 #include "network/flow/flow_heap.h"
 #include "network/flow/flow_state.h"
 
-#include <stdlib.h>
-
 #define MOST_ROUNDS 48u
 #define MOST_FLOWS 1024u /* that are solved here, beside twice those that are new */
 #define MOST_WAIT 64u    /* solves without a try, after tries that failed */

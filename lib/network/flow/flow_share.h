@@ -46,7 +46,7 @@ double sc__share_use(const struct sc__flow_share *s, uint32_t link);
 /* The certificate of max-min sharing: no link above its capacity, and every
  * flow is at its cap or crosses a full link on which no level is above its own. */
 bool sc__share_certified(const struct sc__flow_share *s);
-/* Solves whose certificate failed; counted in builds with SC_CHECK. */
+/* Solves whose certificate failed; counted in builds with SC_CHECK (make SAN=…). */
 uint32_t sc__share_violations(const struct sc__flow_share *s);
 /* Solves, and levels computed in them. */
 void sc__share_effort(const struct sc__flow_share *s, uint64_t *solves, uint64_t *levels);

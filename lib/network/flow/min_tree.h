@@ -1,8 +1,8 @@
-/* flow_tree: the least of many numbers that change often. A tree of wide
+/* min_tree: the least of many numbers that change often. A tree of wide
  * nodes over the numbers themselves: setting one that is not the least of its
  * node is a store, and a whole array of changes costs one pass. */
-#ifndef SC_SIMULATE_FLOW_TREE_H
-#define SC_SIMULATE_FLOW_TREE_H
+#ifndef SC_NETWORK_FLOW_MIN_TREE_H
+#define SC_NETWORK_FLOW_MIN_TREE_H
 
 #include "base/base.h"
 

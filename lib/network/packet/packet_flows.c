@@ -8,7 +8,6 @@
 #include "network/packet/packet.h"
 #include "network/packet/packet_words.h"
 
-#include <math.h>
 #include <string.h>
 
 #define FIRST_SOURCE_PORT 10000u
