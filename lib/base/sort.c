@@ -2,6 +2,7 @@
 
 #include "base/platform.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,4 +77,10 @@ static int compare_doubles(const void *a, const void *b, void *self) {
 
 void sc__sort_doubles(double *values, size_t count) {
     sc__sort(values, count, sizeof *values, compare_doubles, NULL);
+}
+
+int sc__compare_u32(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }

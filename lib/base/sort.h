@@ -12,5 +12,7 @@ void sc__sort(void *items,
               void *self);
 /* From the least to the largest. */
 void sc__sort_doubles(double *values, size_t count);
+/* Of two uint32_t, for qsort and bsearch. */
+int sc__compare_u32(const void *a, const void *b);
 
 #endif

@@ -1,9 +1,9 @@
 /* coll --validate: how well the collective model predicts a table of
  * measurements, and how well it would without each source's own rows. */
+#include "base/sort.h"
 #include "command/coll.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SMALL, MIDDLE, LARGE, ALL, CLASSES };
@@ -13,12 +13,6 @@ static const char *const class_names[CLASSES] = {
 
 static int size_class(uint64_t bytes) {
     return bytes <= 64u << 10 ? SMALL : bytes >= 64u << 20 ? LARGE : MIDDLE;
-}
-
-static int compare_double(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y;
 }
 
 struct errors {
@@ -41,7 +35,7 @@ static void errors_add(struct errors *e, const struct sc__sample *s) {
 }
 
 static double median(double *items, uint32_t n) {
-    qsort(items, n, sizeof *items, compare_double);
+    sc__sort_doubles(items, n);
     return n % 2 ? items[n / 2] : (items[n / 2 - 1] + items[n / 2]) / 2;
 }
 

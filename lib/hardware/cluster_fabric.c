@@ -1,6 +1,7 @@
 /* cluster_fabric: what follows from the description of a fabric: how groups
  * lie on it, how much fits through its middle, and whether it can be wired. */
 #include "base/hash.h"
+#include "base/sort.h"
 #include "collective/double_tree.h"
 #include "hardware/cluster.h"
 
@@ -204,12 +205,6 @@ static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
     return s;
 }
 
-static int compare_u32(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* gpu is sorted: runs of one node. */
 static void count_nodes(const struct sc__cluster *c,
                         const uint32_t *gpu,
@@ -248,7 +243,7 @@ sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) 
         uint32_t *sorted = n <= 256 ? small : malloc(n * sizeof *sorted);
         if (sorted) {
             memcpy(sorted, gpu, n * sizeof *sorted);
-            qsort(sorted, n, sizeof *sorted, compare_u32);
+            qsort(sorted, n, sizeof *sorted, sc__compare_u32);
             count_sorted(c, sorted, n, &s);
             if (sorted != small)
                 free(sorted);

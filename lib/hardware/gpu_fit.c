@@ -3,6 +3,7 @@
  * makes the median right, then one after the other, up and down, by steps that
  * grow where they help and shrink where they do not.
  * A group with few rows moves fewer constants: one for two rows. */
+#include "base/sort.h"
 #include "hardware/gpu_fit_constants.h"
 
 #include <math.h>
@@ -48,19 +49,13 @@ static double mean_percent(const struct sc__fit_rows *g) {
     return g->count ? 100 * sum / g->count : 0;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Starts from the right size: all constants times the median ratio, rates over
  * it; kept only where that helps. */
 static void scale_to_median(struct sc__arena *arena, struct sc__fit_rows *g) {
     double *ratio = SC__NEW_ARRAY(arena, double, g->count);
     for (uint32_t i = 0; i < g->count; i++)
         ratio[i] = g->rows[i]->us / cost_of(g, g->rows[i]);
-    qsort(ratio, g->count, sizeof *ratio, ascending);
+    sc__sort_doubles(ratio, g->count);
     double median = ratio[g->count / 2];
     double before = gpu_fit_error_of(g);
     double kept[SC__FIT_MOST];
@@ -434,12 +429,6 @@ static void choose_kernels(struct sc_context *ctx,
     begin_with_own_cache(fit->gpu, table, best.loop);
 }
 
-static int by_number(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 void sc__gpu_fit(struct sc_context *ctx,
                  const struct sc__gpu *base,
                  const struct sc__kernel_table *table,
@@ -456,7 +445,7 @@ void sc__gpu_fit(struct sc_context *ctx,
         else
             fit->unused++;
     }
-    qsort(numbers, count, sizeof *numbers, by_number);
+    qsort(numbers, count, sizeof *numbers, sc__compare_u32);
     choose_kernels(ctx, fit, table);
     for (uint32_t i = 0; i < count; i++) {
         if (i && numbers[i] == numbers[i - 1])

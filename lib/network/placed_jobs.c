@@ -1,4 +1,5 @@
 #include "network/placed_jobs.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,12 +117,6 @@ sc__placed_only_transfer(const struct sc__placed_jobs *p, int coll, uint64_t byt
     return t;
 }
 
-static int compare_u32(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The GPU that gathers or scatters in the group: where the mesh has several of
  * the kind, the first member of those the root is not in. */
 static uint32_t root_of(const struct sc__placed_jobs *p,
@@ -130,7 +125,7 @@ static uint32_t root_of(const struct sc__placed_jobs *p,
                         uint32_t count) {
     const struct sc__placed_job *j = &p->items[t->job];
     uint32_t root = t->peer < sc__mesh_ranks(&j->w->mesh) ? gpu_of(p, j, t->peer) : gpu[0];
-    return bsearch(&root, gpu, count, sizeof *gpu, compare_u32) ? root : gpu[0];
+    return bsearch(&root, gpu, count, sizeof *gpu, sc__compare_u32) ? root : gpu[0];
 }
 
 struct sc__placed_group
@@ -145,7 +140,7 @@ sc__placed_group(struct sc__placed_jobs *p, const struct sc_transfer *t, uint32_
             sorted = false;
     }
     if (!sorted)
-        qsort(g.gpu, g.count, sizeof *g.gpu, compare_u32);
+        qsort(g.gpu, g.count, sizeof *g.gpu, sc__compare_u32);
     g.root = root_of(p, t, g.gpu, g.count);
     return g;
 }

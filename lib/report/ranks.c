@@ -1,4 +1,5 @@
 /* ranks: which ranks a trace shows (--ranks), and what its operations are called. */
+#include "base/sort.h"
 #include "report/trace.h"
 
 #include <stdlib.h>
@@ -15,15 +16,9 @@ report_ranks_add(struct sc_context *ctx, struct sc__trace_ranks *out, uint32_t r
     *SC__PUSH(&ctx->arena, out->ranks, out->count, out->capacity) = rank;
 }
 
-static int ascending(const void *x, const void *y) {
-    uint32_t a = *(const uint32_t *)x;
-    uint32_t b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static void sort_once(struct sc__trace_ranks *out) {
     uint32_t n = 0;
-    qsort(out->ranks, out->count, sizeof *out->ranks, ascending);
+    qsort(out->ranks, out->count, sizeof *out->ranks, sc__compare_u32);
     for (uint32_t i = 0; i < out->count; i++)
         if (!n || out->ranks[n - 1] != out->ranks[i])
             out->ranks[n++] = out->ranks[i];

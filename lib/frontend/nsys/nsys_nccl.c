@@ -4,6 +4,7 @@
  * in ncclGroupEnd behind them: then it does the work of all calls of its kind since the
  * kernel before it. A communicator has the same number on all its ranks, so that its
  * members are the ranks that use it. */
+#include "base/sort.h"
 #include "frontend/nsys/nsys.h"
 
 #include <stdlib.h>
@@ -182,12 +183,6 @@ static void record_kernels(struct sc__nsys *n,
 
 /* ---- groups ---- */
 
-static int by_value(const void *a, const void *b) {
-    uint32_t x = *(const uint32_t *)a;
-    uint32_t y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static const char *rank_list(struct naming *n, const struct communicator *m) {
     struct sc__buffer b;
     sc__buffer_init(&b, &n->ctx->arena);
@@ -198,7 +193,8 @@ static const char *rank_list(struct naming *n, const struct communicator *m) {
 }
 
 static uint32_t place_in(const struct communicator *m, uint32_t rank) {
-    const uint32_t *found = bsearch(&rank, m->ranks, m->count, sizeof rank, by_value);
+    const uint32_t *found =
+        bsearch(&rank, m->ranks, m->count, sizeof rank, sc__compare_u32);
     return found ? (uint32_t)(found - m->ranks) : 0;
 }
 
@@ -271,7 +267,7 @@ order_members(struct naming *n, const struct sc__nsys *exports, uint32_t count) 
         }
     for (uint32_t i = 0; i < n->count; i++) {
         struct communicator *m = &n->items[i];
-        qsort(m->ranks, m->count, sizeof *m->ranks, by_value);
+        qsort(m->ranks, m->count, sizeof *m->ranks, sc__compare_u32);
         m->kernels = SC__NEW_ARRAY(&n->ctx->arena, uint32_t, m->count);
     }
 }

@@ -161,8 +161,9 @@ step_time(struct flow_net *n, const struct sc_transfer *t, struct sc__coll_cost 
     return SC_OK;
 }
 
+/* At most what sums of a few stay below the end of the clock with. */
 static int64_t flow_to_ps(double seconds) {
-    return (int64_t)ceil(seconds * 1e12 - 1e-3);
+    return seconds < 2e6 ? (int64_t)ceil(seconds * 1e12 - 1e-3) : INT64_MAX / 4;
 }
 
 /* How the time divides into latency and bytes: as the model says, and at least
