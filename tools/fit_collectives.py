@@ -101,6 +101,9 @@ RING_EXPOSED = ("efa", "efa-p4d")
 # us a hop takes by what aws-ofi-nccl tells NCCL (p4d, p5)
 TOLD_LATENCY = {"efa": 75, "efa-p4d": 75}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
+# us of the proxy in a step of LL where hosts have Intel's processors, as DGX H100 and B200, or Arm's: NCCL's own figure
+# (getNetOverhead, src/graph/tuning.cc; 2 on AMD's, as in DGX A100)
+PROXY_LL = {"hopper": 1.0, "blackwell": 1.0}
 
 
 # Gb/s a GPU has of the NICs of its maker's machines
@@ -433,7 +436,10 @@ def between_us(k, r, inside, spread):
     ways = []
     for i in range(3):
         net = np.where(r.p < 2, k[f"tree{i}"], k[f"ring{i}"]) + hop
-        latency = (steps - outer) * proxy * (3 if i == 2 else 1) + outer * net
+        paced = proxy * (3 if i == 2 else 1)
+        if i == 0 and "proxy" not in k:
+            paced = np.maximum(own("step0"), np.array([PROXY_LL.get(g, PROXY) for g in r.generations]))
+        latency = (steps - outer) * paced + outer * net
         if i < 2:
             slow = np.where(r.p > 1, np.minimum(port, wire), wire)
             us = k[f"base{i}"] + latency + volume / 1e3 / (k[f"share{i}"] * slow)
@@ -638,7 +644,7 @@ def named_between(k):
         "tree_mix": [0.35, k["mix"]],
     }
     if "sync" in k:
-        out.update(proxy=k["proxy"], ring_sync=k["sync"])
+        out.update(proxy=k["proxy"], proxy_ll=k["proxy"], ring_sync=k["sync"])
     else:
         out["nvls_tree"] = [k["nvls_base"], k["nvls_hop"], k["nvls_share"], k["nvls_wire"], k["nvls_fill"]]
     return out

@@ -49,11 +49,15 @@ static double share_of(const struct sc__coll_model *m, unsigned proto) {
 }
 
 /* Us of one step of a ring inside a node; a ring that also leaves the node
- * is paced by the proxy thread. */
+ * is paced by the proxy thread. With LL its part in a step is the longer one
+ * only on GPUs whose steps are short. */
 static double ring_step(const struct sc__coll_model *m, unsigned proto) {
-    if (leaves_node(m))
-        return m->k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1);
-    return m->k->ring_step[proto];
+    const struct sc__constants *k = m->k;
+    if (!leaves_node(m))
+        return k->ring_step[proto];
+    if (proto == 0)
+        return fmax(k->ring_step[0], k->proxy_ll);
+    return k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1);
 }
 
 /* Of a ring that leaves the node. */

@@ -23,6 +23,7 @@ const struct sc__constant sc__constant_table[] = {
     MANY(net_ring, 3),
     MANY(net_tree, 3),
     ONE(proxy),
+    ONE(proxy_ll),
     MANY(tree_mix, 2),
     MANY(tree_wire, 3),
     ONE(tree_simple),
@@ -209,8 +210,15 @@ const char *sc__constants_grade(const char *part, const char *name, const char *
     return grade;
 }
 
-bool sc__constants_full_mesh(const char *generation) {
+bool sc__constants_full_mesh(const char *generation, const char *gpu, uint32_t node_gpus) {
     json_t *root = coll_constants_load();
     json_t *entry = json_object_get(json_object_get(root, "generations"), generation);
+    const char *name;
+    json_t *most;
+    json_object_foreach(json_object_get(entry, "meshes"),
+                        name,
+                        most) if (match(gpu, name) &&
+                                  node_gpus <=
+                                      (uint32_t)json_integer_value(most)) return true;
     return json_is_true(json_object_get(entry, "full_mesh"));
 }

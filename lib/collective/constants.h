@@ -27,6 +27,7 @@ struct sc__constants {
     double net_ring[3];     /* a step of a ring between nodes */
     double net_tree[3];     /* a hop of a tree between nodes */
     double proxy;           /* least time of a step inside a node when the ring leaves it */
+    double proxy_ll; /* the same of LL, which does not wait for the proxy's buffers */
     double
         tree_mix[2]; /* how badly a tree overlaps latency and transfer: one node, several */
     double tree_wire[3]; /* share of the wire a tree reaches */
@@ -113,8 +114,9 @@ sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink
 /* How the constants of one of the "generations" (for a GPU) or "classes" (for a
  * generation) are known: "measured", "scaled" from others, or "guessed". */
 const char *sc__constants_grade(const char *part, const char *name, const char *machine);
-/* Whether GPUs of the generation have a link to each other one instead of a switch. */
-bool sc__constants_full_mesh(const char *generation);
+/* Whether so many GPUs of a node have a link to each other one instead of a switch: all of
+ * the generation ("full_mesh"), or this GPU in nodes of up to so many ("meshes"). */
+bool sc__constants_full_mesh(const char *generation, const char *gpu, uint32_t node_gpus);
 /* All constants of a generation on a class of fabric. */
 sc_status sc__constants_load(struct sc_context *ctx,
                              const char *generation,

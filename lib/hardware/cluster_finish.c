@@ -37,7 +37,8 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
         c->generation = generation;
     if (!(c->nvlink > 0))
         c->nvlink = rate;
-    if (generation && c->inside == SC__INSIDE_SWITCH && sc__constants_full_mesh(generation))
+    if (generation && c->inside == SC__INSIDE_SWITCH &&
+        sc__constants_full_mesh(generation, c->gpu, c->node_gpus))
         c->inside = SC__INSIDE_FULL;
     resolve_nvlink(ctx, c);
     if (c->generation)
