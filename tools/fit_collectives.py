@@ -67,6 +67,10 @@ NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
 # p6-b200 (aws-ofi-nccl gathers with LL128 up to 435 MiB on 32 GPUs, 831 on 64, 7.75 GiB on 512: 4.3 to 4.8)
 SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3": 7.8, "cdna4": 7.8}
 LL_SHARE = 0.05
+# us^0.5: A100 whose eight GPUs one process drives take a quarter longer from 4 to 64 MiB; each is at most a step of 512 KiB on
+# every channel ahead of the next. Set from Azure's, Echo's, stas00's and one more log beside the sweep and vTrain's, which have a process a GPU.
+SHARED_DRIFT = {"ampere": 4.0}
+CHANNELS_IN_NODE = 24
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0
 # GB/s of a channel of others, from messages (sendrecv_perf of eight A100)
@@ -275,6 +279,9 @@ def inside_us(k, r, generation, spread):
     ll128 = np.where(r.no_ll128 > 0, NEVER, ll128)
     bytes_us = np.maximum(volume / 1e3 / rate, volume / 1e3 / (k["copy"] * rings) + own)
     simple = k["base2"] + overlapped(steps * k["step2"], bytes_us, k["overlap2"]) + k["drift"] * np.sqrt(bytes_us)
+    drifted = np.minimum(bytes_us, (r.n - 1) * CHANNELS_IN_NODE * 512 * KIB / 1e3 / rate)
+    shared = reduce & (r.g > 1)
+    simple = simple + np.where(shared, SHARED_DRIFT.get(generation, 0) * np.sqrt(drifted), 0)
     us = np.minimum(np.minimum(low, ll128), simple)
     if generation in NVLS_CHANNELS:
         channels, _, most = NVLS_CHANNELS[generation]

@@ -30,6 +30,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(ring_outside),
     ONE(channels),
     ONE(ring_drift),
+    ONE(shared_drift),
     ONE(p2p_base),
     ONE(p2p_simple),
     ONE(pairs_simple),
@@ -210,15 +211,18 @@ const char *sc__constants_grade(const char *part, const char *name, const char *
     return grade;
 }
 
+/* Whether the GPU has an entry, and nodes no larger than it says. */
+static bool in_mesh(json_t *meshes, const char *gpu, uint32_t node_gpus) {
+    for (void *at = json_object_iter(meshes); at; at = json_object_iter_next(meshes, at))
+        if (match(gpu, json_object_iter_key(at)) &&
+            node_gpus <= json_integer_value(json_object_iter_value(at)))
+            return true;
+    return false;
+}
+
 bool sc__constants_full_mesh(const char *generation, const char *gpu, uint32_t node_gpus) {
     json_t *root = coll_constants_load();
     json_t *entry = json_object_get(json_object_get(root, "generations"), generation);
-    const char *name;
-    json_t *most;
-    json_object_foreach(json_object_get(entry, "meshes"),
-                        name,
-                        most) if (match(gpu, name) &&
-                                  node_gpus <=
-                                      (uint32_t)json_integer_value(most)) return true;
-    return json_is_true(json_object_get(entry, "full_mesh"));
+    return json_is_true(json_object_get(entry, "full_mesh")) ||
+           in_mesh(json_object_get(entry, "meshes"), gpu, node_gpus);
 }

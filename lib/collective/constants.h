@@ -35,6 +35,7 @@ struct sc__constants {
     double ring_outside; /* share of NVLink a Simple ring keeps that leaves the node */
     double channels;     /* of a ring that leaves the node */
     double ring_drift;   /* ranks of a Simple ring wait for each other: us^0.5 */
+    double shared_drift; /* more of it in an all-reduce of one process: us^0.5 */
     double p2p_base;     /* send/receive and all-to-all */
     double p2p_simple;   /* more of it with the Simple protocol */
     /* the same of an all-to-all in a node where its first bytes are on one channel; 0: that

@@ -270,6 +270,9 @@ check ring_of_ll "$(awk -v a=$(lowest dgx-a100) -v h=$(lowest dgx-h100) 'BEGIN {
 # four GH200 of a node have links to each other and no switch that could reduce; those of a rack of 32 have one
 gh200() { "$STEPCAST" coll all_reduce -c "gpu=gh200 gpus=$1 node=$1 nvlink=450GB/s nics=4 nic=25GB/s class=slingshot" -b 256M -e 256M | awk '!/^#/ {print $(NF - 1)}'; }
 check gh200_mesh "$(gh200 4) $(gh200 32)" "ring nvls"
+# eight A100 in one process need 260 to 287 us for 16 MiB, with a process each 213 to 232
+eight() { "$STEPCAST" coll all_reduce -c dgx-a100:8 -g $1 -b 16M -e 16M --csv - | awk -F, -v low=$2 -v high=$3 'NR == 2 {print ($5 > low && $5 < high)}'; }
+check one_process "$(eight 8 250 290) $(eight 1 205 240)" "1 1"
 # parts of 64 KiB to 1 MiB of two H100 are on one to sixteen channels and take 14.0, 14.2, 14.4, 14.9 and 15.5 us (NCCL 2.29)
 check pairs_by_channels "$("$STEPCAST" coll alltoall -c dgx-h100:8 --gpus 2 -b 128K -e 2M -f 2 --csv - | awk -F, 'NR > 1 {split("13.97 14.15 14.40 14.85 15.52", us, " "); printf "%d ", ($5 > 0.92 * us[NR - 1] && $5 < 1.08 * us[NR - 1])}')" "1 1 1 1 1 "
 expect no_channels 2 "" "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels 0
