@@ -364,10 +364,15 @@ def like_others(generation, fits):
     return start
 
 
+def tells_of_process(row):
+    """What a process that drives several GPUs takes longer decides shared_drift, not how fast a ring is."""
+    return row["generation"] in SHARED_DRIFT and row["g"] > 1 and MIB <= row["S"] < 512 * MIB
+
+
 def fit_inside(rows, generation, spread, fits):
     alike = generation in LIKE_OTHERS
     start = like_others(generation, fits) if alike else generic_start(generation)
-    rows = [row for row in rows if row["generation"] == generation and not row["eager"]]
+    rows = [row for row in rows if row["generation"] == generation and not row["eager"] and not tells_of_process(row)]
     r = Columns(rows)
     residuals = lambda k: log_error(inside_us(k, r, generation, spread), r)
     return search_inside(start, list(start), residuals, 0.12 if alike else 0.02)
