@@ -87,6 +87,10 @@ check rate_not_asked_for "$("$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=15
 # (a quarter of the NICs, of which a fit may explain the half)
 check rate_between "$("$STEPCAST" coll all_gather -c dgx-h100:16 --fit $tmp/thin | longer_than_predicted 'between nodes')" 1
 
+# logs of machines that the constants were not fitted on, half of them never looked at: 19.2 % off before any was, RTX 4090 refused
+"$STEPCAST" coll --validate data/truth/collectives_3.csv >$tmp/third 2>&1
+check third_table "$(awk '/^all rows/ {print ($(NF - 2) > 10 && $(NF - 2) < 19.2)} /^1074 rows/ {print "read"} /rows of GPU rtx4090 were left out/ {print "refused"}' $tmp/third | paste -sd ' ')" "read 1 refused"
+
 # the network of a row is known by words of its source: the forecast is that of the class
 {
     echo source,gpu,gpus,gpus_per_node,intra_gbs_uni,nic_gbps_per_gpu,op,algo,size_bytes,time_us,notes
