@@ -67,6 +67,10 @@ NVLS_CHANNELS = {"hopper": (16, 16, 131072.0), "blackwell": (24, 32, 524288.0)}
 # p6-b200 (aws-ofi-nccl gathers with LL128 up to 435 MiB on 32 GPUs, 831 on 64, 7.75 GiB on 512: 4.3 to 4.8)
 SYNC = {"volta": 4.68, "ampere": 7.8, "hopper": 4.99, "blackwell": 4.6, "cdna3": 7.8, "cdna4": 7.8}
 LL_SHARE = 0.05
+# us^0.5: A100 whose eight GPUs one process drives take a quarter longer from 4 to 64 MiB; each is at most a step of 512 KiB on
+# every channel ahead of the next. Set from Azure's, Echo's, stas00's and one more log beside the sweep and vTrain's, which have a process a GPU.
+SHARED_DRIFT = {"ampere": 4.0}
+CHANNELS_IN_NODE = 24
 NODE_OF_MESH = 8
 CHANNELS, CHANNEL_RATE = 32, 21.0
 # GB/s of a channel of others, from messages (sendrecv_perf of eight A100)
@@ -101,6 +105,9 @@ RING_EXPOSED = ("efa", "efa-p4d")
 # us a hop takes by what aws-ofi-nccl tells NCCL (p4d, p5)
 TOLD_LATENCY = {"efa": 75, "efa-p4d": 75}
 PROXY, TREE_WIRE, TREE_SIMPLE = 2.6, (0.45, 0.92, 1.0), 0.92
+# us of the proxy in a step of LL where hosts have Intel's processors, as DGX H100 and B200, or Arm's: NCCL's own figure
+# (getNetOverhead, src/graph/tuning.cc; 2 on AMD's, as in DGX A100)
+PROXY_LL = {"hopper": 1.0, "blackwell": 1.0}
 
 
 # Gb/s a GPU has of the NICs of its maker's machines
@@ -272,6 +279,9 @@ def inside_us(k, r, generation, spread):
     ll128 = np.where(r.no_ll128 > 0, NEVER, ll128)
     bytes_us = np.maximum(volume / 1e3 / rate, volume / 1e3 / (k["copy"] * rings) + own)
     simple = k["base2"] + overlapped(steps * k["step2"], bytes_us, k["overlap2"]) + k["drift"] * np.sqrt(bytes_us)
+    drifted = np.minimum(bytes_us, (r.n - 1) * CHANNELS_IN_NODE * 512 * KIB / 1e3 / rate)
+    shared = reduce & (r.g > 1)
+    simple = simple + np.where(shared, SHARED_DRIFT.get(generation, 0) * np.sqrt(drifted), 0)
     us = np.minimum(np.minimum(low, ll128), simple)
     if generation in NVLS_CHANNELS:
         channels, _, most = NVLS_CHANNELS[generation]
@@ -354,10 +364,15 @@ def like_others(generation, fits):
     return start
 
 
+def tells_of_process(row):
+    """What a process that drives several GPUs takes longer decides shared_drift, not how fast a ring is."""
+    return row["generation"] in SHARED_DRIFT and row["g"] > 1 and MIB <= row["S"] < 512 * MIB
+
+
 def fit_inside(rows, generation, spread, fits):
     alike = generation in LIKE_OTHERS
     start = like_others(generation, fits) if alike else generic_start(generation)
-    rows = [row for row in rows if row["generation"] == generation and not row["eager"]]
+    rows = [row for row in rows if row["generation"] == generation and not row["eager"] and not tells_of_process(row)]
     r = Columns(rows)
     residuals = lambda k: log_error(inside_us(k, r, generation, spread), r)
     return search_inside(start, list(start), residuals, 0.12 if alike else 0.02)
@@ -433,7 +448,10 @@ def between_us(k, r, inside, spread):
     ways = []
     for i in range(3):
         net = np.where(r.p < 2, k[f"tree{i}"], k[f"ring{i}"]) + hop
-        latency = (steps - outer) * proxy * (3 if i == 2 else 1) + outer * net
+        paced = proxy * (3 if i == 2 else 1)
+        if i == 0 and "proxy" not in k:
+            paced = np.maximum(own("step0"), np.array([PROXY_LL.get(g, PROXY) for g in r.generations]))
+        latency = (steps - outer) * paced + outer * net
         if i < 2:
             slow = np.where(r.p > 1, np.minimum(port, wire), wire)
             us = k[f"base{i}"] + latency + volume / 1e3 / (k[f"share{i}"] * slow)
@@ -638,7 +656,7 @@ def named_between(k):
         "tree_mix": [0.35, k["mix"]],
     }
     if "sync" in k:
-        out.update(proxy=k["proxy"], ring_sync=k["sync"])
+        out.update(proxy=k["proxy"], proxy_ll=k["proxy"], ring_sync=k["sync"])
     else:
         out["nvls_tree"] = [k["nvls_base"], k["nvls_hop"], k["nvls_share"], k["nvls_wire"], k["nvls_fill"]]
     return out

@@ -49,11 +49,15 @@ static double share_of(const struct sc__coll_model *m, unsigned proto) {
 }
 
 /* Us of one step of a ring inside a node; a ring that also leaves the node
- * is paced by the proxy thread. */
+ * is paced by the proxy thread. With LL its part in a step is the longer one
+ * only on GPUs whose steps are short. */
 static double ring_step(const struct sc__coll_model *m, unsigned proto) {
-    if (leaves_node(m))
-        return m->k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1);
-    return m->k->ring_step[proto];
+    const struct sc__constants *k = m->k;
+    if (!leaves_node(m))
+        return k->ring_step[proto];
+    if (proto == 0)
+        return fmax(k->ring_step[0], k->proxy_ll);
+    return k->proxy * (proto == 2 ? sc__nccl_limits.proxy_slices : 1);
 }
 
 /* Of a ring that leaves the node. */
@@ -145,6 +149,16 @@ static struct sc__coll_terms ring_inside_terms(const struct sc__coll_model *m,
     return terms(m->k->base[proto] + steps, bytes);
 }
 
+/* Us that ranks wait for each other besides where one process drives several GPUs. A rank
+ * drifts no more than a step of all channels (a quarter of a chunk each) from the next. */
+static double shared_drift_us(const struct sc__coll_model *m, double bytes_us) {
+    double step = sc__nccl_limits.ring_chunk / 4 * sc__nccl_tuner.channels[0];
+    if (m->coll != SC__ALLREDUCE || m->cluster->tuning.gpus_per_process < 2)
+        return 0;
+    double most = transfer_us((m->ranks - 1) * step, m->nvlink);
+    return m->k->shared_drift * sqrt(fmin(bytes_us, most));
+}
+
 /* Simple in one node. The links carry the volume while the threads copy it, and the
  * rank's own part besides; the longer decides. What one rank waits for another adds up
  * like steps of chance, with the square root of the time. */
@@ -155,7 +169,7 @@ static struct sc__coll_terms ring_simple_inside(const struct sc__coll_model *m,
     double copies = transfer_us(r->volume, k->ring_copy * rings_share(m)) + r->own;
     double bytes = fmax(links, copies);
     struct sc__coll_terms t = ring_inside_terms(m, 2, r->latency, bytes);
-    t.latency += k->ring_drift * sqrt(bytes);
+    t.latency += k->ring_drift * sqrt(bytes) + shared_drift_us(m, bytes);
     return t;
 }
 

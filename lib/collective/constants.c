@@ -23,12 +23,14 @@ const struct sc__constant sc__constant_table[] = {
     MANY(net_ring, 3),
     MANY(net_tree, 3),
     ONE(proxy),
+    ONE(proxy_ll),
     MANY(tree_mix, 2),
     MANY(tree_wire, 3),
     ONE(tree_simple),
     ONE(ring_outside),
     ONE(channels),
     ONE(ring_drift),
+    ONE(shared_drift),
     ONE(p2p_base),
     ONE(p2p_simple),
     ONE(pairs_simple),
@@ -209,8 +211,18 @@ const char *sc__constants_grade(const char *part, const char *name, const char *
     return grade;
 }
 
-bool sc__constants_full_mesh(const char *generation) {
+/* Whether the GPU has an entry, and nodes no larger than it says. */
+static bool in_mesh(json_t *meshes, const char *gpu, uint32_t node_gpus) {
+    for (void *at = json_object_iter(meshes); at; at = json_object_iter_next(meshes, at))
+        if (match(gpu, json_object_iter_key(at)) &&
+            node_gpus <= json_integer_value(json_object_iter_value(at)))
+            return true;
+    return false;
+}
+
+bool sc__constants_full_mesh(const char *generation, const char *gpu, uint32_t node_gpus) {
     json_t *root = coll_constants_load();
     json_t *entry = json_object_get(json_object_get(root, "generations"), generation);
-    return json_is_true(json_object_get(entry, "full_mesh"));
+    return json_is_true(json_object_get(entry, "full_mesh")) ||
+           in_mesh(json_object_get(entry, "meshes"), gpu, node_gpus);
 }

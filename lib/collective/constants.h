@@ -27,6 +27,7 @@ struct sc__constants {
     double net_ring[3];     /* a step of a ring between nodes */
     double net_tree[3];     /* a hop of a tree between nodes */
     double proxy;           /* least time of a step inside a node when the ring leaves it */
+    double proxy_ll; /* the same of LL, which does not wait for the proxy's buffers */
     double
         tree_mix[2]; /* how badly a tree overlaps latency and transfer: one node, several */
     double tree_wire[3]; /* share of the wire a tree reaches */
@@ -34,6 +35,7 @@ struct sc__constants {
     double ring_outside; /* share of NVLink a Simple ring keeps that leaves the node */
     double channels;     /* of a ring that leaves the node */
     double ring_drift;   /* ranks of a Simple ring wait for each other: us^0.5 */
+    double shared_drift; /* more of it in an all-reduce of one process: us^0.5 */
     double p2p_base;     /* send/receive and all-to-all */
     double p2p_simple;   /* more of it with the Simple protocol */
     /* the same of an all-to-all in a node where its first bytes are on one channel; 0: that
@@ -113,8 +115,9 @@ sc__constants_generation(struct sc_context *ctx, const char *gpu, double *nvlink
 /* How the constants of one of the "generations" (for a GPU) or "classes" (for a
  * generation) are known: "measured", "scaled" from others, or "guessed". */
 const char *sc__constants_grade(const char *part, const char *name, const char *machine);
-/* Whether GPUs of the generation have a link to each other one instead of a switch. */
-bool sc__constants_full_mesh(const char *generation);
+/* Whether so many GPUs of a node have a link to each other one instead of a switch: all of
+ * the generation ("full_mesh"), or this GPU in nodes of up to so many ("meshes"). */
+bool sc__constants_full_mesh(const char *generation, const char *gpu, uint32_t node_gpus);
 /* All constants of a generation on a class of fabric. */
 sc_status sc__constants_load(struct sc_context *ctx,
                              const char *generation,

@@ -106,10 +106,13 @@ static unsigned without_words(const struct sc__str *token, unsigned n) {
     return n;
 }
 
-/* The out-of-place time and bandwidths: after type and redop, and after root where there
- * is an odd number of columns left (1 + 4, 1 + 8). */
-static bool
-row_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r) {
+/* The out-of-place time and bandwidths: after type and redop, and after root where one
+ * column more is left than the figures of one or both halves take: four each (time, algbw,
+ * busbw, #wrong), or three where the heads of the columns end with busbw. */
+static bool row_figures(const struct sc__str *token,
+                        unsigned n,
+                        unsigned figures,
+                        struct sc__coll_log_row *r) {
     unsigned first = 3;
     double ignored;
     if (n <= first)
@@ -118,10 +121,11 @@ row_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r)
         first++;
     n = without_words(token, n);
     unsigned left = n > first ? n - first : 0;
-    if (left == 5 || left == 9)
+    if (left == figures + 1 || left == 2 * figures + 1)
         first++, left--;
-    return (left == 4 || left == 8) && sc__parse_double(token[first], &r->us) &&
-           r->us > 0 && sc__parse_double(token[first + 1], &r->algbw) &&
+    return (left == figures || left == 2 * figures) &&
+           sc__parse_double(token[first], &r->us) && r->us > 0 &&
+           sc__parse_double(token[first + 1], &r->algbw) &&
            sc__parse_double(token[first + 2], &r->busbw);
 }
 
@@ -160,6 +164,7 @@ struct log_reader {
     struct sc__coll_log_table next; /* what was told of the table that comes */
     struct sc__names hosts;
     bool open;                     /* rows go to the last table */
+    bool unchecked;                /* its columns end with busbw, without #wrong */
     struct sc__coll_log_row begun; /* its figures are still to come; bytes 0: none is */
     struct sc__place begun_at;
 };
@@ -216,7 +221,7 @@ static sc_status take_row(struct log_reader *r,
         return fail_row(r, &r->begun_at);
     if (!sc__parse_u64(token[0], &row.bytes))
         return fail_row(r, &at);
-    if (row_figures(token, n, &row)) {
+    if (row_figures(token, n, r->unchecked ? 3 : 4, &row)) {
         add_row(r, &row);
         return SC_OK;
     }
@@ -280,9 +285,20 @@ static bool take_rank(struct log_reader *r, const struct sc__str *token, unsigne
     return true;
 }
 
+/* "#  size  count  type  redop  root  time  algbw  busbw  #wrong …" */
+static bool heads_columns(const struct sc__str *token, unsigned n) {
+    unsigned known = 0;
+    for (unsigned i = 0; i < n; i++)
+        known += sc__str_is(token[i], "time") || sc__str_is(token[i], "algbw") ||
+                 sc__str_is(token[i], "busbw");
+    return known >= 3;
+}
+
 /* "# nThread 1 nGpus 8 minBytes …", "# Collective test starting: all_reduce_perf", a
  * command line, the heads of the columns. */
 static void take_other(struct log_reader *r, const struct sc__str *token, unsigned n) {
+    if (heads_columns(token, n))
+        r->unchecked = sc__str_is(token[n - 1], "busbw");
     const struct sc__coll_op *op = named_operation(r->ctx, token, n);
     if (op && op != r->next.op)
         close_table(r);

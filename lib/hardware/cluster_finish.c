@@ -88,7 +88,8 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
     const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
     if (!c->generation)
         c->generation = generation;
-    if (generation && c->inside == SC__INSIDE_SWITCH && sc__constants_full_mesh(generation))
+    if (generation && c->inside == SC__INSIDE_SWITCH &&
+        sc__constants_full_mesh(generation, c->gpu, c->node_gpus))
         c->inside = SC__INSIDE_FULL;
     resolve_nvlink(ctx, c, rate);
     if (c->generation)

@@ -87,6 +87,10 @@ check rate_not_asked_for "$("$STEPCAST" coll all_reduce -c "dgx-a100:8 nvlink=15
 # (a quarter of the NICs, of which a fit may explain the half)
 check rate_between "$("$STEPCAST" coll all_gather -c dgx-h100:16 --fit $tmp/thin | longer_than_predicted 'between nodes')" 1
 
+# logs of machines that the constants were not fitted on, half of them never looked at: 19.2 % off before any was, RTX 4090 refused
+"$STEPCAST" coll --validate data/truth/collectives_3.csv >$tmp/third 2>&1
+check third_table "$(awk '/^all rows/ {print ($(NF - 2) > 10 && $(NF - 2) < 19.2)} /^1074 rows/ {print "read"} /rows of GPU rtx4090 were left out/ {print "refused"}' $tmp/third | paste -sd ' ')" "read 1 refused"
+
 # the network of a row is known by words of its source: the forecast is that of the class
 {
     echo source,gpu,gpus,gpus_per_node,intra_gbs_uni,nic_gbps_per_gpu,op,algo,size_bytes,time_us,notes
@@ -161,6 +165,8 @@ dressed mpirun '{print "[1,0]<stdout>:" $0}'
 dressed "mpirun with the time" '{print "Mon May  1 12:00:00 2024[1,0]<stdout>:" $0}'
 dressed "measured at" '!/^#/ {print $0, "2025-11-03 11:22:33"; next} {print}'
 dressed "old columns" '!/^#/ {print $1, $2, $3, $4, $6, $7, $8, "2e-07"; next} {print}'
+dressed "without #wrong" '/busbw/ {sub(/ +#wrong.*/, ""); print; next} !/^#/ {print $1, $2, $3, $4, $5, $6, $7, $8; next} {print}'
+dressed "without #wrong, both halves" '/busbw/ {sub(/ +#wrong.*/, ""); print $0, "time algbw busbw"; next} !/^#/ {print $1, $2, $3, $4, $5, $6, $7, $8, 1, 2, 3; next} {print}'
 dressed "carriage returns" '{print $0 "\r"}'
 dressed "figures later" "!/^#/ {print \$1, \$2, \$3, \$4, \$5; print $said; print \$6, \$7, \$8, 0; next} {print}"
 dressed "figures later, words glued to both parts" "!/^#/ {print \$1, \$2, \$3, \$4, \$5 $said; print $said; print \$6, \$7, \$8, 0 $said; next} {print}"
@@ -259,6 +265,18 @@ check net_channels "$(cat $tmp/channels)" "9 19 38 48"
 message() { "$STEPCAST" coll sendrecv -c "$1" -b $2 -e $2 $4 --csv - | awk -F, -v wanted=$3 'NR == 2 {print ($7 > 0.97 * wanted && $7 < 1.03 * wanted)}'; }
 slingshot="gpu=gh200 gpus=16 node=4 nvlink=450GB/s nics=4 nic=25GB/s class=slingshot"
 check messages "$(message dgx-a100:8 128M 110.8) $(message "$slingshot" 512M 24.24) $(message "$slingshot" 512M 18.3 "--net-channels 1")" "1 1 1"
+# small gathers of two A3 Ultra nodes take 28.6 to 34.4 us (4 to 64 KiB), large ones reach 325 GB/s
+ultra() { "$STEPCAST" coll all_gather -c gcp-a3-ultra:16 -b $1 -e $1 --csv - | awk -F, -v wanted=$2 -v column=$3 'NR == 2 {print ($column > 0.9 * wanted && $column < 1.1 * wanted)}'; }
+check a3_ultra "$(ultra 4K 28.59 5) $(ultra 64K 34.44 5) $(ultra 2G 322.98 7)" "1 1 1"
+# a ring of LL of two DGX A100, whose hosts have AMD's processors, takes longer a step than one of two DGX H100 (NCCL issue 812: 93 us)
+lowest() { "$STEPCAST" coll all_reduce -c $1:16 --algo ring --proto ll -b 8 -e 8 --csv - | awk -F, 'NR == 2 {print $5}'; }
+check ring_of_ll "$(awk -v a=$(lowest dgx-a100) -v h=$(lowest dgx-h100) 'BEGIN {print (a > 0.9 * 93 && a < 1.1 * 93), (h < 0.6 * a)}')" "1 1"
+# four GH200 of a node have links to each other and no switch that could reduce; those of a rack of 32 have one
+gh200() { "$STEPCAST" coll all_reduce -c "gpu=gh200 gpus=$1 node=$1 nvlink=450GB/s nics=4 nic=25GB/s class=slingshot" -b 256M -e 256M | awk '!/^#/ {print $(NF - 1)}'; }
+check gh200_mesh "$(gh200 4) $(gh200 32)" "ring nvls"
+# eight A100 in one process need 260 to 287 us for 16 MiB, with a process each 213 to 232
+eight() { "$STEPCAST" coll all_reduce -c dgx-a100:8 -g $1 -b 16M -e 16M --csv - | awk -F, -v low=$2 -v high=$3 'NR == 2 {print ($5 > low && $5 < high)}'; }
+check one_process "$(eight 8 250 290) $(eight 1 205 240)" "1 1"
 # parts of 64 KiB to 1 MiB of two H100 are on one to sixteen channels and take 14.0, 14.2, 14.4, 14.9 and 15.5 us (NCCL 2.29)
 check pairs_by_channels "$("$STEPCAST" coll alltoall -c dgx-h100:8 --gpus 2 -b 128K -e 2M -f 2 --csv - | awk -F, 'NR > 1 {split("13.97 14.15 14.40 14.85 15.52", us, " "); printf "%d ", ($5 > 0.92 * us[NR - 1] && $5 < 1.08 * us[NR - 1])}')" "1 1 1 1 1 "
 expect no_channels 2 "" "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels 0

@@ -39,7 +39,7 @@ static void chain(void **state) {
     struct sc__constants k = free_of_cost;
     struct sc__coll_model m = make_model(&c, &k, SC__BROADCAST);
     k.net_base[0] = 5;
-    k.proxy = 1;
+    k.proxy_ll = 1;
     k.net_ring[0] = 10;
     m.hop = 2;
     m.nvlink = 100;
