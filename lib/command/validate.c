@@ -49,6 +49,52 @@ static void derive_time(struct row_forecast *f,
     row->measured_is_derived = true;
 }
 
+static sc_status evaluate(struct row_forecast *f,
+                          struct sc__model *model,
+                          struct sc__evaluation *ev) {
+    struct sc_context *ctx = f->ctx;
+    struct sc__cluster_description cluster;
+    struct sc__settings settings = sc__truth_settings(ctx, &f->plan);
+    sc_options options;
+    sc_plan training;
+    bool given;
+    SC__TRY(sc__model_settings(ctx, &settings, model, &given));
+    SC__TRY(sc__plan_read(&settings, &training));
+    SC__TRY(sc__options_read(&settings, &options));
+    SC__TRY(sc__cluster_describe(ctx, f->plan.cluster, &cluster));
+    struct sc__evaluation_input in = {.cluster = &cluster,
+                                      .options = &options,
+                                      .engine = settings,
+                                      .plan_options = &settings};
+    return sc__evaluation_model(ctx, &in, model, &training, ev);
+}
+
+static bool fits(const struct sc__evaluation *ev) {
+    const struct sc__workload *w = ev->workload;
+    return sc__memory_total(sc__validate_fullest(w)) <= w->memory_capacity;
+}
+
+/* It ran, so it fitted: where neither the row nor its software says what is recomputed and
+ * the step only fits with recomputation of whole layers, that is what it did. */
+static sc_status recompute_to_fit(struct row_forecast *f,
+                                  struct sc__model *model,
+                                  struct sc__evaluation **ev) {
+    struct sc_context *ctx = f->ctx;
+    struct sc__settings settings = sc__truth_settings(ctx, &f->plan);
+    bool said = sc__setting(&settings, "recompute") || (*ev)->plan.recompute;
+    uint32_t before = f->plan.count;
+    if (said || fits(*ev))
+        return SC_OK;
+    struct sc__evaluation *again = SC__NEW(&ctx->arena, struct sc__evaluation);
+    sc__truth_set(ctx, &f->plan, "recompute", "full");
+    SC__TRY(evaluate(f, model, again));
+    if (fits(again))
+        *ev = again;
+    else
+        f->plan.count = before;
+    return SC_OK;
+}
+
 static sc_status forecast(void *self) {
     struct row_forecast *f = self;
     struct sc_context *ctx = f->ctx;
@@ -56,30 +102,16 @@ static sc_status forecast(void *self) {
     struct sc__truth_row *row = f->row;
     struct sc__truth_plan *plan = &f->plan;
     struct sc__model model;
-    struct sc__cluster_description cluster;
     struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
-    sc_options options;
-    sc_plan training;
-    bool given;
     SC__TRY(sc__truth_plan(ctx, row, job->nearest, plan));
     if (plan->skip)
         return SC_OK;
     if (job->software)
-        *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (sc_setting){"software", job->software};
+        sc__truth_set(ctx, plan, "software", job->software);
     if (job->constants)
-        *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (sc_setting){"step-constants", job->constants};
-    struct sc__settings settings = sc__truth_settings(ctx, plan);
-    SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
-    SC__TRY(sc__plan_read(&settings, &training));
-    SC__TRY(sc__options_read(&settings, &options));
-    SC__TRY(sc__cluster_describe(ctx, plan->cluster, &cluster));
-    struct sc__evaluation_input in = {.cluster = &cluster,
-                                      .options = &options,
-                                      .engine = settings,
-                                      .plan_options = &settings};
-    SC__TRY(sc__evaluation_model(ctx, &in, &model, &training, ev));
+        sc__truth_set(ctx, plan, "step-constants", job->constants);
+    SC__TRY(evaluate(f, &model, ev));
+    SC__TRY(recompute_to_fit(f, &model, &ev));
     SC__TRY(sc__evaluation_run(ctx, ev, false));
     row->predicted = (double)ev->result.step * 1e-12;
     derive_time(f, &model, ev);

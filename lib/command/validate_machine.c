@@ -43,6 +43,10 @@ static bool holds_loosely(const char *text, const char *name) {
     return false;
 }
 
+bool sc__truth_gpu_named(const char *text, const char *name) {
+    return holds_loosely(text, name);
+}
+
 /* Tables add words to the name of a GPU, before it and behind: the longest name in it
  * counts. */
 static const json_t *find_gpu(const json_t *gpus, const char *text) {

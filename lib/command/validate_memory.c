@@ -147,13 +147,17 @@ static double in_gib(uint64_t bytes) {
     return (double)bytes / (1u << 30);
 }
 
-/* What the row's kind is about, of the stage that needs most. */
-static double memory_figure(const struct sc__workload *w, unsigned kind) {
+const struct sc__memory *sc__validate_fullest(const struct sc__workload *w) {
     uint32_t most = 0;
     for (uint32_t i = 1; i < w->class_count; i++)
         if (sc__memory_total(&w->memory[i]) > sc__memory_total(&w->memory[most]))
             most = i;
-    const struct sc__memory *m = &w->memory[most];
+    return &w->memory[most];
+}
+
+/* What the row's kind is about, of the stage that needs most. */
+static double memory_figure(const struct sc__workload *w, unsigned kind) {
+    const struct sc__memory *m = sc__validate_fullest(w);
     const struct sc__memory *middle = &w->memory[w->class_count > 1 ? 1 : 0];
     uint64_t outside = m->communication + m->context + m->fragmentation;
     switch (kind) {
