@@ -1,6 +1,8 @@
 /* validate_machine: the GPUs of a row of published steps and the machines they were in. */
 #include "command/validate.h"
 
+#include "hardware/cluster.h"
+
 #include <ctype.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -90,6 +92,14 @@ static unsigned rack_block(unsigned gpus) {
     return 4;
 }
 
+/* Rows give the network's share of a GPU; several GPUs have one NIC in a DGX-1. */
+static double gpus_of_nic(struct sc_context *ctx, const char *cluster) {
+    struct sc__cluster_description d;
+    if (sc__cluster_describe(ctx, cluster, &d) != SC_OK || !d.cluster.node_nics)
+        return 1;
+    return (double)d.cluster.node_gpus / d.cluster.node_nics;
+}
+
 /* What the row says of the machines of a usual cluster; a cloud's are as it builds them. */
 static void add_words(struct sc_context *ctx,
                       const struct sc__truth_row *row,
@@ -111,7 +121,10 @@ static void add_words(struct sc_context *ctx,
     if (switched && *nvlink)
         p->cluster = sc__format(&ctx->arena, "%s nvlink=%sGB/s", p->cluster, nvlink);
     if (*nic)
-        p->cluster = sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, nic);
+        p->cluster = sc__format(&ctx->arena,
+                                "%s nic=%gGbps",
+                                p->cluster,
+                                atof(nic) * gpus_of_nic(ctx, p->cluster));
 }
 
 void sc__truth_machine(struct sc_context *ctx,
