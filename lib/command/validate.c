@@ -79,24 +79,55 @@ static double fullness(const struct sc__evaluation *ev) {
  * the modules that the memory of activations was measured with. */
 #define TOO_FULL 1.1
 
-/* It ran, so it fitted: where neither the row nor its software says what is recomputed and
- * the step only fits with recomputation of whole layers, that is what it did. */
+/* One more reading of the plan: with these words, which stay where it fits with them. */
+static sc_status try_to_fit(struct row_forecast *f,
+                            struct sc__model *model,
+                            const char *words,
+                            struct sc__evaluation **ev,
+                            bool *done) {
+    uint32_t before = f->plan.count;
+    struct sc__evaluation *again = SC__NEW(&f->ctx->arena, struct sc__evaluation);
+    sc__truth_words(f->ctx, &f->plan, words);
+    SC__TRY(evaluate(f, model, again));
+    *done = fullness(again) <= TOO_FULL;
+    if (*done)
+        *ev = again;
+    else
+        f->plan.count = before;
+    return SC_OK;
+}
+
+/* It ran, so it fitted: where neither the row nor its software says what is recomputed, and
+ * it does not fit without, it is the least that does. Megatron repeats modules, or some of
+ * the layers of a stage; what runs operator by operator has checkpoints of layers or none. */
 static sc_status recompute_to_fit(struct row_forecast *f,
                                   struct sc__model *model,
                                   struct sc__evaluation **ev) {
     struct sc_context *ctx = f->ctx;
     struct sc__settings settings = sc__truth_settings(ctx, &f->plan);
-    bool said = sc__setting(&settings, "recompute") || (*ev)->plan.recompute;
-    uint32_t before = f->plan.count;
-    if (said || fullness(*ev) <= TOO_FULL)
-        return SC_OK;
-    struct sc__evaluation *again = SC__NEW(&ctx->arena, struct sc__evaluation);
-    sc__truth_set(ctx, &f->plan, "recompute", "full");
-    SC__TRY(evaluate(f, model, again));
-    if (fullness(again) <= TOO_FULL)
-        *ev = again;
-    else
-        f->plan.count = before;
+    const struct sc__plan *p = &(*ev)->plan;
+    bool said = sc__setting(&settings, "recompute") || p->recompute;
+    bool by_parts = p->fusion == SC__FUSION_MEGATRON;
+    unsigned layers = model->layers / p->mesh.pp;
+    bool done = said || fullness(*ev) <= TOO_FULL;
+    if (!done && by_parts)
+        SC__TRY(try_to_fit(f,
+                           model,
+                           "--recompute selective --recompute-modules "
+                           "core_attn,layernorm,act,moe_act",
+                           ev,
+                           &done));
+    for (unsigned quarters = 1; quarters < 4 && !done && by_parts; quarters++)
+        SC__TRY(try_to_fit(f,
+                           model,
+                           sc__format(&ctx->arena,
+                                      "--recompute full --recompute-method block "
+                                      "--recompute-layers %u",
+                                      (layers * quarters + 3) / 4),
+                           ev,
+                           &done));
+    if (!done)
+        SC__TRY(try_to_fit(f, model, "--recompute full", ev, &done));
     return SC_OK;
 }
 
