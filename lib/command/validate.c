@@ -14,7 +14,7 @@ struct validate_job {
     struct sc__truth *truth;
     const char *constants;
     const char *software; /* instead of the rows' own, or NULL */
-    bool nearest;
+    enum sc__truth_software which;
 };
 
 struct row_forecast {
@@ -49,9 +49,8 @@ static void derive_time(struct row_forecast *f,
     row->measured_is_derived = true;
 }
 
-static sc_status evaluate(struct row_forecast *f,
-                          struct sc__model *model,
-                          struct sc__evaluation *ev) {
+static sc_status
+evaluate(struct row_forecast *f, struct sc__model *model, struct sc__evaluation *ev) {
     struct sc_context *ctx = f->ctx;
     struct sc__cluster_description cluster;
     struct sc__settings settings = sc__truth_settings(ctx, &f->plan);
@@ -99,7 +98,8 @@ static sc_status try_to_fit(struct row_forecast *f,
 
 /* It ran, so it fitted: where neither the row nor its software says what is recomputed, and
  * it does not fit without, it is the least that does. Megatron repeats modules, or some of
- * the layers of a stage; what runs operator by operator has checkpoints of layers or none. */
+ * the layers of a stage; what runs operator by operator has checkpoints of layers or none.
+ */
 static sc_status recompute_to_fit(struct row_forecast *f,
                                   struct sc__model *model,
                                   struct sc__evaluation **ev) {
@@ -139,7 +139,7 @@ static sc_status forecast(void *self) {
     struct sc__truth_plan *plan = &f->plan;
     struct sc__model model;
     struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
-    SC__TRY(sc__truth_plan(ctx, row, job->nearest, plan));
+    SC__TRY(sc__truth_plan(ctx, row, job->which, plan));
     if (plan->skip)
         return SC_OK;
     if (job->software)
@@ -231,15 +231,25 @@ static sc_status write_document(struct sc_request *req,
 
 /* --software for all rows; auto is the table. */
 static sc_status check_software(struct sc_request *req, struct validate_job *job) {
+    static const char *const others[] = {[SC__TRUTH_NEAREST] = "nearest-software",
+                                         [SC__TRUTH_ASSUMED] = "assumed-software"};
     const char *said = sc__option(req, "software");
     const struct sc__software *found;
     static const struct sc__str nothing = {"", 0};
-    if (!said || !strcmp(said, "auto"))
-        return SC_OK;
-    if (job->nearest)
+    bool nearest = sc__flag(req, others[SC__TRUTH_NEAREST]);
+    bool assumed = sc__flag(req, others[SC__TRUTH_ASSUMED]);
+    job->which = nearest ? SC__TRUTH_NEAREST : assumed ? SC__TRUTH_ASSUMED : SC__TRUTH_OWN;
+    if (nearest && assumed)
         return sc__usage(req,
                          "give one of them",
-                         "--software contradicts --nearest-software");
+                         "--nearest-software contradicts --assumed-software");
+    if (!said || !strcmp(said, "auto"))
+        return SC_OK;
+    if (job->which != SC__TRUTH_OWN)
+        return sc__usage(req,
+                         "give one of them",
+                         "--software contradicts --%s",
+                         others[job->which]);
     job->software = said;
     return sc__software_find(req->ctx, said, nothing, &found);
 }
@@ -264,6 +274,7 @@ static sc_status check_memory_options(struct sc_request *req) {
                                            "plot",
                                            "software",
                                            "nearest-software",
+                                           "assumed-software",
                                            "step-constants"};
     for (unsigned i = 0; i < sizeof of_times / sizeof *of_times; i++)
         if (sc__flag(req, of_times[i]))
@@ -285,8 +296,7 @@ static sc_status validate_execute(struct sc_request *req) {
     sc__truth_filter(&truth, sc__option(req, "only"));
     SC__TRY(sc__validate_any_row(req, truth.count));
     struct validate_job job = {.truth = &truth,
-                               .constants = sc__option(req, "step-constants"),
-                               .nearest = sc__flag(req, "nearest-software")};
+                               .constants = sc__option(req, "step-constants")};
     SC__TRY(check_software(req, &job));
     SC__TRY(sc__parallel(req->ctx, "forecasting", truth.count, forecast_row, &job));
     take_texts(req->ctx, &truth);
@@ -332,6 +342,13 @@ static const struct sc__option options[] = {
      NULL,
      "Input",
      "each row runs the profile nearest to its source's own, as if that were not known",
+     0},
+    {"assumed-software",
+     0,
+     NULL,
+     NULL,
+     "Input",
+     "each row runs what `run` assumes where nobody names the software",
      0},
     {"step-constants",
      0,

@@ -131,10 +131,15 @@ struct sc__truth_plan {
     bool causal_flops;         /* its FLOPs have the half of attention that is computed */
     const char *skip;
 };
-/* nearest: with the profile that is nearest to the source's, not its own. */
+/* Which software a row runs. */
+enum sc__truth_software {
+    SC__TRUTH_OWN,     /* its source's */
+    SC__TRUTH_NEAREST, /* the profile that is nearest to it, as if that were not known */
+    SC__TRUTH_ASSUMED  /* what `run` assumes where nobody says */
+};
 sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
-                         bool nearest,
+                         enum sc__truth_software which,
                          struct sc__truth_plan *out);
 /* An option of `run` that the row stands for. */
 void sc__truth_set(struct sc_context *ctx,

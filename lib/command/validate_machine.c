@@ -153,6 +153,10 @@ void sc__truth_machine(struct sc_context *ctx,
     }
     sc__truth_set(ctx, p, "gpu", gpu);
     p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
+    /* what this GPU lacks of the machine that stands for its own */
+    const char *words = json_string_value(json_object_get(entry, "words"));
+    if (words && !cloud && !*row->cell[SC__TRUTH_NVLINK])
+        p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, words);
     if (strstr(gpu, "gb"))
         p->cluster =
             sc__format(&ctx->arena, "%s node=%u", p->cluster, rack_block((unsigned)gpus));

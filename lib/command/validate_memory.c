@@ -176,7 +176,7 @@ static sc_status memory_plan(struct memory_forecast *f, struct sc__truth_plan *p
     struct sc_context *ctx = f->ctx;
     *plan = (struct sc__truth_plan){0};
     if (f->step)
-        SC__TRY(sc__truth_plan(ctx, f->step, false, plan));
+        SC__TRY(sc__truth_plan(ctx, f->step, SC__TRUTH_OWN, plan));
     else
         sc__truth_words(ctx, plan, f->row->options);
     if (plan->skip)

@@ -67,7 +67,8 @@ static bool is_same_name(struct sc_context *ctx,
         while (is_separator(*name))
             name++;
         if (!*name)
-            return !*text || (named_size(text) > 0 && has_size(ctx, preset, named_size(text)));
+            return !*text ||
+                   (named_size(text) > 0 && has_size(ctx, preset, named_size(text)));
         if (tolower((unsigned char)*text) != tolower((unsigned char)*name))
             return false;
     }

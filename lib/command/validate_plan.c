@@ -495,8 +495,7 @@ static sc_status cut_layers(struct sc_context *ctx,
 
 /* The years a row is of where neither source nor notes are dated: not before its GPU was
  * what people trained on, nor before its model was there. NULL: nothing says. */
-static const char *
-implied_month(const struct sc__truth_row *row, const json_t *root) {
+static const char *implied_month(const struct sc__truth_row *row, const json_t *root) {
     const char *latest = NULL;
     size_t i;
     json_t *entry;
@@ -528,7 +527,7 @@ static const char *date_text(struct sc_context *ctx,
 static sc_status set_software(struct sc_context *ctx,
                               const struct sc__truth_row *row,
                               const json_t *root,
-                              bool nearest,
+                              enum sc__truth_software which,
                               struct sc__truth_plan *p) {
     const struct sc__software *found = NULL;
     const char *name = listed_profile(ctx, row, json_object_get(root, "profiles"));
@@ -549,9 +548,9 @@ static sc_status set_software(struct sc_context *ctx,
         SC__TRY(cut_layers(ctx, row, dated, &found));
     if (found)
         name = found->name;
-    if (name && nearest)
+    if (name && which == SC__TRUTH_NEAREST)
         SC__TRY(nearest_profile(ctx, &name));
-    if (name)
+    if (name && which != SC__TRUTH_ASSUMED)
         sc__truth_set(ctx, p, "software", name);
     return SC_OK;
 }
@@ -627,7 +626,7 @@ static void find_skip(struct sc_context *ctx,
 
 sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
-                         bool nearest,
+                         enum sc__truth_software which,
                          struct sc__truth_plan *p) {
     json_t *root = sc__data_json("validate.json");
     sc_status status = SC_OK;
@@ -642,7 +641,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
     if (!p->skip) {
         sc__truth_model(ctx, row, root, p);
         set_plan(ctx, row, p);
-        status = set_software(ctx, row, root, nearest, p);
+        status = set_software(ctx, row, root, which, p);
         set_expert_tensor(ctx, row, root, p);
         set_training(ctx, row, json_object_get(root, "words"), p);
         apply_list(ctx, row, json_object_get(root, "notes"), p);

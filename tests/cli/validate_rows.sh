@@ -138,6 +138,15 @@ has share_of_a_nic "nic=25Gbps"
 row "x" "GPT 1.5B" $gpt A100 16 1 1 "" fp16 full no "iteration seconds" "" 10 ""
 sed -i '2s/,A100,16,8,,,/,A100,16,8,,12.5,/' "$tmp/row.csv"
 has share_is_the_nic "nic=12.5Gbps"
+# an A800 has two thirds of an A100's NVLink (400 GB/s of 600 in both directions), unless the row says otherwise
+row "x" "GPT 1.5B" $gpt "A800-SXM-80GB" 8 2 1 "" bf16 full no "iteration seconds" "" 10 ""
+has links_of_a800 "dgx-a100:8 nvlink=200GB/s"
+# what `run` assumes where nobody names the software
+row "NeMo 24.07" "Llama 7B" $llama7 H100 8 2 1 "" bf16 full dist-opt "iteration seconds" "" 10 ""
+validate --assumed-software >/dev/null 2>"$tmp/err"
+check assumed_software "$(command_of | grep -c -- --software)" 0
+expect assumed_or_nearest 2 "contradicts --assumed-software" "$STEPCAST" validate "$tmp/row.csv" --assumed-software --nearest-software
+expect assumed_or_named 2 "contradicts --assumed-software" "$STEPCAST" validate "$tmp/row.csv" --assumed-software --software nemo-24.07
 
 # tables of other stacks: their words for the same things, in one row each
 other() { # name, source, model, GPU, precision, recompute, zero, text wanted in the command
