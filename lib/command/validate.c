@@ -96,38 +96,69 @@ static sc_status try_to_fit(struct row_forecast *f,
     return SC_OK;
 }
 
-/* It ran, so it fitted: where neither the row nor its software says what is recomputed, and
- * it does not fit without, it is the least that does. Megatron repeats modules, or some of
- * the layers of a stage; what runs operator by operator has checkpoints of layers or none.
- */
+/* The least recomputation that fits, with what the plan shards. Megatron repeats modules,
+ * or some of the layers of a stage; what runs operator by operator has checkpoints of
+ * layers or none. */
 static sc_status recompute_to_fit(struct row_forecast *f,
                                   struct sc__model *model,
-                                  struct sc__evaluation **ev) {
-    struct sc_context *ctx = f->ctx;
-    struct sc__settings settings = sc__truth_settings(ctx, &f->plan);
+                                  struct sc__evaluation **ev,
+                                  bool *done) {
     const struct sc__plan *p = &(*ev)->plan;
-    bool said = sc__setting(&settings, "recompute") || p->recompute;
     bool by_parts = p->fusion == SC__FUSION_MEGATRON;
     unsigned layers = model->layers / p->mesh.pp;
-    bool done = said || fullness(*ev) <= TOO_FULL;
-    if (!done && by_parts)
+    if (by_parts)
         SC__TRY(try_to_fit(f,
                            model,
                            "--recompute selective --recompute-modules "
                            "core_attn,layernorm,act,moe_act",
                            ev,
-                           &done));
-    for (unsigned quarters = 1; quarters < 4 && !done && by_parts; quarters++)
+                           done));
+    for (unsigned quarters = 1; quarters < 4 && !*done && by_parts; quarters++)
         SC__TRY(try_to_fit(f,
                            model,
-                           sc__format(&ctx->arena,
+                           sc__format(&f->ctx->arena,
                                       "--recompute full --recompute-method block "
                                       "--recompute-layers %u",
                                       (layers * quarters + 3) / 4),
                            ev,
-                           &done));
-    if (!done)
-        SC__TRY(try_to_fit(f, model, "--recompute full", ev, &done));
+                           done));
+    if (!*done)
+        SC__TRY(try_to_fit(f, model, "--recompute full", ev, done));
+    return SC_OK;
+}
+
+/* With the optimizer sharded, and with the weights, where nobody says what is. */
+static sc_status shard_to_fit(struct row_forecast *f,
+                              struct sc__model *model,
+                              bool recomputes,
+                              struct sc__evaluation **ev,
+                              bool *done) {
+    static const char *const levels[] = {"1", "3"};
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels && !*done; i++) {
+        uint32_t before = f->plan.count;
+        sc__truth_set(f->ctx, &f->plan, "zero", levels[i]);
+        SC__TRY(try_to_fit(f, model, "", ev, done));
+        if (!*done && recomputes)
+            SC__TRY(recompute_to_fit(f, model, ev, done));
+        if (!*done)
+            f->plan.count = before;
+    }
+    return SC_OK;
+}
+
+/* It ran, so it fitted: where neither the row nor its software says what is recomputed, or
+ * sharded, and it does not fit without, it is the least that does. */
+static sc_status
+make_it_fit(struct row_forecast *f, struct sc__model *model, struct sc__evaluation **ev) {
+    struct sc__settings settings = sc__truth_settings(f->ctx, &f->plan);
+    const struct sc__plan *p = &(*ev)->plan;
+    bool recomputes = !sc__setting(&settings, "recompute") && !p->recompute;
+    bool shards = !sc__setting(&settings, "zero") && !p->zero && p->mesh.dp > 1;
+    bool done = fullness(*ev) <= TOO_FULL;
+    if (!done && recomputes)
+        SC__TRY(recompute_to_fit(f, model, ev, &done));
+    if (!done && shards)
+        SC__TRY(shard_to_fit(f, model, recomputes, ev, &done));
     return SC_OK;
 }
 
@@ -147,7 +178,7 @@ static sc_status forecast(void *self) {
     if (job->constants)
         sc__truth_set(ctx, plan, "step-constants", job->constants);
     SC__TRY(evaluate(f, &model, ev));
-    SC__TRY(recompute_to_fit(f, &model, &ev));
+    SC__TRY(make_it_fit(f, &model, &ev));
     SC__TRY(sc__evaluation_run(ctx, ev, false));
     row->predicted = (double)ev->result.step * 1e-12;
     derive_time(f, &model, ev);

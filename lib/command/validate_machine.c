@@ -127,6 +127,24 @@ static void add_words(struct sc_context *ctx,
                                 atof(nic) * gpus_of_nic(ctx, p->cluster));
 }
 
+/* Where the machines that a GPU comes in have other links than the one that stands for
+ * them, and the row says nothing of them. */
+static void add_usual(struct sc_context *ctx,
+                      const struct sc__truth_row *row,
+                      const json_t *entry,
+                      struct sc__truth_plan *p) {
+    static const struct {
+        const char *key;
+        enum sc__truth_column cell;
+    } links[] = {{"nvlink", SC__TRUTH_NVLINK}, {"nic", SC__TRUTH_NIC}};
+    for (unsigned i = 0; i < sizeof links / sizeof *links; i++) {
+        const char *rate = json_string_value(json_object_get(entry, links[i].key));
+        if (rate && !*row->cell[links[i].cell])
+            p->cluster =
+                sc__format(&ctx->arena, "%s %s=%s", p->cluster, links[i].key, rate);
+    }
+}
+
 void sc__truth_machine(struct sc_context *ctx,
                        const struct sc__truth_row *row,
                        const json_t *root,
@@ -153,15 +171,13 @@ void sc__truth_machine(struct sc_context *ctx,
     }
     sc__truth_set(ctx, p, "gpu", gpu);
     p->cluster = sc__format(&ctx->arena, "%s:%d", cluster, gpus);
-    /* what this GPU lacks of the machine that stands for its own */
-    const char *words = json_string_value(json_object_get(entry, "words"));
-    if (words && !cloud && !*row->cell[SC__TRUTH_NVLINK])
-        p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, words);
     if (strstr(gpu, "gb"))
         p->cluster =
             sc__format(&ctx->arena, "%s node=%u", p->cluster, rack_block((unsigned)gpus));
     if (p->cluster_words)
         p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
-    else if (!cloud)
+    else if (!cloud) {
+        add_usual(ctx, row, entry, p);
         add_words(ctx, row, p);
+    }
 }
