@@ -31,6 +31,8 @@ def main():
         without = {row["id"]: row["error_pct"] for row in forecasts(program, path, "--nearest-software")}
         assumed = {row["id"]: row["error_pct"] for row in forecasts(program, path, "--assumed-software")}
         for row in forecasts(program, path):
+            if row["id"] not in without or row["id"] not in assumed:  # a plan that other software refuses
+                continue
             key = (said(row, "software") or "", said(row, "gpu"), said(row, "model") in experts)
             groups.setdefault(key, []).append((row["error_pct"], without[row["id"]], assumed[row["id"]]))
     print('{"_what": "Errors of published steps by software, GPU and kind of model, with the profile of their source, without it, and with what is assumed where nobody names one: written by make validate.",')

@@ -147,6 +147,7 @@ has network_of_gh200 "nic=200Gbps"
 row "HuggingFace transformers" "LLAMA2_70B" $none A100 32 1 1 "" bf16 "" "" "iteration seconds" "" 10 ""
 sed -i '2s/,32,8,,,1,1,,/,32,8,,,1,1,32,/' "$tmp/row.csv"
 has shards_to_fit "--zero 3"
+expect memory_of_shards 0 "1 forecast: 0 called otherwise, 1 undecided" "$STEPCAST" validate "$tmp/row.csv" --memory
 row "HuggingFace transformers" "LLAMA2_7B" $none A100 32 1 1 "" bf16 full "" "iteration seconds" "" 10 ""
 sed -i '2s/,32,8,,,1,1,,/,32,8,,,1,1,32,/' "$tmp/row.csv"
 has shards_the_optimizer "--zero 1"
