@@ -34,7 +34,7 @@ code; that InternEvo runs operator by operator (`--fusion eager`) was added afte
 and that its ZeRO gives ranks whole tensors after the errors of single rows had been: both from its code, without a constant
 that was fitted.
 "Nearest profile": every row runs the profile nearest to its source's own, as if that were not known. "Assumed": what `run` takes
-where nobody names the software. In the fourth table nothing was mended for the sources left out.
+where nobody names the software. In the fourth table no row of the sources left out was looked at; their overall figures were.
 
 | rows | count | mean % | median % | bias % |
 |---|---|---|---|---|""")
