@@ -3,8 +3,9 @@
 
     bands.py STEPCAST TRUTH.csv… >data/bands.json
 
-Every row is forecast twice, with the profile of its source and with the nearest
-other one (validate --nearest-software)."""
+Every row is forecast three times: with the profile of its source, with the nearest
+other one (validate --nearest-software) and with what `run` assumes where nobody names
+the software (--assumed-software)."""
 import json
 import re
 import subprocess
@@ -28,19 +29,23 @@ def main():
     groups = {}
     for path in paths:
         without = {row["id"]: row["error_pct"] for row in forecasts(program, path, "--nearest-software")}
+        assumed = {row["id"]: row["error_pct"] for row in forecasts(program, path, "--assumed-software")}
         for row in forecasts(program, path):
+            if row["id"] not in without or row["id"] not in assumed:  # a plan that other software refuses
+                continue
             key = (said(row, "software") or "", said(row, "gpu"), said(row, "model") in experts)
-            groups.setdefault(key, []).append((row["error_pct"], without[row["id"]]))
-    print('{"_what": "Errors of published steps by software, GPU and kind of model, with the profile of their source and without: written by make validate.",')
+            groups.setdefault(key, []).append((row["error_pct"], without[row["id"]], assumed[row["id"]]))
+    print('{"_what": "Errors of published steps by software, GPU and kind of model, with the profile of their source, without it, and with what is assumed where nobody names one: written by make validate.",')
     print(' "groups": [')
     lines = []
     for (software, gpu, has_experts), errors in sorted(groups.items()):
         n = len(errors)
-        mean = [sum(abs(e[k]) for e in errors) / n for k in (0, 1)]
-        bias = [sum(e[k] for e in errors) / n for k in (0, 1)]
+        mean = [sum(abs(e[k]) for e in errors) / n for k in (0, 1, 2)]
+        bias = [sum(e[k] for e in errors) / n for k in (0, 1, 2)]
         lines.append(json.dumps({"software": software, "gpu": gpu, "experts": has_experts, "count": n,
                                  "mean_pct": round(mean[0], 2), "bias_pct": round(bias[0], 2),
-                                 "mean_without_pct": round(mean[1], 2), "bias_without_pct": round(bias[1], 2)}))
+                                 "mean_without_pct": round(mean[1], 2), "bias_without_pct": round(bias[1], 2),
+                                 "mean_assumed_pct": round(mean[2], 2), "bias_assumed_pct": round(bias[2], 2)}))
     print("  " + ",\n  ".join(lines) + "\n ]}")
 
 

@@ -7,7 +7,8 @@ tables=$(mktemp)
 unseen=$(mktemp)
 second=$(mktemp)
 third=$(mktemp)
-trap 'rm -f "$tables" "$unseen" "$second" "$third"' EXIT
+fourth=$(mktemp)
+trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth"' EXIT
 stepcast=$1
 shared=${STEPCAST_SHARED:-../shared}/truth
 if [ -f "$shared/collectives.csv" ]; then
@@ -18,12 +19,14 @@ steps=data/truth/training_steps.csv
 printf '\n== training steps: %s\n' "$steps"
 "$stepcast" validate "$steps" -j "$(getconf _NPROCESSORS_ONLN)" \
     --markdown "$tables" --plot docs/validation.svg || exit
-python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
+python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
 mv data/bands.json.tmp data/bands.json
 printf '\n== a second table, a third of it left out of every fit\n'
 "$stepcast" validate data/truth/training_steps_2.csv --markdown "$second" || exit
 printf '\n== a third table, collected when everything was fitted\n'
 "$stepcast" validate data/truth/training_steps_3.csv --markdown "$third" || exit
+printf '\n== a fourth table, half of its sources left out of every mending\n'
+"$stepcast" validate data/truth/training_steps_4.csv --markdown "$fourth" || exit
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {
@@ -36,6 +39,8 @@ printf '\n== steps that no constant was fitted to\n'
     cat "$second"
     printf '\n## A third table\n\n'
     cat "$third"
+    printf '\n## A fourth table\n\n'
+    cat "$fourth"
     cat <<TEXT
 
 ## Steps that no constant was fitted to

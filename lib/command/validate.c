@@ -14,7 +14,7 @@ struct validate_job {
     struct sc__truth *truth;
     const char *constants;
     const char *software; /* instead of the rows' own, or NULL */
-    bool nearest;
+    enum sc__truth_software which;
 };
 
 struct row_forecast {
@@ -49,6 +49,119 @@ static void derive_time(struct row_forecast *f,
     row->measured_is_derived = true;
 }
 
+static sc_status
+evaluate(struct row_forecast *f, struct sc__model *model, struct sc__evaluation *ev) {
+    struct sc_context *ctx = f->ctx;
+    struct sc__cluster_description cluster;
+    struct sc__settings settings = sc__truth_settings(ctx, &f->plan);
+    sc_options options;
+    sc_plan training;
+    bool given;
+    SC__TRY(sc__model_settings(ctx, &settings, model, &given));
+    SC__TRY(sc__plan_read(&settings, &training));
+    SC__TRY(sc__options_read(&settings, &options));
+    SC__TRY(sc__cluster_describe(ctx, f->plan.cluster, &cluster));
+    struct sc__evaluation_input in = {.cluster = &cluster,
+                                      .options = &options,
+                                      .engine = settings,
+                                      .plan_options = &settings};
+    return sc__evaluation_model(ctx, &in, model, &training, ev);
+}
+
+/* How full the fullest GPU is. */
+static double fullness(const struct sc__evaluation *ev) {
+    const struct sc__workload *w = ev->workload;
+    return (double)sc__memory_total(sc__validate_fullest(w)) / (double)w->memory_capacity;
+}
+
+/* What is forecast to fill a GPU this much did not run. Not 1: compilers keep less than
+ * the modules that the memory of activations was measured with. */
+#define TOO_FULL 1.1
+
+/* One more reading of the plan: with these words, which stay where it fits with them. */
+static sc_status try_to_fit(struct row_forecast *f,
+                            struct sc__model *model,
+                            const char *words,
+                            struct sc__evaluation **ev,
+                            bool *done) {
+    uint32_t before = f->plan.count;
+    struct sc__evaluation *again = SC__NEW(&f->ctx->arena, struct sc__evaluation);
+    sc__truth_words(f->ctx, &f->plan, words);
+    SC__TRY(evaluate(f, model, again));
+    *done = fullness(again) <= TOO_FULL;
+    if (*done)
+        *ev = again;
+    else
+        f->plan.count = before;
+    return SC_OK;
+}
+
+/* The least recomputation that fits, with what the plan shards. Megatron repeats modules,
+ * or some of the layers of a stage; what runs operator by operator has checkpoints of
+ * layers or none. */
+static sc_status recompute_to_fit(struct row_forecast *f,
+                                  struct sc__model *model,
+                                  struct sc__evaluation **ev,
+                                  bool *done) {
+    const struct sc__plan *p = &(*ev)->plan;
+    bool by_parts = p->fusion == SC__FUSION_MEGATRON;
+    unsigned layers = model->layers / p->mesh.pp;
+    if (by_parts)
+        SC__TRY(try_to_fit(f,
+                           model,
+                           "--recompute selective --recompute-modules "
+                           "core_attn,layernorm,act,moe_act",
+                           ev,
+                           done));
+    for (unsigned quarters = 1; quarters < 4 && !*done && by_parts; quarters++)
+        SC__TRY(try_to_fit(f,
+                           model,
+                           sc__format(&f->ctx->arena,
+                                      "--recompute full --recompute-method block "
+                                      "--recompute-layers %u",
+                                      (layers * quarters + 3) / 4),
+                           ev,
+                           done));
+    if (!*done)
+        SC__TRY(try_to_fit(f, model, "--recompute full", ev, done));
+    return SC_OK;
+}
+
+/* With the optimizer sharded, and with the weights, where nobody says what is. */
+static sc_status shard_to_fit(struct row_forecast *f,
+                              struct sc__model *model,
+                              bool recomputes,
+                              struct sc__evaluation **ev,
+                              bool *done) {
+    static const char *const levels[] = {"1", "3"};
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels && !*done; i++) {
+        uint32_t before = f->plan.count;
+        sc__truth_set(f->ctx, &f->plan, "zero", levels[i]);
+        SC__TRY(try_to_fit(f, model, "", ev, done));
+        if (!*done && recomputes)
+            SC__TRY(recompute_to_fit(f, model, ev, done));
+        if (!*done)
+            f->plan.count = before;
+    }
+    return SC_OK;
+}
+
+/* It ran, so it fitted: where neither the row nor its software says what is recomputed, or
+ * sharded, and it does not fit without, it is the least that does. */
+static sc_status
+make_it_fit(struct row_forecast *f, struct sc__model *model, struct sc__evaluation **ev) {
+    struct sc__settings settings = sc__truth_settings(f->ctx, &f->plan);
+    const struct sc__plan *p = &(*ev)->plan;
+    bool recomputes = !sc__setting(&settings, "recompute") && !p->recompute;
+    bool shards = !sc__setting(&settings, "zero") && !p->zero && p->mesh.dp > 1;
+    bool done = fullness(*ev) <= TOO_FULL;
+    if (!done && recomputes)
+        SC__TRY(recompute_to_fit(f, model, ev, &done));
+    if (!done && shards)
+        SC__TRY(shard_to_fit(f, model, recomputes, ev, &done));
+    return SC_OK;
+}
+
 static sc_status forecast(void *self) {
     struct row_forecast *f = self;
     struct sc_context *ctx = f->ctx;
@@ -56,30 +169,16 @@ static sc_status forecast(void *self) {
     struct sc__truth_row *row = f->row;
     struct sc__truth_plan *plan = &f->plan;
     struct sc__model model;
-    struct sc__cluster_description cluster;
     struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
-    sc_options options;
-    sc_plan training;
-    bool given;
-    SC__TRY(sc__truth_plan(ctx, row, job->nearest, plan));
+    SC__TRY(sc__truth_plan(ctx, row, job->which, plan));
     if (plan->skip)
         return SC_OK;
     if (job->software)
-        *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (sc_setting){"software", job->software};
+        sc__truth_set(ctx, plan, "software", job->software);
     if (job->constants)
-        *SC__PUSH(&ctx->arena, plan->items, plan->count, plan->capacity) =
-            (sc_setting){"step-constants", job->constants};
-    struct sc__settings settings = sc__truth_settings(ctx, plan);
-    SC__TRY(sc__model_settings(ctx, &settings, &model, &given));
-    SC__TRY(sc__plan_read(&settings, &training));
-    SC__TRY(sc__options_read(&settings, &options));
-    SC__TRY(sc__cluster_describe(ctx, plan->cluster, &cluster));
-    struct sc__evaluation_input in = {.cluster = &cluster,
-                                      .options = &options,
-                                      .engine = settings,
-                                      .plan_options = &settings};
-    SC__TRY(sc__evaluation_model(ctx, &in, &model, &training, ev));
+        sc__truth_set(ctx, plan, "step-constants", job->constants);
+    SC__TRY(evaluate(f, &model, ev));
+    SC__TRY(make_it_fit(f, &model, &ev));
     SC__TRY(sc__evaluation_run(ctx, ev, false));
     row->predicted = (double)ev->result.step * 1e-12;
     derive_time(f, &model, ev);
@@ -163,15 +262,25 @@ static sc_status write_document(struct sc_request *req,
 
 /* --software for all rows; auto is the table. */
 static sc_status check_software(struct sc_request *req, struct validate_job *job) {
+    static const char *const others[] = {[SC__TRUTH_NEAREST] = "nearest-software",
+                                         [SC__TRUTH_ASSUMED] = "assumed-software"};
     const char *said = sc__option(req, "software");
     const struct sc__software *found;
     static const struct sc__str nothing = {"", 0};
-    if (!said || !strcmp(said, "auto"))
-        return SC_OK;
-    if (job->nearest)
+    bool nearest = sc__flag(req, others[SC__TRUTH_NEAREST]);
+    bool assumed = sc__flag(req, others[SC__TRUTH_ASSUMED]);
+    job->which = nearest ? SC__TRUTH_NEAREST : assumed ? SC__TRUTH_ASSUMED : SC__TRUTH_OWN;
+    if (nearest && assumed)
         return sc__usage(req,
                          "give one of them",
-                         "--software contradicts --nearest-software");
+                         "--nearest-software contradicts --assumed-software");
+    if (!said || !strcmp(said, "auto"))
+        return SC_OK;
+    if (job->which != SC__TRUTH_OWN)
+        return sc__usage(req,
+                         "give one of them",
+                         "--software contradicts --%s",
+                         others[job->which]);
     job->software = said;
     return sc__software_find(req->ctx, said, nothing, &found);
 }
@@ -196,6 +305,7 @@ static sc_status check_memory_options(struct sc_request *req) {
                                            "plot",
                                            "software",
                                            "nearest-software",
+                                           "assumed-software",
                                            "step-constants"};
     for (unsigned i = 0; i < sizeof of_times / sizeof *of_times; i++)
         if (sc__flag(req, of_times[i]))
@@ -217,8 +327,7 @@ static sc_status validate_execute(struct sc_request *req) {
     sc__truth_filter(&truth, sc__option(req, "only"));
     SC__TRY(sc__validate_any_row(req, truth.count));
     struct validate_job job = {.truth = &truth,
-                               .constants = sc__option(req, "step-constants"),
-                               .nearest = sc__flag(req, "nearest-software")};
+                               .constants = sc__option(req, "step-constants")};
     SC__TRY(check_software(req, &job));
     SC__TRY(sc__parallel(req->ctx, "forecasting", truth.count, forecast_row, &job));
     take_texts(req->ctx, &truth);
@@ -264,6 +373,13 @@ static const struct sc__option options[] = {
      NULL,
      "Input",
      "each row runs the profile nearest to its source's own, as if that were not known",
+     0},
+    {"assumed-software",
+     0,
+     NULL,
+     NULL,
+     "Input",
+     "each row runs what `run` assumes where nobody names the software",
      0},
     {"step-constants",
      0,

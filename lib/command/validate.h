@@ -94,6 +94,8 @@ sc_status sc__memory_truth_parse(struct sc_context *ctx,
                                  struct sc__str text,
                                  struct sc__memory_truth *out);
 sc_status sc__validate_memory(struct sc_request *req, const char *path);
+/* Memory of the stage that needs most. */
+const struct sc__memory *sc__validate_fullest(const struct sc__workload *w);
 /* SC_OK where there is one. */
 sc_status sc__validate_any_row(struct sc_request *req, uint32_t rows);
 /* Leaves the rows whose source or id holds the text; all of them where it is NULL. */
@@ -129,10 +131,15 @@ struct sc__truth_plan {
     bool causal_flops;         /* its FLOPs have the half of attention that is computed */
     const char *skip;
 };
-/* nearest: with the profile that is nearest to the source's, not its own. */
+/* Which software a row runs. */
+enum sc__truth_software {
+    SC__TRUTH_OWN,     /* its source's */
+    SC__TRUTH_NEAREST, /* the profile that is nearest to it, as if that were not known */
+    SC__TRUTH_ASSUMED  /* what `run` assumes where nobody says */
+};
 sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
-                         bool nearest,
+                         enum sc__truth_software which,
                          struct sc__truth_plan *out);
 /* An option of `run` that the row stands for. */
 void sc__truth_set(struct sc_context *ctx,
@@ -151,6 +158,8 @@ void sc__truth_model(struct sc_context *ctx,
                      const struct sc__truth_row *row,
                      const json_t *root,
                      struct sc__truth_plan *p);
+/* Does the cell name this GPU, in whatever spelling: "8x H100-SXM" names H100? */
+bool sc__truth_gpu_named(const char *text, const char *name);
 /* GPU and cluster, by data/validate.json. */
 void sc__truth_machine(struct sc_context *ctx,
                        const struct sc__truth_row *row,

@@ -1,6 +1,8 @@
 /* validate_machine: the GPUs of a row of published steps and the machines they were in. */
 #include "command/validate.h"
 
+#include "hardware/cluster.h"
+
 #include <ctype.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -41,6 +43,10 @@ static bool holds_loosely(const char *text, const char *name) {
         if (is_beginning(text, at) && begins_loosely(at, name))
             return true;
     return false;
+}
+
+bool sc__truth_gpu_named(const char *text, const char *name) {
+    return holds_loosely(text, name);
 }
 
 /* Tables add words to the name of a GPU, before it and behind: the longest name in it
@@ -86,6 +92,14 @@ static unsigned rack_block(unsigned gpus) {
     return 4;
 }
 
+/* Rows give the network's share of a GPU; several GPUs have one NIC in a DGX-1. */
+static double gpus_of_nic(struct sc_context *ctx, const char *cluster) {
+    struct sc__cluster_description d;
+    if (sc__cluster_describe(ctx, cluster, &d) != SC_OK || !d.cluster.node_nics)
+        return 1;
+    return (double)d.cluster.node_gpus / d.cluster.node_nics;
+}
+
 /* What the row says of the machines of a usual cluster; a cloud's are as it builds them. */
 static void add_words(struct sc_context *ctx,
                       const struct sc__truth_row *row,
@@ -107,7 +121,28 @@ static void add_words(struct sc_context *ctx,
     if (switched && *nvlink)
         p->cluster = sc__format(&ctx->arena, "%s nvlink=%sGB/s", p->cluster, nvlink);
     if (*nic)
-        p->cluster = sc__format(&ctx->arena, "%s nic=%sGbps", p->cluster, nic);
+        p->cluster = sc__format(&ctx->arena,
+                                "%s nic=%gGbps",
+                                p->cluster,
+                                atof(nic) * gpus_of_nic(ctx, p->cluster));
+}
+
+/* Where the machines that a GPU comes in have other links than the one that stands for
+ * them, and the row says nothing of them. */
+static void add_usual(struct sc_context *ctx,
+                      const struct sc__truth_row *row,
+                      const json_t *entry,
+                      struct sc__truth_plan *p) {
+    static const struct {
+        const char *key;
+        enum sc__truth_column cell;
+    } links[] = {{"nvlink", SC__TRUTH_NVLINK}, {"nic", SC__TRUTH_NIC}};
+    for (unsigned i = 0; i < sizeof links / sizeof *links; i++) {
+        const char *rate = json_string_value(json_object_get(entry, links[i].key));
+        if (rate && !*row->cell[links[i].cell])
+            p->cluster =
+                sc__format(&ctx->arena, "%s %s=%s", p->cluster, links[i].key, rate);
+    }
 }
 
 void sc__truth_machine(struct sc_context *ctx,
@@ -141,6 +176,8 @@ void sc__truth_machine(struct sc_context *ctx,
             sc__format(&ctx->arena, "%s node=%u", p->cluster, rack_block((unsigned)gpus));
     if (p->cluster_words)
         p->cluster = sc__format(&ctx->arena, "%s %s", p->cluster, p->cluster_words);
-    else if (!cloud)
+    else if (!cloud) {
+        add_usual(ctx, row, entry, p);
         add_words(ctx, row, p);
+    }
 }

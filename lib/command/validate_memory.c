@@ -10,8 +10,8 @@
  *     fits, fails   whether it ran
  *
  * A table of training steps is one of jobs that ran: every row has to fit. Where its
- * source does not say what is recomputed, or which tensors it frees early, a job that only
- * fits with recomputation is undecided. */
+ * source does not say what is recomputed, sharded or freed early, a job that only fits with
+ * that is undecided. */
 #include "command/validate.h"
 
 #include "evaluate/evaluate.h"
@@ -139,7 +139,8 @@ struct memory_forecast {
     struct sc_context *ctx;
     struct sc__memory_truth_row *row;
     const struct sc__truth_row *step; /* of a table of steps, or NULL */
-    bool recompute;                   /* everything, whatever the row says */
+    bool least; /* what the row leaves open takes the least memory: everything is
+                   recomputed, weights are sharded */
     const char *skipped;
 };
 
@@ -147,13 +148,17 @@ static double in_gib(uint64_t bytes) {
     return (double)bytes / (1u << 30);
 }
 
-/* What the row's kind is about, of the stage that needs most. */
-static double memory_figure(const struct sc__workload *w, unsigned kind) {
+const struct sc__memory *sc__validate_fullest(const struct sc__workload *w) {
     uint32_t most = 0;
     for (uint32_t i = 1; i < w->class_count; i++)
         if (sc__memory_total(&w->memory[i]) > sc__memory_total(&w->memory[most]))
             most = i;
-    const struct sc__memory *m = &w->memory[most];
+    return &w->memory[most];
+}
+
+/* What the row's kind is about, of the stage that needs most. */
+static double memory_figure(const struct sc__workload *w, unsigned kind) {
+    const struct sc__memory *m = sc__validate_fullest(w);
     const struct sc__memory *middle = &w->memory[w->class_count > 1 ? 1 : 0];
     uint64_t outside = m->communication + m->context + m->fragmentation;
     switch (kind) {
@@ -168,16 +173,29 @@ static double memory_figure(const struct sc__workload *w, unsigned kind) {
     }
 }
 
+static bool says_recompute(const struct sc__truth_row *step) {
+    static const char *const words[] = {"none", "full", "selective", "no", NULL};
+    const char *cell = step->cell[SC__TRUTH_RECOMPUTE];
+    for (const char *const *w = words; *w; w++)
+        if (!strncmp(cell, *w, strlen(*w)))
+            return !strstr(cell, "assumed") && !strstr(cell, "some");
+    return false;
+}
+
+static bool says_sharding(const struct sc__truth_row *step) {
+    return *step->cell[SC__TRUTH_ZERO] != 0;
+}
+
 static sc_status memory_plan(struct memory_forecast *f, struct sc__truth_plan *plan) {
     struct sc_context *ctx = f->ctx;
     *plan = (struct sc__truth_plan){0};
     if (f->step)
-        SC__TRY(sc__truth_plan(ctx, f->step, false, plan));
+        SC__TRY(sc__truth_plan(ctx, f->step, SC__TRUTH_OWN, plan));
     else
         sc__truth_words(ctx, plan, f->row->options);
     if (plan->skip)
         return SC_OK;
-    if (f->recompute) {
+    if (f->least && !says_recompute(f->step)) {
         uint32_t n = 0;
         for (uint32_t i = 0; i < plan->count; i++)
             if (strncmp(plan->items[i].name, "recompute", 9) != 0)
@@ -185,6 +203,8 @@ static sc_status memory_plan(struct memory_forecast *f, struct sc__truth_plan *p
         plan->count = n;
         sc__truth_words(ctx, plan, "--recompute full");
     }
+    if (f->least && !says_sharding(f->step))
+        sc__truth_words(ctx, plan, "--zero 3");
     if (!f->step)
         sc__truth_words(ctx, plan, "--ignore-memory");
     return SC_OK;
@@ -234,15 +254,6 @@ static void run_forecast(struct sc_context *ctx, struct memory_forecast *f) {
     sc_close(f->ctx);
 }
 
-static bool says_recompute(const struct sc__truth_row *step) {
-    static const char *const words[] = {"none", "full", "selective", "no", NULL};
-    const char *cell = step->cell[SC__TRUTH_RECOMPUTE];
-    for (const char *const *w = words; *w; w++)
-        if (!strncmp(cell, *w, strlen(*w)))
-            return !strstr(cell, "assumed") && !strstr(cell, "some");
-    return false;
-}
-
 static void judge(struct sc_context *ctx,
                   struct sc__memory_truth_row *row,
                   const struct sc__truth_row *step) {
@@ -252,10 +263,10 @@ static void judge(struct sc_context *ctx,
         return;
     bool fits = row->forecast <= row->capacity;
     row->wrong = fits != (row->kind == KIND_FITS);
-    if (!row->wrong || !step || says_recompute(step))
+    if (!row->wrong || !step || (says_recompute(step) && says_sharding(step)))
         return;
     struct sc__memory_truth_row again = *row;
-    struct memory_forecast full = {.row = &again, .step = step, .recompute = true};
+    struct memory_forecast full = {.row = &again, .step = step, .least = true};
     run_forecast(ctx, &full);
     row->undecided = !again.skipped && again.forecast <= again.capacity;
     row->wrong = !row->undecided;
@@ -338,7 +349,7 @@ static void put_memory_row(struct sc__buffer *b, const struct sc__memory_truth_r
                    row->capacity,
                    row->wrong ? "   WRONG"
                    : row->undecided
-                       ? "   undecided: what it recomputes or frees is not said"
+                       ? "   undecided: what it recomputes, shards or frees is not said"
                        : "");
 }
 

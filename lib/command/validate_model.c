@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,43 +33,67 @@ static bool is_separator(char c) {
     return c == '-' || c == '_' || c == ' ';
 }
 
-/* "671B", "1T": what is left of a name behind the preset's. */
-static bool is_size(const char *text) {
+/* Parameters of "671B", "1T", what is left of a name behind the preset's; 0: it is none. */
+static double named_size(const char *text) {
     while (is_separator(*text))
         text++;
     size_t digits = strspn(text, "0123456789.");
-    return digits &&
-           (tolower((unsigned char)text[digits]) == 'b' ||
-            tolower((unsigned char)text[digits]) == 't') &&
-           !text[digits + 1];
+    char unit = (char)tolower((unsigned char)text[digits]);
+    bool is_size = digits && (unit == 'b' || unit == 't') && !text[digits + 1];
+    return is_size ? atof(text) * (unit == 'b' ? 1e9 : 1e12) : 0;
 }
 
-/* The same name in any case and with any separators, the size behind it or not. */
-static bool is_same_name(const char *text, const char *name) {
+/* Names are rounded, and count the layers that predict further tokens or do not. */
+#define SIZE_TOLERANCE 0.15
+
+/* "DeepSeek-V3-16B" is not DeepSeek-V3. */
+static bool has_size(struct sc_context *ctx, const char *preset, double size) {
+    struct sc__model model = {0};
+    struct sc__model_params count;
+    if (sc__model_find(ctx, preset, &model) != SC_OK)
+        return false;
+    sc__model_count(&model, &count);
+    return fabs(size / count.total - 1) <= SIZE_TOLERANCE;
+}
+
+/* The same name in any case and with any separators, the preset's size behind it or not. */
+static bool is_same_name(struct sc_context *ctx,
+                         const char *text,
+                         const char *name,
+                         const char *preset) {
     for (;; text++, name++) {
         while (is_separator(*text))
             text++;
         while (is_separator(*name))
             name++;
         if (!*name)
-            return !*text || is_size(text);
+            return !*text ||
+                   (named_size(text) > 0 && has_size(ctx, preset, named_size(text)));
         if (tolower((unsigned char)*text) != tolower((unsigned char)*name))
             return false;
     }
 }
 
-static bool is_exact_name(const char *text, const char *name) {
+static bool is_exact_name(struct sc_context *ctx,
+                          const char *text,
+                          const char *name,
+                          const char *preset) {
+    (void)ctx;
+    (void)preset;
     return sc__str_is_any_case(sc__str(text), name);
 }
 
 static const char *preset_in(struct sc_context *ctx,
                              const json_t *table,
                              const char *name,
-                             bool (*is)(const char *text, const char *name)) {
+                             bool (*is)(struct sc_context *ctx,
+                                        const char *text,
+                                        const char *name,
+                                        const char *preset)) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)table, key, value) {
-        if (is(name, key))
+        if (is(ctx, name, key, json_string_value(value)))
             return sc__strdup(&ctx->arena, json_string_value(value));
     }
     return NULL;

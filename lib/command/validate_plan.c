@@ -493,12 +493,41 @@ static sc_status cut_layers(struct sc_context *ctx,
                              found);
 }
 
+/* The years a row is of where neither source nor notes are dated: not before its GPU was
+ * what people trained on, nor before its model was there. NULL: nothing says. */
+static const char *implied_month(const struct sc__truth_row *row, const json_t *root) {
+    const char *latest = NULL;
+    size_t i;
+    json_t *entry;
+    json_array_foreach(json_object_get(root, "years"), i, entry) {
+        const char *month = json_string_value(json_object_get(entry, "month"));
+        const char *gpu = json_string_value(json_object_get(entry, "gpu"));
+        bool of_gpu = gpu && sc__truth_gpu_named(cell(row, SC__TRUTH_GPU), gpu);
+        bool of_model = !gpu && validate_plan_holds(row, SC__TRUTH_MODEL, entry, "model");
+        if ((of_gpu || of_model) && (!latest || strcmp(month, latest) > 0))
+            latest = month;
+    }
+    return latest;
+}
+
+/* What source and notes say, with the month that the row's years imply behind it where they
+ * name none. */
+static const char *date_text(struct sc_context *ctx,
+                             const struct sc__truth_row *row,
+                             const json_t *root,
+                             const char *text) {
+    const char *month = implied_month(row, root);
+    if (!month || sc__software_is_dated(ctx, sc__str(text)))
+        return text;
+    return sc__format(&ctx->arena, "%s %s", text, month);
+}
+
 /* The profile of the row's source; where the table does not know it, what the source and
  * the notes name: a stack, or at least a month; or what the other cells speak of. */
 static sc_status set_software(struct sc_context *ctx,
                               const struct sc__truth_row *row,
                               const json_t *root,
-                              bool nearest,
+                              enum sc__truth_software which,
                               struct sc__truth_plan *p) {
     const struct sc__software *found = NULL;
     const char *name = listed_profile(ctx, row, json_object_get(root, "profiles"));
@@ -506,19 +535,22 @@ static sc_status set_software(struct sc_context *ctx,
                                   "%s %s",
                                   cell(row, SC__TRUTH_SOURCE),
                                   cell(row, SC__TRUTH_NOTES));
+    const char *dated = date_text(ctx, row, root, text);
     if (!name)
-        SC__TRY(named_profile(ctx, row, text, &found));
+        SC__TRY(named_profile(ctx, row, dated, &found));
     if (!name && !found)
         SC__TRY(sc__software_of_month(ctx, sc__str(text), &found));
     if (!name && !found)
         name = listed_profile(ctx, row, json_object_get(root, "unnamed"));
     if (!name && !found)
-        SC__TRY(cut_layers(ctx, row, text, &found));
+        SC__TRY(sc__software_of_month(ctx, sc__str(dated), &found));
+    if (!name && !found)
+        SC__TRY(cut_layers(ctx, row, dated, &found));
     if (found)
         name = found->name;
-    if (name && nearest)
+    if (name && which == SC__TRUTH_NEAREST)
         SC__TRY(nearest_profile(ctx, &name));
-    if (name)
+    if (name && which != SC__TRUTH_ASSUMED)
         sc__truth_set(ctx, p, "software", name);
     return SC_OK;
 }
@@ -594,7 +626,7 @@ static void find_skip(struct sc_context *ctx,
 
 sc_status sc__truth_plan(struct sc_context *ctx,
                          const struct sc__truth_row *row,
-                         bool nearest,
+                         enum sc__truth_software which,
                          struct sc__truth_plan *p) {
     json_t *root = sc__data_json("validate.json");
     sc_status status = SC_OK;
@@ -609,7 +641,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
     if (!p->skip) {
         sc__truth_model(ctx, row, root, p);
         set_plan(ctx, row, p);
-        status = set_software(ctx, row, root, nearest, p);
+        status = set_software(ctx, row, root, which, p);
         set_expert_tensor(ctx, row, root, p);
         set_training(ctx, row, json_object_get(root, "words"), p);
         apply_list(ctx, row, json_object_get(root, "notes"), p);

@@ -6,8 +6,8 @@
  *                 another GPU
  *   extrapolated  all steps of the kind
  *
- * Where the software is another one, and where it was assumed, errors count that
- * were made with a profile that was not the source's own. */
+ * Where the software is another one, errors count that were made with a profile that was
+ * not the source's own; where it was assumed, those made with what is assumed. */
 #include "base/data.h"
 #include "evaluate/evaluate.h"
 #include "hardware/gpu.h"
@@ -21,7 +21,11 @@ struct wanted {
     const char *software; /* NULL: any */
     const char *gpu;      /* NULL: any */
     bool experts;
-    bool foreign; /* errors with the profile left out */
+    enum errors {
+        OF_ITS_PROFILE,
+        OF_THE_NEAREST, /* the source's own left out */
+        OF_THE_ASSUMED  /* what is taken where nobody says */
+    } errors;
 };
 
 static bool is_text(const json_t *group, const char *key, const char *text) {
@@ -31,8 +35,12 @@ static bool is_text(const json_t *group, const char *key, const char *text) {
 
 static struct sc__band sum_groups(const json_t *groups, const struct wanted *w) {
     struct sc__band band = {0};
-    const char *mean = w->foreign ? "mean_without_pct" : "mean_pct";
-    const char *bias = w->foreign ? "bias_without_pct" : "bias_pct";
+    static const char *const means[] = {"mean_pct", "mean_without_pct", "mean_assumed_pct"};
+    static const char *const biases[] = {"bias_pct",
+                                         "bias_without_pct",
+                                         "bias_assumed_pct"};
+    const char *mean = means[w->errors];
+    const char *bias = biases[w->errors];
     size_t i;
     json_t *group;
     json_array_foreach((json_t *)groups, i, group) {
@@ -57,21 +65,23 @@ static struct sc__band find_band(struct sc__arena *arena,
                                  const struct wanted *own,
                                  bool assumed) {
     const char *kind = own->experts ? "models with experts" : "dense models";
+    const enum errors foreign = assumed ? OF_THE_ASSUMED : OF_THE_NEAREST;
+    const char *which = assumed ? "any software" : "other software";
     const struct {
         struct wanted wanted;
         const char *grade;
         const char *like;
     } levels[] = {
         {*own, "measured", sc__format(arena, "%s on %s", own->software, own->gpu)},
-        {{NULL, own->gpu, own->experts, true},
+        {{NULL, own->gpu, own->experts, foreign},
          "calibrated",
-         sc__format(arena, "%s on %s, other software", kind, own->gpu)},
-        {{own->software, NULL, own->experts, false},
+         sc__format(arena, "%s on %s, %s", kind, own->gpu, which)},
+        {{own->software, NULL, own->experts, OF_ITS_PROFILE},
          "calibrated",
          sc__format(arena, "%s, other GPUs", own->software)},
-        {{NULL, NULL, own->experts, true},
+        {{NULL, NULL, own->experts, foreign},
          "extrapolated",
-         sc__format(arena, "%s, other software and GPUs", kind)},
+         sc__format(arena, "%s, %s and GPUs", kind, which)},
     };
     struct sc__band band = {0};
     for (unsigned i = assumed ? 1 : 0; i < sizeof levels / sizeof *levels; i++) {

@@ -458,15 +458,17 @@ software_facts(const sc_plan *g, const struct sc__model *m, const char *cluster_
     return facts;
 }
 
-static sc_status
-find_software(struct sc_context *ctx, const sc_plan *g, const struct sc__software **out) {
+static sc_status find_software(struct sc_context *ctx,
+                               const sc_plan *g,
+                               const char *gpu,
+                               const struct sc__software **out) {
     static const struct sc__str nothing = {"", 0};
     *out = NULL;
     if (g->software)
         SC__TRY(sc__software_find(ctx, g->software, nothing, out));
     if (*out)
         return SC_OK;
-    SC__TRY(sc__software_read(ctx, sc__software_assumed(g), out));
+    SC__TRY(sc__software_read(ctx, sc__software_assumed(g, gpu), out));
     sc__note(ctx,
              "software-assumed",
              "what software runs it is not said: %s is assumed (%s); --software names it",
@@ -484,8 +486,8 @@ static sc_status resolve_profile(struct sc_context *ctx,
     sc_options unused = SC_OPTIONS_INIT;
     sc_options *options = around->options ? around->options : &unused;
     const sc_toggle two_level = options->two_level;
-    SC__TRY(find_software(ctx, g, &p->software));
     struct sc__software_facts facts = software_facts(g, m, around->gpu);
+    SC__TRY(find_software(ctx, g, facts.gpu, &p->software));
     uint32_t without = around->without ? around->without - 1 : SC__SOFTWARE_ALL;
     p->software_used = SC__NEW_ARRAY(&ctx->arena, bool, p->software->count + 1);
     SC__TRY(sc__software_apply(ctx,

@@ -132,8 +132,10 @@ sc_status sc__software_find(struct sc_context *ctx,
 sc_status sc__software_of_month(struct sc_context *ctx,
                                 struct sc__str text,
                                 const struct sc__software **out);
-/* The one that is taken where nobody says. */
-const char *sc__software_assumed(const sc_plan *plan);
+/* Does the text name a month, a release or a year that dates what it speaks of? */
+bool sc__software_is_dated(struct sc_context *ctx, struct sc__str text);
+/* The one that is taken where nobody says. gpu: its name, or NULL. */
+const char *sc__software_assumed(const sc_plan *plan, const char *gpu);
 
 /* Fills what plan and options leave open. without: an entry that is left out, or
  * SC__SOFTWARE_ALL for none. used (of software->count): the entries that decided

@@ -133,6 +133,10 @@ static const char *find_month(struct sc__arena *arena, struct sc__str text) {
     return at ? month_text(arena, at + 2, "06") : month;
 }
 
+bool sc__software_is_dated(struct sc_context *ctx, struct sc__str text) {
+    return find_month(&ctx->arena, text) != NULL;
+}
+
 static int months_of(const char *month) {
     return atoi(month) * 12 + atoi(month + 5);
 }
@@ -262,8 +266,15 @@ sc_status sc__software_find(struct sc_context *ctx,
     return find_by_name(ctx, said, out);
 }
 
-const char *sc__software_assumed(const sc_plan *plan) {
-    if (plan->fusion == SC_FUSION_2021)
+/* FlashAttention 2 and Transformer Engine begin with Ampere (Dao-AILab/flash-attention and
+ * NVIDIA/TransformerEngine, README): on a V100 Megatron runs as it did before them. */
+static bool is_before_fused_attention(const char *gpu) {
+    return gpu && sc__str_starts_any_case(sc__str(gpu), "v100");
+}
+
+const char *sc__software_assumed(const sc_plan *plan, const char *gpu) {
+    bool unfused = plan->fusion == SC_FUSION_AUTO && is_before_fused_attention(gpu);
+    if (plan->fusion == SC_FUSION_2021 || unfused)
         return "megatron-2021";
     if (plan->fusion == SC_FUSION_HF)
         return "hf-transformers";

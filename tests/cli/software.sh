@@ -6,6 +6,9 @@ trap 'rm -rf "$tmp"' EXIT
 run="$STEPCAST run --model llama3-8b --gpus 8 --tp 2 --global-batch 16 --seq 4096 --zero 1 --ignore-memory"
 
 expect assumed 0 "megatron-core-2025 is assumed" $run
+# before Ampere there is neither FlashAttention 2 nor Transformer Engine
+expect assumed_v100 0 "megatron-2021 is assumed" "$STEPCAST" run --model gpt3-1.3b --gpus 8 --cluster dgx-v100:8 --global-batch 8 --ignore-memory
+expect assumed_as_said 0 "pytorch-eager is assumed" "$STEPCAST" run --model gpt3-1.3b --gpus 8 --cluster dgx-v100:8 --global-batch 8 --ignore-memory --fusion eager
 expect named 0 "step time" $run --software nemo-25.04
 expect tag 0 "is taken for nemo-24.07" $run --software nvcr.io/nvidia/nemo:24.07
 expect unknown 2 "there is no software profile 'nomo-25'" $run --software nomo-25

@@ -74,7 +74,7 @@ row "somebody (2021-06)" "GPT 1.5B" 24,2048,16,16,8192,51200 A100 8 1 1 "" fp16 
 has software_of_month "--software megatron-2021"
 row "somebody (arXiv 2207.12345)" "GPT 1.5B" 24,2048,16,16,8192,51200 A100 8 1 1 "" fp16 full no "iteration seconds" "" 10 ""
 has software_of_paper "--software megatron-2022"
-row "somebody 2207.12345" "GPT 1.5B" 24,2048,16,16,8192,51200 A100 8 1 1 "" fp16 full no "iteration seconds" "" 10 ""
+row "somebody 2207.12345" "GPT 1.5B" 24,2048,16,16,8192,51200 H100 8 1 1 "" fp16 full no "iteration seconds" "" 10 ""
 lacks software_of_a_number "--software"
 row "somebody (2023-07)" "GPT 1.5B" 24,2048,16,16,8192,51200 A100 8 1 1 "" fp16 full no "iteration seconds" "" 10 ""
 lacks software_later "--software"
@@ -87,6 +87,86 @@ has software_of_v100 "--software megatron-2020"
 row "some MLPerf training v4.0 log" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
 has software_by_text "--software mlperf-v4"
 
+# nothing dates the row: the years of its GPU, or of its model where that is younger
+gpt=24,2048,16,16,8192,51200
+row "NVIDIA Megatron-LM" "GPT 1.5B" $gpt V100 8 2 1 "" fp16 full no "iteration seconds" "" 10 ""
+has years_of_v100 "--software megatron-2020"
+row "NVIDIA Megatron-LM" "GPT 1.5B" $gpt A100 8 2 1 "" fp16 full no "iteration seconds" "" 10 ""
+has years_of_a100 "--software megatron-2022"
+row "NVIDIA Megatron-LM" "Llama 7B" $llama7 A100 8 2 1 "" bf16 full no "iteration seconds" "" 10 ""
+has years_of_a_model "--software megatron-core-2024"
+row "NVIDIA Megatron-LM (2021-06)" "Llama 7B" $llama7 H100 8 2 1 "" bf16 full no "iteration seconds" "" 10 ""
+has a_date_goes_before_years "--software megatron-2021"
+row "somebody" "GPT 1.5B" $gpt A100 8 1 1 "" bf16 full FSDP "iteration seconds" "" 10 ""
+has years_after_other_cells "--software fsdp-eager"
+row "NVIDIA-NeMo/Megatron-Bridge pull request (nemo:26.06.rc7)" "LLAMA3_70B" $none GB200 64 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has release_of_bridge "--software bridge-26.06"
+row "NVIDIA/dgxc-benchmarking v25.06" "LLAMA3_70B" $none B200 64 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+has release_between_two "--software nemo-25.04"
+# a compiler fuses what plain PyTorch does not, and is not on by itself
+row "somebody" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "iteration seconds" "" 10 "torch.compile"
+has compiled "--software fsdp1"
+row "torchtune" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full no "iteration seconds" "" 10 "with compile"
+has compiled_by_its_notes "--fusion megatron"
+row "fms-fsdp" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "iteration seconds" "" 10 "no compile"
+has not_compiled "--fusion megatron --fusion eager" # the last one holds
+# a size in a name is the preset's, or it is another model
+row "x" "DeepSeek-V3 671B" $none H100 64 1 1 64 bf16 full dist-opt "iteration seconds" "" 10 ""
+has size_of_the_preset "--model deepseek-v3 "
+row "x" "DeepSeek-V3 236B" $none H100 64 1 1 64 bf16 full dist-opt "iteration seconds" "" 10 ""
+has size_of_another 'the model "DeepSeek-V3 236B" is not known'
+row "torchtitan" "DeepSeek-V3-16B" $none H100 8 1 1 8 bf16 full FSDP2 "iteration seconds" "" 10 ""
+has small_deepseek "--model deepseek-v2-lite"
+# it ran, so it fitted: 16 layers of 2 · 2048 · 1536 · (34 + 5 · 16 · 2048 / 1536) bytes (arXiv 2205.05198) and 9 GB of
+# state are 24 GB of 16; without attention's square, and repeated, they are 10
+small=16,1536,16,16,6144,51200
+two() { sed -i '2s/,1,,1,8,/,1,,2,16,/' "$tmp/row.csv"; }
+row "NVIDIA Megatron-LM" "GPT 0.5B" $small V100-16GB 8 1 1 "" fp16 "" no "iteration seconds" "" 10 "" && two
+has recomputes_to_fit "--recompute full"
+row "NVIDIA Megatron-LM" "GPT 0.5B" $small V100-16GB 8 1 1 "" fp16 none no "iteration seconds" "" 10 "" && two
+lacks recomputes_as_said "--recompute full"
+row "NVIDIA Megatron-LM" "GPT 0.5B" $small V100 8 1 1 "" fp16 "" no "iteration seconds" "" 10 "" && two
+lacks fits_without "--recompute"
+# Megatron of today repeats modules or some layers before all of them
+row "NVIDIA Megatron-LM" "LLAMA3_70B" $none H100 64 4 4 "" bf16 "" dist-opt "iteration seconds" "" 10 ""
+sed -i "2s/,2048,H100/,8192,H100/; 2s/,no,dist-opt/,yes,dist-opt/; 2s/,1,,1,64,bf16/,1,,2,64,bf16/" "$tmp/row.csv"
+has recomputes_in_parts "--recompute full --recompute-method block"
+# a GPU's share of the network, of which a DGX-1 has four NICs for eight GPUs: 8 · 12.5 = 4 · 25
+row "x" "GPT 1.5B" $gpt V100 16 1 1 "" fp16 full no "iteration seconds" "" 10 ""
+sed -i '2s/,V100,16,8,,,/,V100,16,8,,12.5,/' "$tmp/row.csv"
+has share_of_a_nic "nic=25Gbps"
+row "x" "GPT 1.5B" $gpt A100 16 1 1 "" fp16 full no "iteration seconds" "" 10 ""
+sed -i '2s/,A100,16,8,,,/,A100,16,8,,12.5,/' "$tmp/row.csv"
+has share_is_the_nic "nic=12.5Gbps"
+# an A800 has two thirds of an A100's NVLink (400 GB/s of 600 in both directions), unless the row says otherwise
+row "x" "GPT 1.5B" $gpt "A800-SXM-80GB" 8 2 1 "" bf16 full no "iteration seconds" "" 10 ""
+has links_of_a800 "dgx-a100:8 nvlink=200GB/s"
+row "x" "Llama 7B" $llama7 "GH200" 16 1 1 "" bf16 full no "iteration seconds" "" 10 ""
+has network_of_gh200 "nic=200Gbps"
+# it ran, so what it shards is the least that fits: 70 · 16 bytes of state and more are no A100's; weights alone are 140 GB
+row "HuggingFace transformers" "LLAMA2_70B" $none A100 32 1 1 "" bf16 "" "" "iteration seconds" "" 10 ""
+sed -i '2s/,32,8,,,1,1,,/,32,8,,,1,1,32,/' "$tmp/row.csv"
+has shards_to_fit "--zero 3"
+expect memory_of_shards 0 "1 forecast: 0 called otherwise, 1 undecided" "$STEPCAST" validate "$tmp/row.csv" --memory
+row "HuggingFace transformers" "LLAMA2_7B" $none A100 32 1 1 "" bf16 full "" "iteration seconds" "" 10 ""
+sed -i '2s/,32,8,,,1,1,,/,32,8,,,1,1,32,/' "$tmp/row.csv"
+has shards_the_optimizer "--zero 1"
+row "HuggingFace transformers" "LLAMA2_70B" $none A100 32 1 1 "" bf16 full no "iteration seconds" "" 10 ""
+lacks shards_as_said "--zero 3"
+# fine-tuning stacks checkpoint by default; NeMo's documents are not Automodel's
+row "LLaMA-Factory" "Llama 7B" $llama7 A100 8 1 1 "" bf16 "" no "iteration seconds" "" 10 ""
+has tuning "--software hf-tuning"
+row "NVIDIA-NeMo/Automodel" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none "" "iteration seconds" "" 10 "LoRA"
+lacks whole_sequences "--window-size"
+row "NVIDIA NeMo Framework" "Llama 7B" $llama7 H100 8 2 1 "" bf16 none dist-opt "iteration seconds" "" 10 "LoRA"
+has packed_documents_of_the_framework "--window-size 100,0"
+# what `run` assumes where nobody names the software
+row "NeMo 24.07" "Llama 7B" $llama7 H100 8 2 1 "" bf16 full dist-opt "iteration seconds" "" 10 ""
+validate --assumed-software >/dev/null 2>"$tmp/err"
+check assumed_software "$(command_of | grep -c -- --software)" 0
+expect assumed_or_nearest 2 "contradicts --assumed-software" "$STEPCAST" validate "$tmp/row.csv" --assumed-software --nearest-software
+expect assumed_or_named 2 "contradicts --assumed-software" "$STEPCAST" validate "$tmp/row.csv" --assumed-software --software nemo-24.07
+
 # tables of other stacks: their words for the same things, in one row each
 other() { # name, source, model, GPU, precision, recompute, zero, text wanted in the command
     row "$2" "$3" $llama7 "$4" 8 1 1 "" "$5" "$6" "$7" "iteration seconds" "" 10 ""
@@ -96,14 +176,18 @@ other foundry "LLM Foundry of Databricks" "Llama 2 7B" H100 amp_bf16 yes FULL_SH
 other colossal "hpcaitech/ColossalAI README 2023-09" "LLaMA 7B" A100 bf16 "gradient checkpointing" "ZeRO-2 (Gemini)" "--software deepspeed --dtype bf16 --recompute full --zero 2"
 other maxtext "MaxText README" "Llama2 7B" H100 bf16 minimal fsdp "--software maxtext --dtype bf16 --recompute selective --recompute-modules core_attn,layernorm,act --zero 3"
 other easylm "EasyLM" "OpenLLaMA 7B" A100 bf16 nothing_saveable "FSDP (JAX)" "--software maxtext --dtype bf16 --recompute full --zero 3"
-other accelerate "huggingface/accelerate" "Llama 2 7B" A100 "bf16 mixed" gradient_checkpointing FULL_SHARD "--software fsdp1 --dtype bf16 --recompute full"
+other accelerate "huggingface/accelerate" "Llama 2 7B" A100 "bf16 mixed" gradient_checkpointing FULL_SHARD "--software fsdp-eager --dtype bf16 --recompute full"
 other chat "DeepSpeed-Chat" "OPT-6.7B" A100 fp16 True "ZeRO stage 3" "--software deepspeed --dtype fp16 --recompute full --zero 3"
 other mlcommons "MLCommons Training 3.1" "GPT 7B" H100 FP8 "" yes "--software mlperf-v3 --dtype bf16 --fp8"
+other zero2 "a pull request" "Llama 2 7B" H100 bf16 none "FSDP2 (zero2)" "--zero 2"
+other te "a log" "Llama 2 7B" H100 fp8-delayed-te none no "--fp8 --fp8-recipe delayed"
+other paddle "PaddleNLP README" "Llama 2 7B" A100 bf16 no "sharding stage2" "--software paddle --dtype bf16 --recompute none --zero 2"
+other ddp "a repository" "Llama 2 7B" H100 bf16 none DDP "--software pytorch-eager"
 other stages "somebody" "Llama 2 7B" A100 "bf16 (pure)" 0 "ZeRO stage 1" "--zero 1"
-other herd "a paper" "Llama 2 7B" H100 bf16 none "FSDP (ZeRO-2)" "--software fsdp1 --dtype bf16 --recompute none --zero 2"
+other herd "a paper" "Llama 2 7B" H100 bf16 none "FSDP (ZeRO-2)" "--software fsdp-eager --dtype bf16 --recompute none --zero 2"
 other hsdp "a paper" "OLMo 7B" H100 bf16 none HSDP "--zero 3 --shard-group 8"
 other ops "a blog (torchtitan)" "Llama 2 7B" B200 BF16 "selective (op)" FSDP2 "--software torchtitan-2024 --dtype bf16 --recompute ops"
-other xtuner "InternLM/xtuner" "Llama 2 7B" A100 bf16 full "deepspeed zero3" "--software hf-transformers"
+other xtuner "InternLM/xtuner" "Llama 2 7B" A100 bf16 full "deepspeed zero3" "--software hf-tuning"
 other paddle "PaddleNLP" "Llama 2 7B" A100 bf16 off "sharding stage1" "--recompute none --zero 1"
 other lora "axolotl LoRA" "Llama 2 7B" A100 bf16 none no "--lora 32"
 other maker "a paper" "Pythia 6.9B" "NVIDIA A100-SXM4-40GB" fp16 none no "--gpu a100-40"

@@ -31,12 +31,12 @@ def check(name, got, wanted, key, grade):
 check("band of known software", band("--model", "llama3-8b", "--software", "nemo-24.07"),
       {"software": "nemo-24.07", "gpu": "h100-sxm", "experts": False}, "mean_pct", "measured")
 check("band of assumed software", band("--model", "llama3-8b"),
-      {"gpu": "h100-sxm", "experts": False}, "mean_without_pct", "calibrated")
+      {"gpu": "h100-sxm", "experts": False}, "mean_assumed_pct", "calibrated")
 check("band of software without rows", band("--model", "llama3-8b", "--software", "mlperf-v5"),
       {"gpu": "h100-sxm", "experts": False}, "mean_without_pct", "calibrated")
 check("band of a GPU without rows", band("--model", "llama3-8b", "--gpu", "h20"),
-      {"experts": False}, "mean_without_pct", "extrapolated")
+      {"experts": False}, "mean_assumed_pct", "extrapolated")
 check("band of a known stack on another GPU", band("--model", "llama3-8b", "--gpu", "h20", "--software", "nemo-24.07"),
       {"software": "nemo-24.07", "experts": False}, "mean_pct", "calibrated")
 check("band of experts", band("--model", "mixtral-8x7b"),
-      {"gpu": "h100-sxm", "experts": True}, "mean_without_pct", "calibrated")
+      {"gpu": "h100-sxm", "experts": True}, "mean_assumed_pct", "calibrated")

@@ -62,16 +62,20 @@ static void check_group(const json_t *groups, const json_t *g) {
     const char *software = json_string_value(json_object_get(g, "software"));
     const char *gpu = json_string_value(json_object_get(g, "gpu"));
     bool experts = json_is_true(json_object_get(g, "experts"));
-    double mean[4];
-    const uint32_t n[4] = {
+    double mean[6];
+    const uint32_t n[6] = {
         mean_of(groups, software, gpu, experts, "mean_pct", &mean[0]),
         mean_of(groups, NULL, gpu, experts, "mean_without_pct", &mean[1]),
         mean_of(groups, software, NULL, experts, "mean_pct", &mean[2]),
-        mean_of(groups, NULL, NULL, experts, "mean_without_pct", &mean[3])};
+        mean_of(groups, NULL, NULL, experts, "mean_without_pct", &mean[3]),
+        mean_of(groups, NULL, gpu, experts, "mean_assumed_pct", &mean[4]),
+        mean_of(groups, NULL, NULL, experts, "mean_assumed_pct", &mean[5])};
     unsigned said = n[0] >= 3 ? 0 : n[1] >= 3 ? 1 : n[2] >= 3 ? 2 : 3;
-    unsigned assumed = n[1] >= 3 ? 1 : 3;
+    unsigned assumed = n[4] >= 3 ? 4 : 5;
     static const char *const grades[] = {"measured",
                                          "calibrated",
+                                         "calibrated",
+                                         "extrapolated",
                                          "calibrated",
                                          "extrapolated"};
     struct sc__band band = band_of(software, gpu, experts, true, 0);
