@@ -126,5 +126,6 @@ check deepspeed_in_fp32 "$(deepspeed false) $(deepspeed true)" "fp32 bf16"
 script="--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --vocab-size 32000"
 for type in "" --bf16 --fp16; do
     echo "python pretrain_gpt.py $script $type" >"$tmp/launch.sh"
-    check "type of a script: $type" "$(result --megatron-args "$tmp/launch.sh" --gpus 1 | grep -c 'has neither --bf16 nor --fp16')" "$([ -n "$type" ] && echo 0 || echo 1)"
+    result --megatron-args "$tmp/launch.sh" --gpus 1 >"$tmp/launch.json"
+    check "type of a script: $type" "$(grep -c '"mfu"' "$tmp/launch.json") $(grep -c 'has neither --bf16 nor --fp16' "$tmp/launch.json")" "1 $([ -n "$type" ] && echo 0 || echo 1)"
 done
