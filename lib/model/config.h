@@ -88,6 +88,16 @@ void sc__config_neox(struct sc__launch *l,
                      const struct sc__config *c,
                      struct sc__flag_list *out);
 
+/* What a trainer of Hugging Face trains: everything, or adapters. */
+sc_status sc__config_adapters(struct sc__launch *l,
+                              const struct sc__config *c,
+                              struct sc__flag_list *out);
+/* fp32, where the half-precision types are said to be off. */
+void sc__config_precision(struct sc__launch *l,
+                          const struct sc__config *c,
+                          enum sc__config_kind kind,
+                          struct sc__flag_list *out);
+
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind);

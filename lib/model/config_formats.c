@@ -239,14 +239,19 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
 
 /* ---- what several keys say together ---- */
 
+static void add_flags(struct config_taking *t, const struct sc__flag_list *flags) {
+    for (uint32_t i = 0; i < flags->count; i++)
+        add_flag(t, flags->items[i].name, flags->items[i].value);
+}
+
 static void take_several(struct config_taking *t) {
     struct sc__flag_list flags = {0};
     sc__config_offload(t->l, t->c, t->kind, &flags);
     sc__config_optimizer(t->l, t->c, t->kind, &flags);
+    sc__config_precision(t->l, t->c, t->kind, &flags);
     if (t->kind == SC__CONFIG_NEOX)
         sc__config_neox(t->l, t->c, &flags);
-    for (uint32_t i = 0; i < flags.count; i++)
-        add_flag(t, flags.items[i].name, flags.items[i].value);
+    add_flags(t, &flags);
 }
 
 static uint32_t config_number(const struct sc__config *c, const char *key, uint32_t usual) {
@@ -366,8 +371,6 @@ static bool has_section(const struct sc__config *c, const char *beginning) {
 static sc_status take_trainer(struct config_taking *t) {
     const struct sc__config *c = t->c;
     const char *deepspeed = sc__config_value(c, "deepspeed");
-    const char *tuning = sc__config_value(c, "finetuning_type");
-    const char *adapter = sc__config_value(c, "adapter");
     static const char *const stages[] =
         {"zero1", "zero2", "zero3", "z0", "z2", "z3", "stage2", "stage3", "stage1", NULL};
     for (const char *const *s = stages; deepspeed && *s; s++)
@@ -376,19 +379,9 @@ static sc_status take_trainer(struct config_taking *t) {
     if (sc__config_value(c, "fsdp") || has_section(c, "fsdp.") ||
         has_section(c, "fsdp_config."))
         add_flag(t, "use-torch-fsdp2", NULL);
-    const char *four = sc__config_value(c, "load_in_4bit");
-    if ((adapter && !strcmp(adapter, "qlora")) || (four && is_true(four)) ||
-        config_number(c, "quantization_bit", 0) == 4)
-        add_flag(t, "qlora", NULL);
-    if (tuning && !strcmp(tuning, "freeze"))
-        return sc__launch_fail(t->l,
-                               0,
-                               "finetuning_type full and lora can be forecast",
-                               "training with frozen layers is not modelled");
-    bool no_rank = !sc__config_value(c, "lora_r") && !sc__config_value(c, "lora_rank");
-    bool lora = (tuning && !strcmp(tuning, "lora")) || (adapter && strstr(adapter, "lora"));
-    if (lora && no_rank)
-        add_flag(t, "lora", "8"); /* what peft takes */
+    struct sc__flag_list flags = {0};
+    SC__TRY(sc__config_adapters(t->l, c, &flags));
+    add_flags(t, &flags);
     return SC_OK;
 }
 

@@ -78,8 +78,8 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
     {OF(TRAINER), "bf16", "bf16", ""},
     {OF(TRAINER), "fp16", "fp16", ""},
-    {OF(TRAINER), "lora_r", "lora", NULL},
-    {OF(TRAINER), "lora_rank", "lora", NULL},
+    {OF(TRAINER), "lora_r", "lora", "*=-"}, /* config_adapters.c says whether it counts */
+    {OF(TRAINER), "lora_rank", "lora", "*=-"},
     {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
     {OF(TRAINER), "context_parallel_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},

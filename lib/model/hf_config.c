@@ -246,11 +246,10 @@ static bool in_list(const char *key, const char *const *list) {
 
 /* Whether the key, or another that says the same, is there. */
 static bool says(const struct model_hf_config_reading *r, const char *key) {
+    const char *other;
     bool found = json_object_get(r->root, key);
-    for (const char *const *const *group = number_keys; *group && !found; group++)
-        if (in_list(key, *group))
-            for (const char *const *other = *group; *other && !found; other++)
-                found = json_object_get(r->root, *other);
+    for (const char *const *const *group = number_keys; *group; group++)
+        found |= in_list(key, *group) && find(r, *group, &other);
     return found;
 }
 
@@ -551,22 +550,17 @@ static sc_status read_window_pattern(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
-/* Qwen: the first layers see all keys. Some of them beside others with a window are no
- * pattern that we have. */
+/* Qwen: the first layers see all keys; some beside others is no pattern that we have. */
 static void read_full_layers(const struct model_hf_config_reading *r, struct sc__model *m) {
-    const json_t *first = json_object_get(r->root, "max_window_layers");
-    json_int_t full = json_integer_value(first);
-    if (!m->window || !json_is_integer(first) || full <= 0)
-        return;
-    if (full >= (json_int_t)m->layers)
+    json_int_t full = json_integer_value(json_object_get(r->root, "max_window_layers"));
+    if (m->window && full >= (json_int_t)m->layers)
         m->window = 0;
-    else
+    else if (m->window && full > 0)
         sc__note(
             r->ctx,
             "window-layers",
-            "%s: the first %lld layers see all keys (max_window_layers), but are timed "
-            "with the window of the others",
-            r->file,
+            "the first %lld layers see all keys (max_window_layers), but are timed with "
+            "the window of the others",
             (long long)full);
 }
 

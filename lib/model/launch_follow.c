@@ -328,6 +328,21 @@ void sc__launch_dropout(struct sc__launch *l, bool script) {
                  l->file);
 }
 
+/* Megatron trains in fp32 where it is told no other type. */
+void sc__launch_precision(struct sc__launch *l, bool script) {
+    static const char *const types[] = {"bf16", "fp16", "dtype", "precision", NULL};
+    bool said = !script || l->other_program;
+    for (const char *const *type = types; *type && !said; type++)
+        said = sc__launch_nth(l, *type, 0) || l->first.nth(l->first.self, *type, 0);
+    if (!said)
+        sc__note(
+            l->ctx,
+            "precision-unsaid",
+            "%s has neither --bf16 nor --fp16, with which Megatron trains in fp32: bf16 "
+            "is assumed; --dtype says otherwise",
+            l->file);
+}
+
 /* ---- the vocabulary ---- */
 
 /* Tokens of a tokenizer that a type alone names; 0: not known. Pai-Megatron-Patch's

@@ -657,6 +657,7 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     sc__launch_deepspeed(l);
     sc__launch_offload(l);
     sc__launch_dropout(l, !kind);
+    sc__launch_precision(l, !kind);
     SC__TRY(sc__launch_feed_forward(l));
     SC__TRY(sc__launch_vocabulary(l));
     SC__TRY(sc__launch_spec(l));

@@ -104,3 +104,27 @@ print(round(sum(v["bytes"] for v in d["volumes"] if v["collective"] == "ALLGATHE
 for software in deepspeed megatron-core-2025 hf-transformers; do check "gathered once: $software" "$(gathered --software $software)" 2.0; done
 for software in fsdp1 torchtitan-2024 llm-foundry-2023; do check "gathered for each: $software" "$(gathered --software $software)" 8.0; done
 check gathered_by_fsdp2 "$(gathered --use-torch-fsdp2)" 8.0
+
+# trainers of Hugging Face: ranks stand in configurations of full fine-tuning too; the key that names the adapter decides
+trainer() { printf 'micro_batch_size: 1\ngradient_accumulation_steps: 2\nsequence_len: 1024\n%b' "$1" >"$tmp/trainer.yaml" && result "$tmp/trainer.yaml" --gpus 8 --zero 3 --num-layers 4 --ignore-memory; }
+base='base_model: meta-llama/Llama-3.1-8B\nbf16: true\n'
+full=$(trainer "$base" | field step_time_us)
+for adapter in 'adapter:\n' 'adapter: null\n' ''; do check "full fine-tuning, ${adapter%\\n}" "$(trainer "$base${adapter}lora_r: 16\n" | field step_time_us)" "${full:-nothing}"; done
+trainer "${base}adapter:\nlora_r: 16\n" >"$tmp/full.json"
+check rank_without_adapter "$(grep -c 'lora_r has no effect: no adapter is named' "$tmp/full.json")" 1
+check adapter_is_named "$(trainer "${base}adapter: lora\nlora_r: 16\n" | field settings.lora settings.qlora) $(trainer "${base}adapter: qlora\nlora_r: 16\n" | field settings.lora settings.qlora)" "16 no 16 yes"
+expect unknown_adapter 3 "adapter llama-adapter is not modelled" sh -c "printf '${base}adapter: llama-adapter\nlora_r: 16\nmicro_batch_size: 1\nsequence_len: 1024\n' >'$tmp/trainer.yaml' && '$STEPCAST' run '$tmp/trainer.yaml' --gpus 8"
+factory='model_name_or_path: meta-llama/Llama-3.1-8B\nbf16: true\nlora_rank: 8\n'
+check factory_full "$(trainer "${factory}finetuning_type: full\n" | field step_time_us)" "${full:-nothing}"
+check factory_lora "$(trainer "${factory}finetuning_type: lora\n" | field settings.lora)" 8
+expect factory_other 3 "finetuning_type oft is not modelled" sh -c "printf '${factory}finetuning_type: oft\nsequence_len: 1024\n' >'$tmp/trainer.yaml' && '$STEPCAST' run '$tmp/trainer.yaml' --gpus 8"
+# … and the types that are off are not on
+check trainer_in_fp32 "$(trainer 'base_model: meta-llama/Llama-3.1-8B\nbf16: false\n' | field settings.dtype) $(trainer 'base_model: meta-llama/Llama-3.1-8B\nbf16: false\nfp16: true\n' | field settings.dtype) $(trainer 'base_model: meta-llama/Llama-3.1-8B\nbf16: auto\n' | field settings.dtype)" "fp32 fp16 bf16"
+deepspeed() { printf '{"bf16": {"enabled": %s}, "zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 2}\n' "$1" >"$tmp/ds.json" && result "$tmp/ds.json" --model llama3-8b --num-layers 4 --seq 1024 --gpus 8 --ignore-memory | field settings.dtype; }
+check deepspeed_in_fp32 "$(deepspeed false) $(deepspeed true)" "fp32 bf16"
+script="--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --vocab-size 32000"
+for type in "" --bf16 --fp16; do
+    echo "python pretrain_gpt.py $script $type" >"$tmp/launch.sh"
+    result --megatron-args "$tmp/launch.sh" --gpus 1 >"$tmp/launch.json"
+    check "type of a script: $type" "$(grep -c '"mfu"' "$tmp/launch.json") $(grep -c 'has neither --bf16 nor --fp16' "$tmp/launch.json")" "1 $([ -n "$type" ] && echo 0 || echo 1)"
+done

@@ -46,7 +46,7 @@ python3 tests/tools/terminal.py 72 "$STEPCAST" run "$t/w.txt" --gantt --color=ne
 ok "--color never" "$(grep -c 'step time' "$t/plain") $(grep -c "$escape" "$t/plain")" "1 0"
 # words that are a value of another option say nothing about the terminal
 tool=$PWD/tests/tools/terminal.py
-(cd "$t" && python3 "$tool" 80 "$STEPCAST" run w.txt --json --quiet >tty)
+(cd "$t" && python3 "$tool" 80 "$STEPCAST" run w.txt --json=--quiet >tty)
 ok "a file called --quiet" "$(grep -c '^wrote --quiet' "$t/tty")" 1
 "$STEPCAST" run "$t/w.txt" --color red >/dev/null 2>&1; ok "--color red" $? 2
 # help is broken at blanks, under where the text began; in a pipe a line is an option

@@ -46,7 +46,7 @@ expect no_tower 2 "the model has no tower for pictures" $run llama3-8b --images 
 expect no_sound 2 "the model has no tower for sound" $run $llava --audio-seconds 1
 expect too_many 2 "pictures and sound are 4608 tokens, but a sequence has 4096" $run $llava --images 8
 expect any_size 2 "give --image-size" $run $qwen --images 1
-expect hint 1 "stepcast plans --model $qwen --cluster dgx-h100:1 --global-batch 64 --seq 16384 --images 4 --image-size 1008 --freeze-towers" \
+expect hint 1 "stepcast plans --cluster dgx-h100:1 --seq 16384 --global-batch 64 --model $qwen --images 4 --image-size 1008 --freeze-towers" \
     $STEPCAST run --cluster dgx-h100:1 --seq 16384 --global-batch 64 --micro-batch 64 --model $qwen --images 4 --image-size 1008 --freeze-towers
 expect one_size 2 "takes pictures of 336 pixels a side, not of 448" $run $llava --images 1 --image-size 448
 expect uncut 2 "1008 would do" $run $qwen --images 1 --image-size 1000
