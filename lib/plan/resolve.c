@@ -299,7 +299,7 @@ static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->shard_blocking = p->zero >= 2 && g->overlap_param == SC_OFF;
     /* DualPipe is made for it: a forward and a backward run in pairs */
     bool pairs = sc__schedule_is_dualpipe(p->schedule);
-    p->overlap_moe = sc__unless_said(g->overlap_moe, pairs);
+    p->overlap_moe = p->mesh.ep > 1 && sc__unless_said(g->overlap_moe, pairs);
 }
 
 static sc_status resolve_experts(struct sc_context *ctx,

@@ -128,3 +128,7 @@ for type in "" --bf16 --fp16; do
     result --megatron-args "$tmp/launch.sh" --gpus 1 >"$tmp/launch.json"
     check "type of a script: $type" "$(grep -c '"mfu"' "$tmp/launch.json") $(grep -c 'has neither --bf16 nor --fp16' "$tmp/launch.json")" "1 $([ -n "$type" ] && echo 0 || echo 1)"
 done
+# without expert parallelism there is no exchange to hide
+moe="--model mixtral-8x7b --num-layers 4 --gpus 16 --seq 2048 --zero 2 --global-batch 64 --dtype fp16 --cluster dgx-h100:16 --ignore-memory"
+check no_exchange_to_hide "$(step $moe --overlap-moe yes)" "$(step $moe --overlap-moe no)"
+check an_exchange_to_hide "$(awk "BEGIN { print ($(step $moe --ep 8 --overlap-moe yes) < $(step $moe --ep 8 --overlap-moe no)) }")" 1

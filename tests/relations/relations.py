@@ -251,8 +251,9 @@ def check_trades(c, rng):
     if "offload-optimizer" not in p and p.get("optimizer", "adam") == "adam":
         r = c.other(offload_optimizer=1)
         # the host takes its time for the update, with copies there and back; what it keeps is not on the GPU, and with
-        # ZeRO 2 gradients are added up there, where adapters make so few of them that this is more than the update
-        c.slower("an optimizer on the host is not faster", r, max(zero_bubble, HEAT))
+        # ZeRO 2 gradients are added up there, where adapters make so few of them that this is more than the update: two sums of
+        # the some 70 launches of a layer, which is their share of the step where the host sets its pace
+        c.slower("an optimizer on the host is not faster", r, max(zero_bubble, "1.03" if "lora" in p else HEAT))
         c.memory("an optimizer on the host needs no more of the GPU", r, "less")
         if r:
             c.hold("an optimizer on the host needs memory there", r["memory_bytes"].get("host", 0) > 0, r)
