@@ -120,11 +120,14 @@ static void add_words(struct sc_context *ctx,
                                 (unsigned)node);
     if (switched && *nvlink)
         p->cluster = sc__format(&ctx->arena, "%s nvlink=%sGB/s", p->cluster, nvlink);
-    if (*nic)
+    double rate = 0;
+    if (*nic && !sc__parse_double(sc__str(nic), &rate))
+        p->skip = sc__format(&ctx->arena, "nic_gbps_per_gpu: '%.40s' is no number", nic);
+    if (rate > 0)
         p->cluster = sc__format(&ctx->arena,
                                 "%s nic=%gGbps",
                                 p->cluster,
-                                atof(nic) * gpus_of_nic(ctx, p->cluster));
+                                rate * gpus_of_nic(ctx, p->cluster));
 }
 
 /* Where the machines that a GPU comes in have other links than the one that stands for

@@ -39,8 +39,10 @@ static double named_size(const char *text) {
         text++;
     size_t digits = strspn(text, "0123456789.");
     char unit = (char)tolower((unsigned char)text[digits]);
-    bool is_size = digits && (unit == 'b' || unit == 't') && !text[digits + 1];
-    return is_size ? atof(text) * (unit == 'b' ? 1e9 : 1e12) : 0;
+    double count = 0;
+    bool is_size = (unit == 'b' || unit == 't') && !text[digits + 1] &&
+                   sc__parse_double((struct sc__str){text, digits}, &count);
+    return is_size ? count * (unit == 'b' ? 1e9 : 1e12) : 0;
 }
 
 /* Names are rounded, and count the layers that predict further tokens or do not. */

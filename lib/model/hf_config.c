@@ -270,27 +270,6 @@ static void fill_defaults(const struct model_hf_config_reading *r,
     }
 }
 
-static void apply_traits(unsigned t, struct sc__model *m) {
-    m->gated = t & SC__HF_GATED;
-    m->norm = t & SC__HF_RMS ? SC__RMSNORM : SC__LAYERNORM;
-    m->norm_bias = !(t & (SC__HF_RMS | SC__HF_NO_NORM_BIAS));
-    m->linear_bias = t & SC__HF_BIAS;
-    m->qkv_bias = t & SC__HF_QKV_BIAS;
-    m->out_bias = t & SC__HF_OUT_BIAS;
-    m->qk_norm = t & SC__HF_QK_NORM;
-    m->tied = t & SC__HF_TIED;
-    m->router_bias = t & SC__HF_ROUTER_BIAS;
-    m->expert_bias = t & SC__HF_EXPERT_BIAS;
-    m->shared_gate = t & SC__HF_SHARED_GATE;
-    m->post_norms = t & SC__HF_POST_NORMS;
-    m->no_rotary = t & SC__HF_ALIBI;
-    m->embedding_norm = t & SC__HF_EMBEDDING_NORM;
-    m->new_gelu = t & SC__HF_NEW_GELU;
-    m->wide_norms = t & SC__HF_WIDE_NORMS;
-    m->packed_qkv = t & SC__HF_PACKED_QKV;
-    m->one_norm = t & SC__HF_ONE_NORM;
-}
-
 static sc_status read_kv_heads(const struct model_hf_config_reading *r,
                                unsigned traits,
                                struct sc__model *m) {
@@ -755,7 +734,7 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     SC__TRY(sc__hf_gemma4_prepare(r->ctx, r->file, f, r->root));
     SC__TRY(sc__hf_forms_apply(r->ctx, r->file, f->type, r->root));
     *m = (struct sc__model){.family = f->type};
-    apply_traits(f->traits, m);
+    sc__hf_apply_traits(f->traits, m);
     m->name = text_of(r, "_name");
     if (!m->name)
         m->name = r->file;

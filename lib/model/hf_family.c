@@ -266,3 +266,24 @@ const char *sc__hf_family_refused(const char *type) {
             return refused[i].what;
     return NULL;
 }
+
+void sc__hf_apply_traits(unsigned t, struct sc__model *m) {
+    m->gated = t & SC__HF_GATED;
+    m->norm = t & SC__HF_RMS ? SC__RMSNORM : SC__LAYERNORM;
+    m->norm_bias = !(t & (SC__HF_RMS | SC__HF_NO_NORM_BIAS));
+    m->linear_bias = t & SC__HF_BIAS;
+    m->qkv_bias = t & SC__HF_QKV_BIAS;
+    m->out_bias = t & SC__HF_OUT_BIAS;
+    m->qk_norm = t & SC__HF_QK_NORM;
+    m->tied = t & SC__HF_TIED;
+    m->router_bias = t & SC__HF_ROUTER_BIAS;
+    m->expert_bias = t & SC__HF_EXPERT_BIAS;
+    m->shared_gate = t & SC__HF_SHARED_GATE;
+    m->post_norms = t & SC__HF_POST_NORMS;
+    m->no_rotary = t & SC__HF_ALIBI;
+    m->embedding_norm = t & SC__HF_EMBEDDING_NORM;
+    m->new_gelu = t & SC__HF_NEW_GELU;
+    m->wide_norms = t & SC__HF_WIDE_NORMS;
+    m->packed_qkv = t & SC__HF_PACKED_QKV;
+    m->one_norm = t & SC__HF_ONE_NORM;
+}

@@ -5,6 +5,7 @@
 #define SC_MODEL_HF_FAMILY_H
 
 #include "base/base.h"
+#include "model/model.h"
 
 enum sc__hf_trait {
     SC__HF_GATED = 1 << 0,
@@ -68,5 +69,7 @@ const struct sc__hf_family *sc__hf_family_like_llama(void);
 const char *sc__hf_family_list(struct sc_context *ctx);
 /* What of a known type is not modelled, or NULL. */
 const char *sc__hf_family_refused(const char *type);
+/* Puts what the traits say into the model. */
+void sc__hf_apply_traits(unsigned traits, struct sc__model *m);
 
 #endif

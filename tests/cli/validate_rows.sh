@@ -392,3 +392,8 @@ has experts_in_two "--etp 2"
 row "The Llama 3 Herd of Models (arXiv 2407.21783) Table 4" "Llama 3.1 405B" 126,16384,128,8,53248,128256 H100 8192 8 16 "" bf16 none FSDP "iteration seconds" "" 10 ""
 has herd_shards "--zero 3 --zero 1 --grad-dtype fp32"
 has herd_chunks "--vpp 8"
+
+# a rate of the network that is no number
+row "NeMo" "LLAMA2-7B" $llama7 H100 16 1 1 "" bf16 none dist-opt "iteration seconds" "" 10 ""
+sed -i 's/H100,16,8,,,/H100,16,8,,fast,/' "$tmp/row.csv"
+has network_rate_unknown "nic_gbps_per_gpu: 'fast' is no number"

@@ -175,12 +175,13 @@ def most_zero(c):
     """Up to which ZeRO each needs no more memory than the one before. ZeRO 3 has two layers, or one and an embedding, gathered at
     a time, which is all of a small stage; in a pipeline all of them stay gathered, beside shards of another type in fp8. PyTorch's
     shards are fp32: in a pipeline they come on top of what is gathered, and over two ranks those of gradients take what whole ones
-    of two bytes do; beside them the gradients of a unit are whole, of which embedding and head are a large part of a small model."""
+    of two bytes do; beside them the gradients of a unit are whole, of which embedding and head are a large part of a small model.
+    Adapters have next to no gradients that sharding them would save, so that the shards of frozen weights come on top."""
     p = c.plan
     layers_decide = c.layers >= 4 * p["pp"] and c.mostly_layers()
     if p["pp"] > 1 and p.get("software") in TORCH:
         return 0
-    if p.get("software") in TORCH and (p["dp"] * p["cp"] == 2 or not layers_decide):
+    if p.get("software") in TORCH and (p["dp"] * p["cp"] == 2 or not layers_decide or "lora" in p):
         return 1
     return 3 if layers_decide and not ("fp8" in p and p["pp"] > 1) else 2
 
