@@ -73,6 +73,11 @@ const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);
+/* One flag more of those that several keys stand for together. */
+void sc__config_add(struct sc__launch *l,
+                    struct sc__flag_list *out,
+                    const char *name,
+                    const char *value);
 /* What it keeps on the host, as flags. */
 void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,

@@ -28,12 +28,6 @@ static bool is_off(const struct sc__config *c, const char *key) {
     return is_word(value, "false") || is_word(value, "no") || is_word(value, "0");
 }
 
-static void
-adapt(struct sc__launch *l, struct sc__flag_list *out, const char *name, const char *as) {
-    *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
-        (struct sc__flag){name, as};
-}
-
 /* LLaMA-Factory's finetuning_type, Axolotl's adapter, TRL's use_peft; where none of them
  * stands, a rank is one of adapters, but in Axolotl. */
 static bool trains_adapters(const struct sc__config *c, bool rank) {
@@ -76,9 +70,9 @@ sc_status sc__config_adapters(struct sc__launch *l,
                      key);
         return SC_OK;
     }
-    adapt(l, out, "lora", rank ? rank : "8"); /* what peft takes */
+    sc__config_add(l, out, "lora", rank ? rank : "8"); /* what peft takes */
     if (is_word(adapter, "qlora") || is_on(c, "load_in_4bit") || is_word(four, "4"))
-        adapt(l, out, "qlora", "");
+        sc__config_add(l, out, "qlora", "");
     return SC_OK;
 }
 
@@ -93,7 +87,7 @@ void sc__config_precision(struct sc__launch *l,
     bool off = (trainer && is_off(c, "bf16")) || is_off(c, "bf16.enabled");
     if (!sections || on || !off)
         return;
-    adapt(l, out, "dtype", trainer && is_on(c, "tf32") ? "tf32" : "fp32");
+    sc__config_add(l, out, "dtype", trainer && is_on(c, "tf32") ? "tf32" : "fp32");
     sc__note(l->ctx,
              "precision-off",
              "%s: bf16 is off and fp16 is not on: it trains in fp32",

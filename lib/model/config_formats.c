@@ -239,6 +239,14 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
 
 /* ---- what several keys say together ---- */
 
+void sc__config_add(struct sc__launch *l,
+                    struct sc__flag_list *out,
+                    const char *name,
+                    const char *value) {
+    *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
+        (struct sc__flag){name, value};
+}
+
 static void add_flags(struct config_taking *t, const struct sc__flag_list *flags) {
     for (uint32_t i = 0; i < flags->count; i++)
         add_flag(t, flags->items[i].name, flags->items[i].value);

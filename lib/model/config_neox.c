@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-static void
-add(struct sc__launch *l, struct sc__flag_list *out, const char *name, const char *value) {
-    *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
-        (struct sc__flag){name, value};
-}
-
 static bool above(const struct sc__config *c, const char *key, double least) {
     const char *value = sc__config_value(c, key);
     double x = 0;
@@ -31,11 +25,11 @@ void sc__config_neox(struct sc__launch *l,
                      struct sc__flag_list *out) {
     if (!sc__config_value(c, "train_batch_size") &&
         !sc__config_value(c, "gradient_accumulation_steps"))
-        add(l, out, "micro-batches", "1");
+        sc__config_add(l, out, "micro-batches", "1");
     if (above(c, "moe_num_experts", 1) && !sc__config_value(c, "moe_top_k"))
-        add(l, out, "moe-router-topk", "1");
+        sc__config_add(l, out, "moe-router-topk", "1");
     if (names_flash(c))
-        add(l, out, "attention", "fused");
+        sc__config_add(l, out, "attention", "fused");
     bool drops = above(c, "hidden_dropout", 0) || above(c, "attention_dropout", 0);
-    add(l, out, drops ? "dropout" : "no-dropout", "");
+    sc__config_add(l, out, drops ? "dropout" : "no-dropout", "");
 }

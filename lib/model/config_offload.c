@@ -14,12 +14,6 @@ static bool on_cpu(const struct sc__config *c, const char *key) {
     return device && sc__str_is_any_case(sc__str(device), "cpu");
 }
 
-static void
-offload(struct sc__launch *l, struct sc__flag_list *out, const char *name, const char *as) {
-    *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
-        (struct sc__flag){name, as};
-}
-
 /* What stands under a key; all of it where nothing does. What is no share is refused as
  * the option's would be. */
 static const char *share_of(const struct sc__config *c, const char *key) {
@@ -41,11 +35,11 @@ static void offload_by_deepspeed(struct sc__launch *l,
     bool params = on_cpu(c, "offload_param.device") ||
                   says_yes(sc__config_value(c, "zero_optimization.cpu_offload_params"));
     if (optimizer || (named && !params_alone)) {
-        offload(l, out, "offload-optimizer", share_of(c, "offload_optimizer.ratio"));
-        offload(l, out, "overlap-offload", "yes");
+        sc__config_add(l, out, "offload-optimizer", share_of(c, "offload_optimizer.ratio"));
+        sc__config_add(l, out, "overlap-offload", "yes");
     }
     if (params || (named && third))
-        offload(l, out, "offload-params", NULL);
+        sc__config_add(l, out, "offload-params", NULL);
 }
 
 /* FSDP keeps weights, gradients and optimizer there together. */
@@ -62,9 +56,9 @@ static void offload_by_fsdp(struct sc__launch *l,
         yes = yes || says_yes(sc__config_value(c, *key));
     if (!yes)
         return;
-    offload(l, out, "offload-optimizer", "1");
-    offload(l, out, "overlap-offload", "yes");
-    offload(l, out, "offload-params", NULL);
+    sc__config_add(l, out, "offload-optimizer", "1");
+    sc__config_add(l, out, "overlap-offload", "yes");
+    sc__config_add(l, out, "offload-params", NULL);
 }
 
 static void offload_by_megatron(struct sc__launch *l,
@@ -73,11 +67,14 @@ static void offload_by_megatron(struct sc__launch *l,
     const char *layers = sc__config_value(c, "cpu_offloading_num_layers");
     uint32_t count = 0;
     if (says_yes(sc__config_value(c, "optimizer_cpu_offload")))
-        offload(l, out, "offload-optimizer", share_of(c, "optimizer_offload_fraction"));
+        sc__config_add(l,
+                       out,
+                       "offload-optimizer",
+                       share_of(c, "optimizer_offload_fraction"));
     if (says_yes(sc__config_value(c, "overlap_cpu_optimizer_d2h_h2d")))
-        offload(l, out, "overlap-offload", "yes");
+        sc__config_add(l, out, "overlap-offload", "yes");
     if (layers && sc__parse_u32(sc__str(layers), &count) && count)
-        offload(l, out, "offload-activations", layers);
+        sc__config_add(l, out, "offload-activations", layers);
 }
 
 /* Disks are not modelled. */

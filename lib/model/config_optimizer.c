@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-static void
-add(struct sc__launch *l, struct sc__flag_list *out, const char *name, const char *value) {
-    *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
-        (struct sc__flag){name, value};
-}
-
 /* exp_avg_dtype: {_target_: torch.bfloat16, _call_: false} */
 static void
 add_targets(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
@@ -23,7 +17,7 @@ add_targets(struct sc__launch *l, const struct sc__config *c, struct sc__flag_li
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *type = sc__config_value(c, keys[i].value);
         if (type)
-            add(l, out, keys[i].name, type);
+            sc__config_add(l, out, keys[i].name, type);
     }
 }
 
@@ -40,9 +34,9 @@ add_apex(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list 
     const char *dtype = sc__config_value(c, "optim.dtype");
     if (!name || strcmp(name, "distributed_fused_adam") != 0)
         return;
-    add(l, out, "use-precision-aware-optimizer", NULL);
+    sc__config_add(l, out, "use-precision-aware-optimizer", NULL);
     for (const char *const *type = types; dtype && *type; type++)
-        add(l, out, *type, dtype);
+        sc__config_add(l, out, *type, dtype);
 }
 
 void sc__config_optimizer(struct sc__launch *l,
