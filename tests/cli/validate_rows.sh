@@ -163,7 +163,7 @@ has packed_documents_of_the_framework "--window-size 100,0"
 # what `run` assumes where nobody names the software
 row "NeMo 24.07" "Llama 7B" $llama7 H100 8 2 1 "" bf16 full dist-opt "iteration seconds" "" 10 ""
 validate --assumed-software >/dev/null 2>"$tmp/err"
-check assumed_software "$(command_of | grep -c -- --software)" 0
+check assumed_software "$(command_of | grep -c -- --tp) $(command_of | grep -c -- --software)" "1 0"
 expect assumed_or_nearest 2 "contradicts --assumed-software" "$STEPCAST" validate "$tmp/row.csv" --assumed-software --nearest-software
 expect assumed_or_named 2 "contradicts --assumed-software" "$STEPCAST" validate "$tmp/row.csv" --assumed-software --software nemo-24.07
 
