@@ -161,9 +161,12 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
         sum += s.hidden / s.sp;
     sum += post_norm_keeps(m, p, &s);
     sum *= s.tokens;
+    /* softmax and what dropout made of it and its mask; in transformers the softmax in fp32
+     * and what it was narrowed to, or (one key-value head) all of it in fp32 */
+    double score = p->fusion != SC__FUSION_HF ? 5 : m->kv_heads == 1 ? 4 : 6;
     if (keeps_scores(p))
         sum +=
-            5.0 * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
+            score * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
     return sum;
 }
 

@@ -290,6 +290,29 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = sc__unless_said(g->optimizer, true);
 }
 
+/* Modules of transformers with an attention of their own, and Falcon's one key-value head,
+ * which PyTorch runs unfused and in fp32 (measured on an H200: docs/validation-memory.md).
+ */
+static void resolve_modules(struct sc_context *ctx,
+                            const struct sc__model *m,
+                            bool said, /* by more than a profile */
+                            struct sc__plan *p) {
+    static const char *const families[] = {"bloom", "mpt", "falcon", NULL};
+    bool unfused = false;
+    for (const char *const *f = families; *f && m->family; f++)
+        unfused |= !strcmp(m->family, *f);
+    if (!unfused || p->fusion != SC__FUSION_HF || said)
+        return;
+    p->attention = SC__ATTENTION_UNFUSED;
+    sc__note(
+        ctx,
+        "unfused-attention",
+        "transformers runs the attention of %s unfused, with passes over the scores of "
+        "which not all are modelled: long sequences take longer than forecast, up to "
+        "twice the time; --attention says otherwise",
+        m->family);
+}
+
 static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {
     p->overlap_grad = sc__unless_said(g->overlap_grad, true);
     p->tp_overlap = choice(g->overlap_tp,
@@ -517,6 +540,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     *p = (struct sc__plan){0};
     SC__TRY(complete(ctx, given, &g));
     SC__TRY(check_fields(ctx, &g));
+    bool attention_said = g.attention != SC_ATTENTION_AUTO;
     bool fused = g.attention == SC_ATTENTION_FUSED;
     if (fused)
         g.attention = SC_ATTENTION_AUTO;
@@ -535,6 +559,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_wide_layers(ctx, &g, m, p));
     SC__TRY(resolve_spread(ctx, &g, p));
     resolve_software(&g, p);
+    resolve_modules(ctx, m, attention_said, p);
     SC__TRY(sc__resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
     SC__TRY(resolve_experts(ctx, &g, m, p));
