@@ -77,6 +77,8 @@ sql "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCP
 sql "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN streamId TO stream"; expect "no column" "has no column streamId" "$STEPCAST" show "$t/x.sqlite"
 sql "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'now' WHERE rowid = 3"; expect "a text for a time" "start holds what is no whole number" "$STEPCAST" show "$t/x.sqlite"
 sql "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = start - 1 WHERE rowid = 3"; expect "an end before its start" "an event from" "$STEPCAST" show "$t/x.sqlite"
+sql "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 1300000000000000000 WHERE rowid = 3"; expect "a kernel of forty years" "an event from" "$STEPCAST" show "$t/x.sqlite"
+sql "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 1300000000000000000, end = 1300000000000000100 WHERE rowid = 3"; expect "forty years between two" "an event from" "$STEPCAST" show "$t/x.sqlite"
 sql "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = 9223372036854775807"; expect "the end of time" "an event from" "$STEPCAST" show "$t/x.sqlite"
 sql "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO old; DROP TABLE CUPTI_ACTIVITY_KIND_MEMCPY; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS start, i AS end, 0 AS deviceId, 0 AS streamId FROM n"
 expect "an endless view" "no kernels in this export" timeout 10 "$STEPCAST" show "$t/x.sqlite"

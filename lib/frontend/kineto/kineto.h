@@ -75,8 +75,20 @@ struct sc__kineto_range {
     uint32_t thread;
 };
 
+/* From the first event of a trace to the last, ns. */
+struct sc__kineto_period {
+    bool any;
+    int64_t first;
+    int64_t last;
+};
+
+/* Extends it by an event; false where it is longer than can be counted in ps (26 days), or
+ * the event is of no time at all. */
+bool sc__kineto_extend(struct sc__kineto_period *p, int64_t start, int64_t end);
+
 struct sc__kineto_trace {
     const char *file;
+    struct sc__kineto_period period;
     struct sc__arena *arena;
     uint32_t rank;
     uint32_t world;

@@ -16,6 +16,16 @@ void sc__kineto_begin_trace(struct sc_context *ctx,
     sc__map_init(&t->stream_ids, &ctx->arena);
 }
 
+bool sc__kineto_extend(struct sc__kineto_period *p, int64_t start, int64_t end) {
+    const int64_t latest = INT64_MAX / 4;
+    if (start < -latest || end < start || end > latest)
+        return false;
+    p->first = p->any && p->first < start ? p->first : start;
+    p->last = p->any && p->last > end ? p->last : end;
+    p->any = true;
+    return p->last - p->first <= latest / SC__PS_PER_NS;
+}
+
 uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t number) {
     bool fresh;
     if (t->last_stream < t->stream_count && t->streams[t->last_stream] == number)

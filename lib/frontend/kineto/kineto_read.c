@@ -283,6 +283,9 @@ static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
     if (!sc__kineto_nanoseconds(e->ts, &start) || !sc__kineto_nanoseconds(e->dur, &dur) ||
         dur < 0 || llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)
         return sc__scan_fail(&p->scan, "the ts or dur of an event is not a time");
+    if (!sc__kineto_extend(&p->t->period, start, start + dur))
+        return sc__scan_fail(&p->scan,
+                             "the ts or dur of an event is not a time of this trace");
     switch (cat) {
     case CAT_KERNEL:
         add_kernel(p, e, start, dur, false);

@@ -71,6 +71,7 @@ struct sc__nsys {
     uint32_t member_count;
     uint32_t member_capacity;
     uint64_t graphs; /* CUDA graphs that are traced as a whole */
+    struct sc__kineto_period period;
 };
 
 /* ---- tables (nsys_table.c) ---- */

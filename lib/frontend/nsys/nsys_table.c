@@ -10,7 +10,6 @@
 #define NSYS_MEMORY_MAX ((size_t)1 << 30)
 #define NSYS_TEXT_MAX (16 << 20)
 #define NSYS_ROWS_BETWEEN 65536 /* two looks at the progress */
-#define NSYS_LATEST (INT64_MAX / 4)
 
 static sc_status nsys_damaged(struct sc__nsys *n, int code) {
     struct sc__place at = {.file = sc__shown_name(n->ctx, n->file)};
@@ -238,7 +237,7 @@ sc_status sc__nsys_times(struct sc__nsys *n,
             return nsys_wrong(n, row, table, i);
     *start = sqlite3_column_int64(row, 0);
     *end = sqlite3_column_int64(row, 1);
-    if (*start >= 0 && *end >= *start && *end <= NSYS_LATEST)
+    if (*start >= 0 && sc__kineto_extend(&n->period, *start, *end))
         return SC_OK;
     return sc__fail(n->ctx,
                     SC_INPUT,
