@@ -297,10 +297,9 @@ static void resolve_modules(struct sc_context *ctx,
                             const struct sc__model *m,
                             bool said, /* by more than a profile */
                             struct sc__plan *p) {
-    static const char *const families[] = {"bloom", "mpt", "falcon", NULL};
-    bool unfused = false;
-    for (const char *const *f = families; *f && m->family; f++)
-        unfused |= !strcmp(m->family, *f);
+    const char *family = m->family ? m->family : "";
+    bool unfused = !strcmp(family, "bloom") || !strcmp(family, "mpt") ||
+                   (!strcmp(family, "falcon") && m->kv_heads == 1);
     if (!unfused || p->fusion != SC__FUSION_HF || said)
         return;
     p->attention = SC__ATTENTION_UNFUSED;
@@ -308,8 +307,8 @@ static void resolve_modules(struct sc_context *ctx,
         ctx,
         "unfused-attention",
         "transformers runs the attention of %s unfused, with passes over the scores of "
-        "which not all are modelled: long sequences take longer than forecast, up to "
-        "twice the time; --attention says otherwise",
+        "which not all are modelled: long sequences take two to three times as "
+        "long as forecast; --attention says otherwise",
         m->family);
 }
 
