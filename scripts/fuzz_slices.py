@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """libFuzzer in slices: the time of each target adds up until it is enough.
 
-    fuzz_slices.py BUILD [--minutes M] [--slice S] [--hour S] [--only NAME,…] [--show]
+    fuzz_slices.py BUILD [--minutes M] [--slice S] [--hour S] [--jobs N] [--only NAME,…] [--show]
 
-Fuzzes for M minutes (default 10), a slice of S seconds (60) at a time, always the target
-that has had the least time so far; with --only of those alone. What each has had is kept in
-tests/fuzz/ledger.json: seconds of the processor (of the clock they say little on a machine
-that others use), cases, and the cases since the last finding. It is part of the repository,
-since an hour for every target is more than a day of one core. A target has had enough after
---hour seconds (3600). --show prints the ledger and runs nothing.
+Fuzzes for M minutes (default 10), N targets at a time (as many as there are cores), a slice of
+S seconds (60) each, always the target that has had the least time so far; with --only of those
+alone. What each has had is kept in tests/fuzz/ledger.json: seconds of the processor (of the
+clock they say little on a machine that others use), cases, and the cases since the last
+finding. It is part of the repository, since an hour for every target is more than a day of one
+core. A target has had enough after --hour seconds (3600). --show prints the ledger and runs
+nothing.
 
 Every slice begins with the inputs of tests/fuzz/corpus and those in build/fuzz-corpus that
 reached new code in slices before; when these have doubled, they are minimised. A case that
@@ -20,10 +21,11 @@ import argparse
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 LEDGER = "tests/fuzz/ledger.json"
@@ -44,11 +46,12 @@ class Target:
         """What it printed, how it ended, and the seconds of the processor."""
         environment = {**os.environ, "ASAN_OPTIONS": "abort_on_error=1:handle_abort=0",
                        "UBSAN_OPTIONS": "abort_on_error=1:print_stacktrace=1"}
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run([self.program, *LIMITS, *words], capture_output=True, text=True, errors="replace", env=environment)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return done.stdout + done.stderr, done.returncode, spent
+        with tempfile.TemporaryFile() as out:
+            child = subprocess.Popen([self.program, *LIMITS, *words], stdout=out, stderr=out, env=environment)
+            _, status, used = os.wait4(child.pid, 0)  # of this child alone: others run beside it
+            child.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            return out.read().decode(errors="replace"), child.returncode, used.ru_utime + used.ru_stime
 
     def replay(self):
         """Whether all that it found before is mended."""
@@ -115,12 +118,56 @@ def show(targets):
         print(f"{t.name:20s} {r['seconds'] / 60:8.1f} {r['slices']:7d} {r['cases']:10d} {r['since_finding']:16d}")
 
 
+class Slices:
+    """Targets that wait for a slice; workers take the one with the least time."""
+
+    def __init__(self, targets, chosen, given):
+        self.targets = targets
+        self.waiting = [t for t in chosen if t.replay()]
+        self.failed = len(self.waiting) < len(chosen)
+        self.given = given
+        self.end = time.monotonic() + 60 * given.minutes
+        self.lock = threading.Lock()
+
+    def take(self):
+        with self.lock:
+            short = [t for t in self.waiting if t.record["seconds"] < self.given.hour]
+            if not short or time.monotonic() >= self.end:
+                return None
+            t = min(short, key=lambda t: t.record["seconds"])
+            self.waiting.remove(t)
+            return t
+
+    def give_back(self, t, well):
+        with self.lock:
+            if well:
+                self.waiting.append(t)
+            else:
+                self.failed = True
+            keep(self.targets)
+
+    def work(self):
+        while (t := self.take()):
+            well = t.slice(self.given.slice)
+            if well:
+                t.minimise()
+            self.give_back(t, well)
+
+    def run(self):
+        workers = [threading.Thread(target=self.work) for _ in range(self.given.jobs)]
+        for w in workers:
+            w.start()
+        for w in workers:
+            w.join()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--slice", type=int, default=60)
     parser.add_argument("--hour", type=float, default=3600)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="")
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
@@ -130,24 +177,10 @@ def main():
     if given.show:
         show(targets)
         return
-    chosen = [t for t in targets if not given.only or t.name in given.only.split(",")]
-    open_targets = [t for t in chosen if t.replay()]
-    failed = len(open_targets) < len(chosen)
-    end = time.monotonic() + 60 * given.minutes
-    while time.monotonic() < end:
-        waiting = [t for t in open_targets if t.record["seconds"] < given.hour]
-        if not waiting:
-            print("every target has had its time")
-            break
-        t = min(waiting, key=lambda t: t.record["seconds"])
-        if t.slice(given.slice):
-            t.minimise()
-        else:
-            open_targets.remove(t)
-            failed = True
-        keep(targets)
+    slices = Slices(targets, [t for t in targets if not given.only or t.name in given.only.split(",")], given)
+    slices.run()
     show(targets)
-    sys.exit(failed)
+    sys.exit(slices.failed)
 
 
 main()
