@@ -119,6 +119,17 @@ static void residual(struct sc__layer_maker *m, enum sc__layer_part part) {
     }
 }
 
+/* x/2 (1 + tanh(0.798 x (1 + 0.0447 x x))) as operators: six of one operand and three of
+ * two; its gradient, which computes the tanh again: ten of one, one of a square, seven of
+ * two. Each operand is read and the result written. */
+static void function_gelu(struct sc__layer_maker *m, double elements) {
+    double width = sc__dtype_bytes(m->s->dtype);
+    double one = 2 * width * elements;
+    double two = 3 * width * elements;
+    sc__layer_elementwise(m, "gelu_operators", one, m->backward ? 11 : 6);
+    sc__layer_elementwise(m, "gelu_operators", two, m->backward ? 7 : 3);
+}
+
 static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
     const struct sc__layer_shape *s = m->s;
     if (s->gated && of_modules(m))
@@ -130,6 +141,8 @@ static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
                          ffn);
     else if (s->new_gelu && of_modules(m))
         sc__layer_either(m, SC__MEM_NEW_GELU_F, rows, ffn);
+    else if (s->function_gelu && of_modules(m))
+        function_gelu(m, (double)rows * (double)ffn);
     else
         sc__layer_either(m,
                          !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F,
@@ -377,60 +390,23 @@ static void flash(struct sc__layer_maker *m, const struct heads *h) {
                                : sc__attention_forward(m->kernel_model, &a));
 }
 
-static void batched(struct sc__layer_maker *m,
-                    const char *name,
-                    uint64_t heads,
-                    uint64_t a,
-                    uint64_t b,
-                    uint64_t k) {
-    struct sc__kernel gemm = sc__gemm_batched(m->kernel_model,
-                                              name,
-                                              m->s->dtype,
-                                              attention_sequences(m->s).count * heads,
-                                              a,
-                                              b,
-                                              k);
-    gemm.work = SC__WORK_ATTENTION;
-    sc__layer_push(m, gemm);
-}
-
-/* Scores, softmax under a mask, dropout, weighted sum. */
-static void unfused_forward(struct sc__layer_maker *m, const struct heads *h) {
+static void unfused(struct sc__layer_maker *m, const struct heads *h) {
     struct seen_sequences seen = attention_sequences(m->s);
-    uint64_t sq = seen.length / m->s->cp;
-    uint64_t skv = seen.length;
-    uint64_t rows = seen.count * h->q * sq;
-    batched(m, "scores", h->q, sq, skv, h->qk_dim);
-    sc__layer_memory(m, SC__MEM_SOFTMAX_F, rows, skv);
-    if (m->s->dropout)
-        sc__layer_memory(m, SC__MEM_DROPOUT_F, rows, skv);
-    batched(m, "context", h->q, sq, h->v_dim, skv);
-    sc__layer_memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
-}
-
-static void unfused_backward(struct sc__layer_maker *m, const struct heads *h) {
-    struct seen_sequences seen = attention_sequences(m->s);
-    uint64_t sq = seen.length / m->s->cp;
-    uint64_t skv = seen.length;
-    uint64_t rows = seen.count * h->q * sq;
-    sc__layer_memory(m, SC__MEM_COPY, m->tokens, h->q * h->v_dim);
-    batched(m, "context_dgrad", h->q, sq, skv, h->v_dim);
-    batched(m, "context_vgrad", h->q, skv, h->v_dim, sq);
-    if (m->s->dropout)
-        sc__layer_memory(m, SC__MEM_DROPOUT_B, rows, skv);
-    sc__layer_memory(m, SC__MEM_SOFTMAX_B, rows, skv);
-    batched(m, "scores_qgrad", h->q, sq, h->qk_dim, skv);
-    batched(m, "scores_kgrad", h->q, skv, h->qk_dim, sq);
+    sc__layer_scores(m,
+                     &(struct sc__written_scores){.sequences = seen.count,
+                                                  .heads = h->q,
+                                                  .queries = seen.length / m->s->cp,
+                                                  .keys = seen.length,
+                                                  .qk_dim = h->qk_dim,
+                                                  .v_dim = h->v_dim});
 }
 
 static void attention_core(struct sc__layer_maker *m, const struct heads *h) {
     m->part = SC__PART_ATTENTION_CORE;
-    if (m->s->attention != SC__ATTENTION_UNFUSED)
-        flash(m, h);
-    else if (m->backward)
-        unfused_backward(m, h);
+    if (m->s->attention == SC__ATTENTION_UNFUSED)
+        unfused(m, h);
     else
-        unfused_forward(m, h);
+        flash(m, h);
 }
 
 static void attention_out(struct sc__layer_maker *m, const struct heads *h) {

@@ -29,6 +29,17 @@ static inline bool sc__fusion_eager(unsigned fusion) {
     return fusion == SC__FUSION_EAGER || fusion == SC__FUSION_HF;
 }
 
+/* What is done to the scores of attention that is not fused. */
+enum sc__scores {
+    SC__SCORES_FUSED,      /* one kernel, as Megatron's */
+    SC__SCORES_OPERATORS,  /* transformers: eager_attention_forward */
+    SC__SCORES_ALIBI,      /* transformers' BLOOM: the product adds to the biases */
+    SC__SCORES_ALIBI_FP32, /* transformers' MPT: biases in fp32 */
+    SC__SCORES_SINKS,      /* transformers' gpt-oss: a column more, for sinks */
+    SC__SCORES_MATH,       /* PyTorch's _scaled_dot_product_attention_math: all in fp32 */
+    SC__SCORES_WAYS
+};
+
 enum sc__layer_part {
     SC__PART_ATTENTION_NORM, /* before it: gather of sequence parallel comes after */
     SC__PART_ATTENTION_IN,   /* qkv GEMM (column parallel), rope */
@@ -79,7 +90,8 @@ struct sc__layer_shape {
     bool v_norm;     /* values as well, without weights */
     bool key_values; /* values are made of the keys: no projection of their own */
     bool new_gelu;
-    bool post_norms; /* norms after attention and feed-forward as well */
+    bool function_gelu; /* the same in a function of autograd that keeps its input alone */
+    bool post_norms;    /* norms after attention and feed-forward as well */
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;
@@ -89,6 +101,7 @@ struct sc__layer_shape {
     bool scale_of_now;   /* Transformer Engine's current scaling */
     bool accumulate; /* weight gradients are added to an fp32 buffer in their epilogue */
     enum sc__attention_software attention;
+    enum sc__scores scores; /* where attention is unfused */
     /* Multi-head latent attention; kv_rank 0: ordinary. head_dim is then the
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
     uint64_t q_rank;

@@ -1,5 +1,6 @@
 /* kernel_layer_maker: what makes the operator lists of a layer, for the files that share
- * it: kernel_layer.c (all but experts), kernel_layer_linear.c, kernel_layer_experts.c. */
+ * it: kernel_layer.c, kernel_layer_linear.c, kernel_layer_experts.c (what only experts
+ * have), kernel_layer_scores.c (attention that is not fused). */
 #ifndef SC_HARDWARE_KERNEL_LAYER_MAKER_H
 #define SC_HARDWARE_KERNEL_LAYER_MAKER_H
 
@@ -38,6 +39,16 @@ struct sc__mlp {
     enum sc__layer_part out;
 };
 
+/* Attention of this GPU whose scores are written. */
+struct sc__written_scores {
+    uint64_t sequences;
+    uint64_t heads;
+    uint64_t queries; /* of a sequence */
+    uint64_t keys;
+    uint64_t qk_dim;
+    uint64_t v_dim;
+};
+
 /* Fewer key-value heads than tp: each rank keeps a copy of one. */
 static inline uint64_t sc__at_least_one(uint64_t a, uint64_t b) {
     return a / b ? a / b : 1;
@@ -62,6 +73,7 @@ void sc__layer_either(struct sc__layer_maker *m,
                       uint64_t cols);
 void sc__layer_linear(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows);
 void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f);
+void sc__layer_scores(struct sc__layer_maker *m, const struct sc__written_scores *w);
 /* Router, permutation, routed and shared experts, and back. */
 void sc__layer_experts(struct sc__layer_maker *m);
 

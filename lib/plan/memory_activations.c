@@ -46,6 +46,21 @@ static bool keeps_scores(const struct sc__plan *p) {
     return p->attention == SC__ATTENTION_UNFUSED && !recomputes(p, SC__MODULE_CORE);
 }
 
+/* Bytes that are kept of a score: softmax and what dropout made of it and its mask; in
+ * transformers the softmax in fp32 and what it was narrowed to. */
+static double score_bytes(const struct sc__plan *p) {
+    switch (p->scores) {
+    case SC__SCORES_FUSED:
+        return 5;
+    case SC__SCORES_SINKS:
+        return 2;
+    case SC__SCORES_MATH:
+        return 4;
+    default:
+        return 6;
+    }
+}
+
 /* Of dropout in the residual stream: adapters have their own, beside a frozen model
  * without. */
 static bool keeps_masks(const struct sc__plan *p) {
@@ -161,12 +176,9 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
         sum += s.hidden / s.sp;
     sum += post_norm_keeps(m, p, &s);
     sum *= s.tokens;
-    /* softmax and what dropout made of it and its mask; in transformers the softmax in fp32
-     * and what it was narrowed to, or (one key-value head) all of it in fp32 */
-    double score = p->fusion != SC__FUSION_HF ? 5 : m->kv_heads == 1 ? 4 : 6;
     if (keeps_scores(p))
-        sum +=
-            score * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq / p->mesh.cp;
+        sum += score_bytes(p) * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq /
+               p->mesh.cp;
     return sum;
 }
 

@@ -137,6 +137,7 @@ struct sc__plan {
     unsigned gemm;
     unsigned fusion;    /* enum sc__fusion */
     unsigned attention; /* enum sc__attention_software */
+    unsigned scores;    /* enum sc__scores; where attention is unfused */
     bool dropout;
     unsigned tp_overlap;
     unsigned cp_kind;

@@ -290,26 +290,38 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = sc__unless_said(g->optimizer, true);
 }
 
-/* Modules of transformers with an attention of their own, and Falcon's one key-value head,
- * which PyTorch runs unfused and in fp32 (measured on an H200: docs/validation-memory.md).
- */
+/* What modules of transformers do to scores. BLOOM's and MPT's have an attention of their
+ * own, no kernel of PyTorch knows gpt-oss' sinks, and with one key-value head (Falcon) none
+ * that is fused takes the shapes. */
+static enum sc__scores module_scores(const struct sc__model *m) {
+    const char *family = m->family ? m->family : "";
+    if (!strcmp(family, "bloom"))
+        return SC__SCORES_ALIBI;
+    if (!strcmp(family, "mpt"))
+        return SC__SCORES_ALIBI_FP32;
+    if (!strcmp(family, "gpt_oss"))
+        return SC__SCORES_SINKS;
+    if (!strcmp(family, "falcon") && m->kv_heads == 1)
+        return SC__SCORES_MATH;
+    return SC__SCORES_OPERATORS;
+}
+
 static void resolve_modules(struct sc_context *ctx,
                             const struct sc__model *m,
                             bool said, /* by more than a profile */
                             struct sc__plan *p) {
-    const char *family = m->family ? m->family : "";
-    bool unfused = !strcmp(family, "bloom") || !strcmp(family, "mpt") ||
-                   (!strcmp(family, "falcon") && m->kv_heads == 1);
-    if (!unfused || p->fusion != SC__FUSION_HF || said)
+    if (p->fusion != SC__FUSION_HF)
+        return;
+    p->scores = module_scores(m);
+    if (p->scores == SC__SCORES_OPERATORS || said)
         return;
     p->attention = SC__ATTENTION_UNFUSED;
-    sc__note(
-        ctx,
-        "unfused-attention",
-        "transformers runs the attention of %s unfused, with passes over the scores of "
-        "which not all are modelled: long sequences take two to three times as "
-        "long as forecast; --attention says otherwise",
-        m->family);
+    sc__note(ctx,
+             "unfused-attention",
+             "transformers runs the attention of %s unfused, operator by operator over all "
+             "scores%s; --attention says otherwise",
+             m->family,
+             p->scores == SC__SCORES_MATH ? ", in fp32" : "");
 }
 
 static void resolve_overlap(const sc_plan *g, struct sc__plan *p) {

@@ -291,3 +291,35 @@ printf 'op,batch,sq,heads,head_dim,n_groups,d_state,chunk_size,us\nscan_f,1,4096
 expect scan_as_measured 0 "1x4096x64x64x8x128x128 bf16" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
 printf 'framework,batch_size,seq_len,d_state,nheads,head_dim,n_groups,kernel_source,us\ntrtllm,1,128,128,64,64,8,selective_scan,9\n' >"$tmp/t.csv"
 expect kernels_public_source 3 "unknown kernel_source" "$STEPCAST" kernels "$tmp/t.csv" --gpu h200
+
+# Operators over the scores of attention that transformers does not fuse, as its modules and PyTorch's math kernel have
+# them: the names of kernels between the products, and the bytes of a score that they move, counted by hand from what each
+# operator reads and writes (bf16 2, fp32 4; a softmax that is masked 1 more).
+core='import json, sys
+ops = [o for o in json.load(sys.stdin)["ops"] if o["part"] == "attention core" and o["direction"] == sys.argv[1]]
+passes = [o for o in ops if o["kind"] == "memory" and o["bytes"] >= 2 * 16 * 1024 * 1024]
+print(*(o["name"] for o in passes), sum(o["bytes"] for o in passes) / (16 * 1024 * 1024))'
+scores() {
+    "$STEPCAST" kernels --gpu h200 --model "$tmp/$1.json" --seq 1024 --micro-batch 1 --software hf-transformers $3 --json - | python3 -S -c "$core" $2 2>&1
+}
+printf '{"model_type": "bloom", "hidden_size": 1024, "n_layer": 2, "n_head": 16, "vocab_size": 1024}' >"$tmp/bloom.json"
+printf '{"model_type": "mpt", "d_model": 1024, "n_layers": 2, "n_heads": 16, "vocab_size": 1024, "max_seq_len": 1024}' >"$tmp/mpt.json"
+printf '{"model_type": "falcon", "hidden_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 16, "multi_query": true, "vocab_size": 1024}' >"$tmp/falcon.json"
+printf '{"model_type": "llama", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 2, "num_attention_heads": 16, "vocab_size": 1024}' >"$tmp/llama.json"
+check scores_of_bloom "$(scores bloom forward)" "copy add_broadcast cast_fp32 softmax_f cast_fp32 31.0"
+check scores_of_bloom_back "$(scores bloom backward)" "cast_fp32 softmax_b cast_fp32 24.0"
+check scores_of_mpt "$(scores mpt forward)" "mask_f add_broadcast softmax_f cast_fp32 44.0"
+check scores_of_mpt_back "$(scores mpt backward)" "cast_fp32 softmax_b mask_b cast_fp32 41.0"
+check scores_of_one_key_head "$(scores falcon forward)" "add_broadcast softmax_f copy add_broadcast cast_fp32 43.0"
+check scores_of_one_key_head_back "$(scores falcon backward)" "softmax_b 12.0"
+check scores_unfused "$(scores llama forward '--attention unfused')" "copy add_broadcast cast_fp32 softmax_f cast_fp32 31.0"
+check scores_unfused_back "$(scores llama backward '--attention unfused')" "cast_fp32 softmax_b cast_fp32 copy 28.0"
+check scores_in_fp32 "$(scores llama forward '--attention unfused --dtype fp32')" "copy add_broadcast softmax_f 29.0"
+check scores_with_sinks "$("$STEPCAST" kernels --gpu h200 --model gpt-oss-20b --seq 1024 --micro-batch 1 --software hf-transformers --json - |
+    python3 -S -c "$core" backward 2>&1 | cut -d' ' -f1-6)" "copy_strided softmax_b copy fill add copy"
+check gelu_of_bloom "$("$STEPCAST" kernels --gpu h200 --model "$tmp/bloom.json" --seq 1024 --micro-batch 1 --software hf-transformers --json - | python3 -S -c '
+import json, sys
+ops = [o for o in json.load(sys.stdin)["ops"] if o["name"] == "gelu_operators"]
+for way in ("forward", "backward"):
+    print(sum(o["bytes"] for o in ops if o["direction"] == way) / (1024 * 4096))' 2>&1 | xargs)" "42.0 86.0"
+check scores_fused "$(scores llama forward)" "0.0"

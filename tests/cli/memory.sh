@@ -168,3 +168,10 @@ lite() { value total --model deepseek-v2-lite --gpus 1 --cluster hgx-h200:1 --se
 none=$(lite none)
 full=$(lite full)
 holds "recomputation needs no more" "0 < ${full:-1} <= ${none:-0}"
+
+# gpt-oss in transformers: its sinks keep the softmax of every score in the model's type, two bytes of
+# layers × heads × queries × keys; fused attention keeps four bytes of a head and token instead.
+sinks() { value activations --model gpt-oss-20b --cluster hgx-h200:8 --fsdp --seq 4096 --micro-batch 1 --global-batch 8 --software hf-transformers --ignore-memory "$@"; }
+written=$(sinks)
+fused=$(sinks --attention flash2)
+holds "scores of sinks are kept" "${written:-0} - ${fused:-0} == 24 * 64 * 4096 * (2 * 4096 - 4)"

@@ -3,7 +3,8 @@
     check_families.py STEPCAST
 
 Peaks of memory are counted tensor by tensor: each has to be met. Times depend on the host and on how a release of
-transformers runs experts: their mean is judged. Where attention runs unfused, it only has to be said.
+transformers runs experts: their mean is judged. Where attention runs unfused, passes over the scores are most of a
+step: that has to be said, and each time is judged.
 """
 import json, os, subprocess, sys, tempfile
 
@@ -33,9 +34,8 @@ with open("data/truth/h200_families.jsonl") as table, tempfile.TemporaryDirector
         late = 100 * (got["step_time_us"] / 1000 / row["step_ms"] - 1)
         if "unfused" in row:
             said = any(note["code"] == "unfused-attention" for note in got["input"]["notes"])
-            print(f"{'ok' if said and late < 0 else 'not ok'} attention of {row['name']} is said to be unfused")
-        else:
-            errors.append(abs(late))
+            print(f"{'ok' if said and abs(late) <= MEAN else 'not ok'} attention of {row['name']} is said to be unfused (time {late:+.1f} %)")
+        errors.append(abs(late))
         held = "ok" if abs(off) <= PEAK else "not ok"
         print(f"{held} peak of {row['name']}, recompute {row['recompute']}: {peak:.2f} GiB, measured {row['peak_gib']} ({off:+.1f} %; time {late:+.1f} %)")
 mean = sum(errors) / len(errors)
