@@ -76,6 +76,15 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "lora_target", "lora-targets", "all=- *"},
     {OF(TRAINER), "max_length", "seq", NULL},
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
+    {OF(TRAINER),
+     "attn_implementation",
+     "attention",
+     "eager=unfused flash_attention_2=flash2 flash_attention_3=current "
+     "kernels-community/flash-attn2=flash2 kernels-community/flash-attn3=current "
+     "kernels-community/vllm-flash-attn3=current *=-"},
+    {OF(TRAINER), "flash_attn", "attention", "disabled=unfused fa2=flash2 fa3=current *=-"},
+    {OF(TRAINER), "flash_attention", "attention", "true=flash2 *=-"},
+    {OF(TRAINER), "eager_attention", "attention", "true=unfused *=-"},
     {OF(TRAINER), "bf16", "bf16", ""},
     {OF(TRAINER), "fp16", "fp16", ""},
     {OF(TRAINER), "lora_r", "lora", "*=-"}, /* config_adapters.c says whether it counts */
