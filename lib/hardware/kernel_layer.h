@@ -37,6 +37,7 @@ enum sc__scores {
     SC__SCORES_ALIBI_FP32, /* transformers' MPT: biases in fp32 */
     SC__SCORES_SINKS,      /* transformers' gpt-oss: a column more, for sinks */
     SC__SCORES_MATH,       /* PyTorch's _scaled_dot_product_attention_math: all in fp32 */
+    SC__SCORES_WIDE, /* transformers' GPT-J, CodeGen, GPT-Neo: in fp32 up to softmax */
     SC__SCORES_WAYS
 };
 

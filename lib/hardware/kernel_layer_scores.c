@@ -25,10 +25,13 @@ struct passes {
     uint32_t backward_count;
     struct pass forward[MOST_PASSES];
     struct pass backward[MOST_PASSES];
-    bool wide; /* products of fp32 */
+    /* products of fp32: of queries and keys, and of the values too */
+    bool wide_scores;
+    bool wide_values;
 };
 
-#define WIDEN_OR_NARROW {SC__MEM_CAST_FP32, CAST}
+#define WIDEN_OR_NARROW                                                                    \
+    { SC__MEM_CAST_FP32, CAST }
 
 static const struct passes ways[SC__SCORES_WAYS] = {
     /* scale, mask and softmax in one kernel */
@@ -95,26 +98,37 @@ static const struct passes ways[SC__SCORES_WAYS] = {
                          .backward_count = 1,
                          .forward = {{SC__MEM_ADD_BROADCAST, WIDE},
                                      {SC__MEM_SOFTMAX_F, WIDE},
-                                     {SC__MEM_COPY, AS_MODEL}, /* which are −∞: 4 + 1 bytes */
+                                     {SC__MEM_COPY,
+                                      AS_MODEL}, /* which are −∞: 4 + 1 bytes */
                                      {SC__MEM_ADD_BROADCAST, WIDE},
                                      WIDEN_OR_NARROW},
                          .backward = {{SC__MEM_SOFTMAX_B, WIDE}},
-                         .wide = true},
+                         .wide_scores = true,
+                         .wide_values = true},
+    /* queries and keys in fp32; times the scale (GPT-Neo: where a mask is), plus the mask;
+     * softmax; values in the model's type */
+    [SC__SCORES_WIDE] = {.forward_count = 4,
+                         .backward_count = 3,
+                         .forward = {{SC__MEM_COPY, WIDE},
+                                     {SC__MEM_ADD_BROADCAST, WIDE},
+                                     {SC__MEM_SOFTMAX_F, WIDE},
+                                     WIDEN_OR_NARROW},
+                         .backward = {WIDEN_OR_NARROW,
+                                      {SC__MEM_SOFTMAX_B, WIDE},
+                                      {SC__MEM_COPY, WIDE}},
+                         .wide_scores = true},
 };
-
-static enum sc__dtype product_type(const struct sc__layer_maker *m) {
-    return ways[m->s->scores].wide ? SC__FP32 : m->s->dtype;
-}
 
 static void product(struct sc__layer_maker *m,
                     const char *name,
+                    bool wide,
                     const struct sc__written_scores *w,
                     uint64_t rows,
                     uint64_t columns,
                     uint64_t depth) {
     struct sc__kernel gemm = sc__gemm_batched(m->kernel_model,
                                               name,
-                                              product_type(m),
+                                              wide ? SC__FP32 : m->s->dtype,
                                               w->sequences * w->heads,
                                               rows,
                                               columns,
@@ -149,30 +163,30 @@ static void pass_all(struct sc__layer_maker *m,
 
 static void forward(struct sc__layer_maker *m, const struct sc__written_scores *w) {
     const struct passes *way = &ways[m->s->scores];
-    product(m, "scores", w, w->queries, w->keys, w->qk_dim);
+    product(m, "scores", way->wide_scores, w, w->queries, w->keys, w->qk_dim);
     pass_all(m, w, way->forward, way->forward_count);
     if (m->s->dropout)
         sc__layer_memory(m,
                          SC__MEM_DROPOUT_F,
                          w->sequences * w->heads * w->queries,
                          w->keys);
-    product(m, "context", w, w->queries, w->v_dim, w->keys);
+    product(m, "context", way->wide_values, w, w->queries, w->v_dim, w->keys);
     sc__layer_memory(m, SC__MEM_COPY, m->tokens, w->heads * w->v_dim);
 }
 
 static void backward(struct sc__layer_maker *m, const struct sc__written_scores *w) {
     const struct passes *way = &ways[m->s->scores];
     sc__layer_memory(m, SC__MEM_COPY, m->tokens, w->heads * w->v_dim);
-    product(m, "context_dgrad", w, w->queries, w->keys, w->v_dim);
-    product(m, "context_vgrad", w, w->keys, w->v_dim, w->queries);
+    product(m, "context_dgrad", way->wide_values, w, w->queries, w->keys, w->v_dim);
+    product(m, "context_vgrad", way->wide_values, w, w->keys, w->v_dim, w->queries);
     if (m->s->dropout)
         sc__layer_memory(m,
                          SC__MEM_DROPOUT_B,
                          w->sequences * w->heads * w->queries,
                          w->keys);
     pass_all(m, w, way->backward, way->backward_count);
-    product(m, "scores_qgrad", w, w->queries, w->qk_dim, w->keys);
-    product(m, "scores_kgrad", w, w->keys, w->qk_dim, w->queries);
+    product(m, "scores_qgrad", way->wide_scores, w, w->queries, w->qk_dim, w->keys);
+    product(m, "scores_kgrad", way->wide_scores, w, w->keys, w->qk_dim, w->queries);
 }
 
 void sc__layer_scores(struct sc__layer_maker *m, const struct sc__written_scores *w) {

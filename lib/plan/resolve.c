@@ -290,17 +290,23 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->optimizer = sc__unless_said(g->optimizer, true);
 }
 
-/* What modules of transformers do to scores. BLOOM's and MPT's have an attention of their
- * own, no kernel of PyTorch knows gpt-oss' sinks, and with one key-value head (Falcon) none
- * that is fused takes the shapes. */
+/* What modules of transformers do to scores. These have an attention of their own, no
+ * kernel of PyTorch knows gpt-oss' sinks, and with one key-value head (Falcon) none that is
+ * fused takes the shapes. */
 static enum sc__scores module_scores(const struct sc__model *m) {
+    static const struct {
+        const char *family;
+        enum sc__scores scores;
+    } known[] = {{"bloom", SC__SCORES_ALIBI},
+                 {"mpt", SC__SCORES_ALIBI_FP32},
+                 {"gpt_oss", SC__SCORES_SINKS},
+                 {"gptj", SC__SCORES_WIDE},
+                 {"codegen", SC__SCORES_WIDE},
+                 {"gpt_neo", SC__SCORES_WIDE}};
     const char *family = m->family ? m->family : "";
-    if (!strcmp(family, "bloom"))
-        return SC__SCORES_ALIBI;
-    if (!strcmp(family, "mpt"))
-        return SC__SCORES_ALIBI_FP32;
-    if (!strcmp(family, "gpt_oss"))
-        return SC__SCORES_SINKS;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(family, known[i].family))
+            return known[i].scores;
     if (!strcmp(family, "falcon") && m->kv_heads == 1)
         return SC__SCORES_MATH;
     return SC__SCORES_OPERATORS;

@@ -322,4 +322,12 @@ import json, sys
 ops = [o for o in json.load(sys.stdin)["ops"] if o["name"] == "gelu_operators"]
 for way in ("forward", "backward"):
     print(sum(o["bytes"] for o in ops if o["direction"] == way) / (1024 * 4096))' 2>&1 | xargs)" "42.0 86.0"
+# GPT-J: queries times keys in fp32, weights times values in bf16 — 67 TFLOP/s are the most that fp32 has
+printf '{"model_type": "gptj", "n_embd": 1024, "n_layer": 2, "n_head": 16, "vocab_size": 1024, "rotary_dim": 64}' >"$tmp/gptj.json"
+check scores_of_gptj "$(scores gptj forward)" "copy add_broadcast softmax_f cast_fp32 35.0"
+check scores_of_gptj_back "$(scores gptj backward)" "cast_fp32 softmax_b copy 26.0"
+check products_of_gptj "$("$STEPCAST" kernels --gpu h200 --model "$tmp/gptj.json" --seq 1024 --micro-batch 8 --software hf-transformers --json - | python3 -S -c '
+import json, sys
+ops = [o for o in json.load(sys.stdin)["ops"] if o["part"] == "attention core" and o["kind"] == "gemm"]
+print(*(o["name"] for o in ops if o["flop"] / o["us"] / 1e6 < 67))' 2>&1)" "scores scores_qgrad scores_kgrad"
 check scores_fused "$(scores llama forward)" "0.0"
