@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """libFuzzer in slices: the time of each target adds up until it is enough.
 
-    fuzz_slices.py BUILD [--minutes M] [--slice S] [--hour S] [--jobs N] [--only NAME,…] [--show]
+    fuzz_slices.py BUILD [--minutes M] [--slice S] [--hour S] [--jobs N] [--only NAME,…] [--show | --keep]
 
 Fuzzes for M minutes (default 10), N targets at a time (as many as there are cores), a slice of
 S seconds (60) each, always the target that has had the least time so far; with --only of those
@@ -12,18 +12,23 @@ core. A target has had enough after --hour seconds (3600). --show prints the led
 nothing.
 
 Every slice begins with the inputs of tests/fuzz/corpus and those in build/fuzz-corpus that
-reached new code in slices before; when these have doubled, they are minimised. A case that
+reached new code in slices before; when these have doubled, they are minimised. Where there are
+none yet, they begin with tests/fuzz/grown/NAME.tar.gz: --keep writes there the fewest of them
+that reach all that is reached (runs nothing else), so that the next machine goes on. A case that
 ends a target is left in build/fuzz-findings/NAME, and the target rests until it is gone:
 first of all what lies there is tried again, and what no longer fails is moved to
 build/fuzz-corpus.
 """
 import argparse
+import gzip
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -40,6 +45,7 @@ class Target:
         self.given = f"tests/fuzz/corpus/{name}"
         self.grown = f"build/fuzz-corpus/{name}"
         self.findings = f"build/fuzz-findings/{name}"
+        self.kept = f"tests/fuzz/grown/{name}.tar.gz"
         self.record = {"seconds": 0, "cases": 0, "slices": 0, "since_finding": 0, "minimised": 0, **record}
 
     def run(self, *words):
@@ -68,7 +74,33 @@ class Target:
                 shutil.move(path, os.path.join(self.grown, name))
         return left == 0
 
+    def unpack(self):
+        if os.path.isdir(self.grown) or not os.path.exists(self.kept):
+            return
+        os.makedirs(self.grown)
+        with tarfile.open(self.kept) as packed:
+            for entry in packed:
+                with open(os.path.join(self.grown, os.path.basename(entry.name)), "wb") as out:
+                    out.write(packed.extractfile(entry).read())
+
+    def pack(self):
+        """The fewest inputs that reach all that is reached; equal inputs give equal bytes."""
+        with tempfile.TemporaryDirectory() as fewest:
+            _, status, _ = self.run("-set_cover_merge=1", fewest, self.given, self.grown)
+            own = set(os.listdir(self.given))
+            names = sorted(set(os.listdir(fewest)) - own)
+            if status or not names:
+                return
+            with open(self.kept, "wb") as out, gzip.GzipFile("", "wb", 9, out, mtime=0) as packed, \
+                 tarfile.open(fileobj=packed, mode="w") as tar:
+                for name in names:
+                    content = open(os.path.join(fewest, name), "rb").read()
+                    entry = tarfile.TarInfo(name)
+                    entry.size = len(content)
+                    tar.addfile(entry, io.BytesIO(content))
+
     def slice(self, seconds):
+        self.unpack()
         for folder in (self.grown, self.findings):
             os.makedirs(folder, exist_ok=True)
         dictionary = f"tests/fuzz/dictionary/{self.name}.dict"
@@ -170,12 +202,19 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", default="")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--keep", action="store_true")
     given = parser.parse_args()
     ledger = json.load(open(LEDGER)) if os.path.exists(LEDGER) else {}
     names = sorted(f[:-len("_fuzz.c")] for f in os.listdir("tests/fuzz") if f.endswith("_fuzz.c"))
     targets = [Target(given.build, name, ledger.get(name, {})) for name in names]
     if given.show:
         show(targets)
+        return
+    if given.keep:
+        os.makedirs("tests/fuzz/grown", exist_ok=True)
+        for t in targets:
+            if os.path.isdir(t.grown):
+                t.pack()
         return
     slices = Slices(targets, [t for t in targets if not given.only or t.name in given.only.split(",")], given)
     slices.run()
