@@ -32,6 +32,7 @@ static inline bool sc__fusion_eager(unsigned fusion) {
 /* What is done to the scores of attention that is not fused. */
 enum sc__scores {
     SC__SCORES_FUSED,      /* one kernel, as Megatron's */
+    SC__SCORES_PLAIN,      /* a few lines of PyTorch, in the model's type */
     SC__SCORES_OPERATORS,  /* transformers: eager_attention_forward */
     SC__SCORES_ALIBI,      /* transformers' BLOOM: the product adds to the biases */
     SC__SCORES_ALIBI_FP32, /* transformers' MPT: biases in fp32 */

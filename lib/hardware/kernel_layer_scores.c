@@ -39,6 +39,13 @@ static const struct passes ways[SC__SCORES_WAYS] = {
                           .backward_count = 1,
                           .forward = {{SC__MEM_SOFTMAX_F, AS_MODEL}},
                           .backward = {{SC__MEM_SOFTMAX_B, AS_MODEL}}},
+    /* times the scale, filled where the mask is; softmax */
+    [SC__SCORES_PLAIN] = {.forward_count = 2,
+                          .backward_count = 2,
+                          .forward = {{SC__MEM_MASK_F, AS_MODEL},
+                                      {SC__MEM_SOFTMAX_F, AS_MODEL}},
+                          .backward = {{SC__MEM_SOFTMAX_B, AS_MODEL},
+                                       {SC__MEM_MASK_B, AS_MODEL}}},
     /* times the scale, plus the mask; softmax in fp32 */
     [SC__SCORES_OPERATORS] = {.forward_count = 5,
                               .backward_count = 4,

@@ -51,6 +51,7 @@ static bool keeps_scores(const struct sc__plan *p) {
 static double score_bytes(const struct sc__plan *p) {
     switch (p->scores) {
     case SC__SCORES_FUSED:
+    case SC__SCORES_PLAIN:
         return 5;
     case SC__SCORES_SINKS:
         return 2;

@@ -316,6 +316,8 @@ static void resolve_modules(struct sc_context *ctx,
                             const struct sc__model *m,
                             bool said, /* by more than a profile */
                             struct sc__plan *p) {
+    if (p->fusion == SC__FUSION_EAGER)
+        p->scores = SC__SCORES_PLAIN;
     if (p->fusion != SC__FUSION_HF)
         return;
     p->scores = module_scores(m);

@@ -314,6 +314,8 @@ check scores_of_one_key_head "$(scores falcon forward)" "add_broadcast softmax_f
 check scores_of_one_key_head_back "$(scores falcon backward)" "softmax_b 12.0"
 check scores_unfused "$(scores llama forward '--attention unfused')" "copy add_broadcast cast_fp32 softmax_f cast_fp32 31.0"
 check scores_unfused_back "$(scores llama backward '--attention unfused')" "cast_fp32 softmax_b cast_fp32 copy 28.0"
+check scores_in_plain_pytorch "$("$STEPCAST" kernels --gpu h200 --model "$tmp/llama.json" --seq 1024 --micro-batch 1 --fusion eager --attention unfused --json - |
+    python3 -S -c "$core" forward 2>&1)" "mask_f softmax_f 14.0"
 check scores_in_fp32 "$(scores llama forward '--attention unfused --dtype fp32')" "copy add_broadcast softmax_f 29.0"
 check scores_with_sinks "$("$STEPCAST" kernels --gpu h200 --model gpt-oss-20b --seq 1024 --micro-batch 1 --software hf-transformers --json - |
     python3 -S -c "$core" backward 2>&1 | cut -d' ' -f1-6)" "copy_strided softmax_b copy fill add copy"
