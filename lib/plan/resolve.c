@@ -500,6 +500,19 @@ software_facts(const sc_plan *g, const struct sc__model *m, const char *cluster_
     return facts;
 }
 
+/* What else is likely to run it: adapters and shards of all weights are PyTorch's ways more
+ * often than Megatron's, whose fused operators are faster. */
+static const char *likelier_software(const sc_plan *g, const struct sc__software *assumed) {
+    if (strcmp(assumed->stack, "megatron") != 0)
+        return "";
+    if (g->lora > 0)
+        return "; transformers with adapters usually takes longer: --software hf-transformers";
+    if (g->zero == 3)
+        return "; plain PyTorch usually takes longer: --software fsdp-eager, torchtitan-2026 or "
+               "hf-transformers";
+    return "";
+}
+
 static sc_status find_software(struct sc_context *ctx,
                                const sc_plan *g,
                                const char *gpu,
@@ -513,9 +526,10 @@ static sc_status find_software(struct sc_context *ctx,
     SC__TRY(sc__software_read(ctx, sc__software_assumed(g, gpu), out));
     sc__note(ctx,
              "software-assumed",
-             "what software runs it is not said: %s is assumed (%s); --software names it",
+             "what software runs it is not said: %s is assumed (%s); --software names it%s",
              (*out)->name,
-             (*out)->title);
+             (*out)->title,
+             likelier_software(g, *out));
     return SC_OK;
 }
 

@@ -129,3 +129,11 @@ sed 's|stepcast/software/1|another|' data/software/megatron-core-2025.json >"$tm
 expect profile_of_another_schema 3 "unknown word 'another'" $run --software "$tmp/profile.json"
 python3 -S -c 'import json, sys; s = json.load(open("data/software/megatron-core-2025.json")); s["constants"].append(dict(s["constants"][0], value=9)); json.dump(s, open(sys.argv[1], "w"))' "$tmp/profile.json"
 expect constant_twice 3 "is given twice for the same case" $run --software "$tmp/profile.json"
+
+# where nobody says what runs it, adapters and shards of all weights name the stacks that usually do, and these are named rightly
+expect adapters_name_transformers 0 "usually takes longer: --software hf-transformers" sh -c "\"$STEPCAST\" run --model llama3-8b --cluster h100:1 --lora 16 | tr -s '\n ' ' '"
+expect shards_name_pytorch 0 "usually takes longer: --software fsdp-eager, torchtitan-2026 or hf-transformers" sh -c "\"$STEPCAST\" run --model llama3-8b --cluster h100:8 --fsdp | tr -s '\n ' ' '"
+longer() { "$STEPCAST" run --model llama3-8b --cluster h200:8 --seq 2048 --json - "$@" 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["step_time_us"])'; }
+check stacks_take_longer "$(python3 -S -c 'import sys; a, b, c, d, e, f = map(float, sys.argv[1:]); print(b > a, min(d, e, f) > c)' \
+    "$(longer --lora 16)" "$(longer --lora 16 --software hf-transformers)" \
+    "$(longer --fsdp)" "$(longer --fsdp --software fsdp-eager)" "$(longer --fsdp --software torchtitan-2026)" "$(longer --fsdp --software hf-transformers)" 2>&1)" "True True"
