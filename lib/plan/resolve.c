@@ -506,9 +506,11 @@ static const char *likelier_software(const sc_plan *g, const struct sc__software
     if (strcmp(assumed->stack, "megatron") != 0)
         return "";
     if (g->lora > 0)
-        return "; transformers with adapters usually takes longer: --software hf-transformers";
+        return "; transformers with adapters usually takes longer: --software "
+               "hf-transformers";
     if (g->zero == 3)
-        return "; plain PyTorch usually takes longer: --software fsdp-eager, torchtitan-2026 or "
+        return "; plain PyTorch usually takes longer: --software fsdp-eager, "
+               "torchtitan-2026 or "
                "hf-transformers";
     return "";
 }
