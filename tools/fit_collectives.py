@@ -3,7 +3,7 @@
 
     tools/fit_collectives.py [--left-out] [--write data/collectives.json] TABLE.csv ...
 
-Tables have the columns of docs/model/collectives.md ("How good it is"); how a source ran is
+Tables have the columns of docs/model/collectives-accuracy.md; how a source ran is
 read from "systems" in data/collectives.json. Prints what it found and the median errors;
 --left-out fits again without each NCCL version (one node) and each source (several nodes) and
 prints the errors there; --write puts the constants into the file. Needs numpy and scipy.

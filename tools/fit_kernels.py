@@ -29,7 +29,7 @@ GPUS = {"a100-80": "a100_sxm", "h100-sxm": "h100_sxm", "h200": "h200_sxm", "b200
 LINEAR = {"fp8": "fp8", "fp8_block": "fp8-block", "nvfp4": "fp4"}  # rows are linear layers: cast of the input and product
 CASTS = ["quantize_fp8", "quantize_fp8_block", "quantize_fp4"]
 # Two frameworks timed the same cuBLAS; their medians differ by 1 to 5 %, B300's large products by 12 %. TRT-LLM's rows call it
-# through PyTorch, as training does, and are fitted; on the A100 both are (docs/model/kernels.md).
+# through PyTorch, as training does, and are fitted; on the A100 both are (docs/model/kernels-fit.md).
 BOTH = {"a100-80"}
 STEPCAST = os.environ.get("STEPCAST", "build/stepcast")
 
@@ -115,7 +115,7 @@ SERVING_STARTS = [(8, 128, 64, 0), (1, 128, 64, 1), (2, 64, 64, 1), (1e-3, 1e9, 
 
 
 def alone_start(architecture, software, phase, type_):
-    """Constants of blocks that take one query each, and when a library takes them (docs/model/kernels.md); None: never.
+    """Constants of blocks that take one query each, and when a library takes them (docs/model/kernels-serving.md); None: never.
     TensorRT-LLM's masked attention: beyond 32 queries of a head of keys; before Blackwell also for a single one and, with a
     cache in bf16, where blocks are fewer than a quarter of the SMs. FlashAttention-2 (vLLM's before Hopper): single queries
     and windows, whose keys it never parts."""

@@ -107,7 +107,7 @@ static void arrange(struct sc__layer_maker *m, const struct sc__mlp *f, bool beh
 
 /* What an element costs in operators of PyTorch, forward and backward: bytes of copies,
  * casts and sums, cycles of an SM in operators on parts of rows or with a broadcast
- * operand. Measured on an H200 (docs/model/step.md). */
+ * operand. Measured on an H200 (docs/model/experts.md). */
 struct operators {
     double bytes[2];
     double cycles[2];

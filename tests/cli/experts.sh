@@ -1,5 +1,5 @@
 #!/bin/sh
-# A layer with experts against pieces of it measured on an H200 (PyTorch 2.11; docs/model/step.md), and what follows from
+# A layer with experts against pieces of it measured on an H200 (PyTorch 2.11; docs/model/experts.md), and what follows from
 # how tokens travel: kernels by dispatcher, copies by routing, waits for counts.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

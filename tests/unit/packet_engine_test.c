@@ -66,7 +66,7 @@ static void agrees_with_the_model(void **unused) {
 
 /* Times of SimAI's ns-3 simulation, us: those of its first rank. All-to-alls are as its to
  * the ns, but for one that its workload takes. What rings of 32 GPUs and more leave out is
- * a switch of reductions that depends on the wall clock (docs/model/packet.md). */
+ * a switch of reductions that depends on the wall clock (docs/model/packet-cluster.md). */
 static void simai_points(void **unused) {
     (void)unused;
     static const char spectrum[] =

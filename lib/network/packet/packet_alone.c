@@ -22,7 +22,7 @@
  * packets, and then not: so many are looked at first. */
 #define PACKETS_OF_REACTIONS 960000.0
 /* Twice the share of what is added by which the worst of those was wrong that were
- * simulated whole too: docs/model/packet.md. */
+ * simulated whole too: docs/model/packet-cluster.md. */
 #define WRONG_AT_MOST 0.02
 #define WRONG_OF_REACTIONS 0.1
 
