@@ -49,6 +49,22 @@ expect ns3_nodes_without_links 3 '0 links cannot join 200000000 nodes' "$STEPCAS
 printf '13 5 16\n0 1 2 3 4\n%s\n' "$links" | awk 'NR > 2 { $1 += 5; $2 -= 8 } { print }' >"$tmp/turned.txt"
 check ns3_hosts_anywhere "$(all_reduce_times "$tmp/turned.txt" 8 flow)" "$(all_reduce_times "$tmp/ns3.txt" 8 flow)"
 
+# switches named on several lines, and ns-3's rates in bytes: the same machine
+sed '2s/ /\n/g; s/2400Gbps/300GBps/' "$tmp/ns3.txt" >"$tmp/lines.txt"
+check ns3_switches_on_lines "$(all_reduce_times "$tmp/lines.txt" 8 flow)" "$(all_reduce_times "$tmp/ns3.txt" 8 flow)"
+sed 2d "$tmp/lines.txt" >"$tmp/fewer.txt"
+expect ns3_fewer_switches 3 'fewer.txt:6:1: error: 4 switches are named, line 1 says 5' "$STEPCAST" show --cluster "$tmp/fewer.txt"
+# servers without NVLink send over their NICs, whatever their GPU has elsewhere
+nics=$(for g in 0 1 2 3 4 5 6 7; do echo "$g 8 100Gbps 0.0005ms 0"; done)
+printf '9 8 0 1 8 A100\n8\n%s\n' "$nics" >"$tmp/no_nvlink.txt"
+printf '9 1 0 1 8 A100\n8\n%s\n' "$nics" >"$tmp/single.txt"
+check simai_no_nvlink "$(all_reduce_times "$tmp/no_nvlink.txt" 8 analytic)" "$(all_reduce_times "$tmp/single.txt" 8 analytic)"
+expect simai_no_nvlink_said 0 'no link joins the GPUs of a server' "$STEPCAST" show --cluster "$tmp/no_nvlink.txt"
+# an NVSwitch that is its server's way out is a switch: leaves of 4 with one cable up
+printf '11 4 2 1 10 A100\n8 9\n10\n%s\n8 10 100Gbps 0.0005ms 0\n9 10 100Gbps 0.0005ms 0\n' \
+    "$(echo "$nics" | sed 's/^\([4-7]\) 8/\1 9/')" >"$tmp/way_out.txt"
+expect simai_nvswitch_way_out 0 '0 NVSwitches, 3 switches, leaves 4:1' "$STEPCAST" show --cluster "$tmp/way_out.txt"
+
 # htsim: 16 hosts, leaves of 4 with 2 cables up, 2 pods of 2 leaves, 2 spines a pod with 2 cables up, 4 cores: 16 + 8 + 8 cables
 cat >"$tmp/tree.topo" <<'T'
 # a comment
