@@ -28,6 +28,11 @@ trace "$info" "$a" "$b" "$a" "$b" >"$tmp/twice.json"
 expect kineto_twice 3 "twice.json: error: the kernel at 0.000 us on stream 7 stands twice in the trace: gemm" "$STEPCAST" run "$tmp/twice.json"
 trace "$info" "$a" "$(kernel norm 20 50 2)" >"$tmp/at_once.json"
 expect kineto_overlap 0 "1 kernels begin before the one before them on their stream has ended, by 0.050 ms in all" "$STEPCAST" run "$tmp/at_once.json" --json -
+# one process that drives two GPUs: each has its stream 7
+on_device() { kernel "$2" "$3" "$4" "$5" | sed "s/\"stream\"/\"device\": $1, \"stream\"/"; }
+trace '' "$(on_device 0 gemm 0 100 1)" "$(on_device 1 gemm 0 100 2)" "$(on_device 1 norm 100 20 3)" >"$tmp/devices.json"
+check kineto_devices "$(step_of "$tmp/devices.json")" 120
+expect kineto_devices_said 0 "one process drives several GPUs" "$STEPCAST" run "$tmp/devices.json" --json -
 trace "$info" "$a" '{"ph": "X", "cat": "kernel", "name": "norm", "ts": 100, "dur": 50, "dur": 5000, "args": {"stream": 7}}' >"$tmp/key.json"
 expect kineto_key_twice 3 "error: a key of an event stands twice" "$STEPCAST" run "$tmp/key.json"
 for rank in -1 8 '"0"' 1e30; do
