@@ -33,6 +33,9 @@ on_device() { kernel "$2" "$3" "$4" "$5" | sed "s/\"stream\"/\"device\": $1, \"s
 trace '' "$(on_device 0 gemm 0 100 1)" "$(on_device 1 gemm 0 100 2)" "$(on_device 1 norm 100 20 3)" >"$tmp/devices.json"
 check kineto_devices "$(step_of "$tmp/devices.json")" 120
 expect kineto_devices_said 0 "one process drives several GPUs" "$STEPCAST" run "$tmp/devices.json" --json -
+# the libraries' own names: Tensile's products and cuDNN's convolutions
+trace '' "$(kernel Cijk_Ailk_Bljk_HB_MT64x64 0 100 1)" "$(kernel ampere_scudnn_128x64_relu_nn_v1 100 50 2)" "$(kernel softmax_warp_forward 150 30 3)" >"$tmp/libraries.json"
+check kineto_libraries "$("$STEPCAST" show "$tmp/libraries.json" | awk '$1 == "gemm" || $1 == "attention" { print $1, $2 }' | paste -sd,)" "gemm 150.0,attention 30.00"
 trace "$info" "$a" '{"ph": "X", "cat": "kernel", "name": "norm", "ts": 100, "dur": 50, "dur": 5000, "args": {"stream": 7}}' >"$tmp/key.json"
 expect kineto_key_twice 3 "error: a key of an event stands twice" "$STEPCAST" run "$tmp/key.json"
 for rank in -1 8 '"0"' 1e30; do
