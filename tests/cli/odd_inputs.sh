@@ -113,3 +113,16 @@ odd_gpu 's/"architecture": "hopper"/"architecture": 9/'
 expect gpu_architecture_number 3 "architecture is no text" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
 python3 -S -c 'import json, sys; g = json.load(open("data/gpus/h100-sxm.json")); g["constants"] = []; json.dump(g, open(sys.argv[1], "w"))' "$tmp/gpu.json"
 expect gpu_constants_list 3 "constants is no object" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
+
+# Profiler tables as people cut them: without the calls, with text before the dashes, of the host alone, where nothing waits
+rule='-----------------------  ------------  ------------  ------------'
+{
+    echo "test_it ... $rule"
+    printf '%s\n%s\n' 'Name                         Self CPU     CPU total  CPU time avg' "$rule"
+    printf '%s\n' 'aten::conv2d                 50.000ms     950.000ms      47.500ms' 'aten::mkldnn_convolution    900.000ms     900.000ms      45.000ms'
+    printf '%s\nSelf CPU time total: 950.000ms\n' "$rule"
+} >"$tmp/columns.txt"
+check table_without_calls "$(step_of "$tmp/columns.txt")" 950000
+check table_of_the_host "$("$STEPCAST" show "$tmp/columns.txt" | grep -c 'waiting')$("$STEPCAST" run "$tmp/columns.txt" | grep -c 'gemm  ')" 01
+sed 's/Self CPU /Self CPU%/; s/  50.000ms/    5.26%   /; s/ 900.000ms/   94.74%  /' "$tmp/columns.txt" | sed 's/Self CPU% */Self CPU %  /' >"$tmp/shares.txt"
+expect table_of_shares 3 "the header lacks the column 'Self CPU'" "$STEPCAST" show "$tmp/shares.txt"
