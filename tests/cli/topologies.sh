@@ -185,6 +185,12 @@ expect smi_too_many 3 "'NV99' is no path between GPU0 and GPU2" "$STEPCAST" show
 printf 'GPU0 CPU Affinity\n' >"$tmp/bare.txt"
 expect smi_no_rows 3 'the row of GPU0 is missing' "$STEPCAST" show "$tmp/bare.txt"
 
+{ cat "$tmp/slots.txt"; echo; cat "$tmp/hopper.txt"; } >"$tmp/machines.txt"
+expect smi_two_tables 0 "machines.txt:$(($(wc -l <"$tmp/slots.txt") + 2)): another table begins here; the first is taken" "$STEPCAST" show --cluster "$tmp/machines.txt"
+expect smi_no_nvlinks 0 'topo -mp leaves them out' "$STEPCAST" show --cluster "$tmp/slots.txt"
+sed 's/SYS/GNS/g' "$tmp/slots.txt" >"$tmp/peers.txt"
+expect smi_of_peers 3 "hint: give what 'nvidia-smi topo -m' prints" "$STEPCAST" show --cluster "$tmp/peers.txt"
+
 # ibnetdiscover: 8 hosts of two adapters, a leaf for each rail, two spines above
 ib_fabric() { # HOSTS UPLINKS
     awk -v hosts="$1" -v up="$2" 'function head(s) { printf "\nvendid=0x2c9\nswitchguid=0x%s(%s)\nSwitch\t40 \"S-%s\"\t\t# \"MF0;%s\" enhanced port 0 lid 1 lmc 0\n", s, s, s, s }
@@ -206,6 +212,13 @@ ib_fabric 8 4 >"$tmp/fabric.txt"
 rails="gpu=a100-80 node=2 nics=2 nic=200Gbps fabric=rail class=ib"
 check ib_as_rails "$(all_reduce_times "$tmp/fabric.txt" 16 flow)" "$(all_reduce_times "$rails" 16 flow)"
 check ib_as_rails_in_closed_form "$(all_reduce_times "$tmp/fabric.txt" 16 analytic)" "$(all_reduce_times "$rails" 16 analytic)"
+# in Markdown, below what iblinkinfo says of it
+linkinfo='CA: host0 mlx5_0:
+      0x0002c9030000c89b      3    1[  ] ==( 4X          50.0 Gbps Active/  LinkUp)==>       2   36[  ] "leaf0" ( )'
+{ printf '```\n%s\n```\n* ibnetdiscover = the same\n```sh\n' "$linkinfo"; cat "$tmp/fabric.txt"; printf '```\nThat is all.\n'; } >"$tmp/pasted.md"
+check ib_in_markdown "$(all_reduce_times "$tmp/pasted.md" 16 flow)" "$(all_reduce_times "$rails" 16 flow)"
+echo "$linkinfo" >"$tmp/linkinfo.txt"
+expect ib_linkinfo 3 'give what ibnetdiscover prints of it' "$STEPCAST" show --cluster "$tmp/linkinfo.txt"
 check ib_with_another_gpu "$(all_reduce_times "$tmp/fabric.txt gpu=h100-sxm" 16 flow)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=200Gbps fabric=rail class=ib" 16 flow)"
 ib_fabric 8 2 >"$tmp/thin.txt"
 expect ib_oversubscribed 0 '40 links, 8 NVSwitches, 4 switches, leaves 2:1' "$STEPCAST" show "$tmp/thin.txt"
