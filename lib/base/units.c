@@ -25,25 +25,14 @@ static const struct units_unit byte_units[] = {{"", 1},
                                                {"TiB", 0x1p40},
                                                {NULL, 0}};
 
-/* No bare numbers: 400 of a NIC would be bytes where Gbit/s are meant. */
-static const struct units_unit rate_units[] = {{"B/s", 1},
-                                               {"KB/s", 1e3},
-                                               {"MB/s", 1e6},
-                                               {"GB/s", 1e9},
-                                               {"TB/s", 1e12},
-                                               {"KiB/s", 0x1p10},
-                                               {"MiB/s", 0x1p20},
-                                               {"GiB/s", 0x1p30},
-                                               {"TiB/s", 0x1p40},
-                                               {"bps", 0.125},
-                                               {"Kbps", 125},
-                                               {"Mbps", 125e3},
-                                               {"Gbps", 125e6},
-                                               {"Tbps", 125e9},
-                                               {"Mb/s", 125e3},
-                                               {"Gb/s", 125e6},
-                                               {"Tb/s", 125e9},
-                                               {NULL, 0}};
+/* No bare numbers: 400 of a NIC would be bytes where Gbit/s are meant. GBps are ns-3's. */
+static const struct units_unit rate_units[] = {
+    {"B/s", 1},        {"KB/s", 1e3},     {"MB/s", 1e6},     {"GB/s", 1e9},
+    {"TB/s", 1e12},    {"KiB/s", 0x1p10}, {"MiB/s", 0x1p20}, {"GiB/s", 0x1p30},
+    {"TiB/s", 0x1p40}, {"KBps", 1e3},     {"MBps", 1e6},     {"GBps", 1e9},
+    {"TBps", 1e12},    {"bps", 0.125},    {"Kbps", 125},     {"Mbps", 125e3},
+    {"Gbps", 125e6},   {"Tbps", 125e9},   {"Mb/s", 125e3},   {"Gb/s", 125e6},
+    {"Tb/s", 125e9},   {NULL, 0}};
 
 static const struct units_unit time_units[] = {{"ps", 1},
                                                {"ns", 1e3},

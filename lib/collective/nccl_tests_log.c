@@ -6,8 +6,9 @@
  * log collectors, Markdown, command lines, what NCCL_DEBUG says. Two whole numbers and a
  * type begin a row, which must be whole; only its figures may come later, because
  * nccl-tests prints them when they are measured, and NCCL may have spoken in between. A
- * log may hold several tables; each belongs to the operation named last before it, and
- * lists its ranks before its rows. */
+ * log may hold several tables; each belongs to the operation named last before it, or to
+ * the one that a line behind it says has been concluded, and lists its ranks before its
+ * rows. Versions up to 2018 print milliseconds. */
 #include "collective/operations.h"
 
 #include <math.h>
@@ -221,6 +222,7 @@ static sc_status take_row(struct log_reader *r,
         return fail_row(r, &r->begun_at);
     if (!sc__parse_u64(token[0], &row.bytes))
         return fail_row(r, &at);
+    row.unreduced = n > 3 && sc__str_is(token[3], "none");
     if (row_figures(token, n, r->unchecked ? 3 : 4, &row)) {
         add_row(r, &row);
         return SC_OK;
@@ -294,12 +296,30 @@ static bool heads_columns(const struct sc__str *token, unsigned n) {
     return known >= 3;
 }
 
+/* "# Collective test concluded: all_reduce_perf" names the table before it. */
+static bool concludes(struct log_reader *r,
+                      const struct sc__str *token,
+                      unsigned n,
+                      const struct sc__coll_op *op) {
+    bool said = false;
+    for (unsigned i = 0; i < n; i++)
+        said |= sc__str_is(token[i], "concluded:");
+    if (!said || !op)
+        return false;
+    if (r->open)
+        r->log->tables[r->log->count - 1].op = op;
+    close_table(r);
+    return true;
+}
+
 /* "# nThread 1 nGpus 8 minBytes …", "# Collective test starting: all_reduce_perf", a
  * command line, the heads of the columns. */
 static void take_other(struct log_reader *r, const struct sc__str *token, unsigned n) {
     if (heads_columns(token, n))
         r->unchecked = sc__str_is(token[n - 1], "busbw");
     const struct sc__coll_op *op = named_operation(r->ctx, token, n);
+    if (concludes(r, token, n, op))
+        return;
     if (op && op != r->next.op)
         close_table(r);
     if (op)
@@ -326,6 +346,32 @@ static sc_status read_lines(struct log_reader *r) {
         else if (!take_figures(r, token, n) && !take_rank(r, token, n))
             take_other(r, token, n);
     }
+}
+
+/* --- in which unit ----------------------------------------------------------- */
+
+#define UNIT_OFF 0.1 /* what two decimals of the bandwidth leave of a time, at most */
+
+/* Up to 2018 times were printed in milliseconds, under the same heads: size and bandwidth
+ * tell. */
+static void
+check_unit(struct sc_context *ctx, const char *path, struct sc__coll_log_table *t) {
+    const struct sc__coll_log_row *best = NULL;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (!best || t->rows[i].algbw > best->algbw)
+            best = &t->rows[i];
+    if (!best || best->algbw < 0.1)
+        return;
+    double us = (double)best->bytes / (best->algbw * 1e3);
+    if (fabs(us / (best->us * 1e3) - 1) > UNIT_OFF)
+        return;
+    for (uint32_t i = 0; i < t->count; i++)
+        t->rows[i].us *= 1e3;
+    sc__note(ctx,
+             "log-unit",
+             "%s:%u: times are in milliseconds, by the sizes and bandwidths beside them",
+             path,
+             t->line);
 }
 
 /* --- how many GPUs ----------------------------------------------------------- */
@@ -387,8 +433,10 @@ sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log 
     sc__input_close(&in);
     if (status != SC_OK)
         return status;
-    for (uint32_t i = 0; i < out->count; i++)
+    for (uint32_t i = 0; i < out->count; i++) {
+        check_unit(ctx, path, &out->tables[i]);
         check_ranks(ctx, path, &out->tables[i]);
+    }
     if (!out->count)
         return sc__fail(
             ctx,

@@ -48,6 +48,7 @@ struct sc__coll_log_row {
     double algbw;
     double busbw;
     uint32_t line;
+    bool unreduced; /* its redop is "none" */
 };
 
 struct sc__coll_log_table {

@@ -33,6 +33,28 @@ take_machine(struct sc_request *req, uint32_t ranks, struct sc__cluster *c) {
     return SC_OK;
 }
 
+static bool reduces(const struct sc__coll_op *op) {
+    return op->coll == SC__ALLREDUCE || op->coll == SC__REDUCESCATTER ||
+           op->coll == SC__REDUCE;
+}
+
+/* Two GPUs have the same factor for all-reduces as for broadcasts: redop tells them
+ * apart. */
+static sc_status check_reduction(struct sc_request *req,
+                                 const char *path,
+                                 const struct sc__coll_log_table *t) {
+    if (!t->count || !t->rows[0].unreduced || !reduces(t->op))
+        return SC_OK;
+    struct sc__place at = {.file = path, .line = t->rows[0].line};
+    return sc__fail(
+        req->ctx,
+        SC_INPUT,
+        &at,
+        "is it the log of another operation, all_gather, broadcast or alltoall?",
+        "redop is 'none' here, and %s reduces",
+        t->op->name);
+}
+
 static sc_status
 check_table(struct sc_request *req, const char *path, const struct sc__coll_log_table *t) {
     if (!t->op)
@@ -165,6 +187,7 @@ static sc_status take_table(struct sc_request *req,
     SC__TRY(take_machine(req, ranks, c));
     struct sc__shape shape = shape_of_table(req, t, c, ranks ? ranks : c->gpus);
     SC__TRY(check_factor(req, path, t, shape.ranks));
+    SC__TRY(check_reduction(req, path, t));
     note_hosts(req, path, t, &shape, c);
     if (!out->count)
         out->machine = *c;
@@ -187,10 +210,12 @@ static sc_status
 check_any(struct sc_request *req, const char *path, const struct log_tables *tables) {
     if (tables->count)
         return SC_OK;
-    return sc__usage(req,
-                     "see the notes above: tables of one GPU or of other operations",
-                     "%s has no table to compare with",
-                     path);
+    const struct sc_context *ctx = req->ctx;
+    const char *why = "tables of one GPU and of other operations are left out";
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (!strcmp(ctx->notes[i].code, "log-table"))
+            why = ctx->notes[i].text;
+    return sc__usage(req, why, "%s has no table to compare with", path);
 }
 
 /* --- against --------------------------------------------------------------- */

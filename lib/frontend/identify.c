@@ -70,6 +70,11 @@ static const struct {
       "stepcast run INPUT --cluster \"FILE gpu=NAME\"",
       SC__READ_AS_CLUSTER}},
     {NULL,
+     {"==(", "LinkUp", "[  ]"},
+     {"an InfiniBand fabric (iblinkinfo)",
+      "give what ibnetdiscover prints of it: stepcast run INPUT --cluster \"FILE "
+      "gpu=NAME\""}},
+    {NULL,
      {"train_iter", "time_gpu_avg:"},
      {"times of the pieces of a layer (AIOB of AICB)",
       "stepcast run --model MODEL --kernel-times FILE"}},
@@ -98,6 +103,12 @@ static bool all_words(const char *const *words, const char *head, size_t n) {
     return true;
 }
 
+/* "400Gbps ", "50GBps ", "200GiB/s " */
+static bool has_rates(const char *head, size_t n) {
+    return sc__find_word(head, n, "bps ") || sc__find_word(head, n, "Bps ") ||
+           sc__find_word(head, n, "B/s ");
+}
+
 /* ns-3's and HPCC's: "41 25 52": nodes, switches, links; the switches; the links. */
 static bool is_ns3_topology(const char *head, size_t n) {
     struct sc__str text = {head, n};
@@ -113,7 +124,7 @@ static bool is_ns3_topology(const char *head, size_t n) {
             return false;
         numbers++;
     }
-    return numbers == 3 && sc__find_word(head, n, "bps ");
+    return numbers == 3 && has_rates(head, n);
 }
 
 /* SimAI's: "128 8 16 10 400 H100": devices, GPUs a server, NVSwitches, switches,
@@ -132,7 +143,7 @@ static bool is_simai_topology(const char *head, size_t n) {
         fields++;
         numbers += sc__parse_u64(sc__trim(part), &value);
     }
-    return fields == 6 && numbers == 5 && sc__find_word(head, n, "bps ");
+    return fields == 6 && numbers == 5 && has_rates(head, n);
 }
 
 const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {

@@ -156,18 +156,36 @@ static sc_status open_switch(struct ib_reader *r) {
     return SC_OK;
 }
 
+/* "Ca      2 …", and not "CA:" or "Switch:" of iblinkinfo, which people print before it. */
+static bool ib_begins(struct sc__str line, const char *word) {
+    size_t n = strlen(word);
+    return sc__str_starts(line, word) && line.n > n &&
+           (line.p[n] == ' ' || line.p[n] == '\t');
+}
+
+/* "devid=0x673c" */
+static bool ib_attribute(struct sc__str line) {
+    struct sc__str key;
+    return sc__split(&line, '=', &key) && line.p && key.n && !memchr(key.p, ' ', key.n) &&
+           sc__str_starts(line, "0x");
+}
+
 static sc_status read_ib_line(struct ib_reader *r) {
     struct sc__str line = sc__trim(r->line);
     if (!line.n || line.p[0] == '#')
         return SC_OK;
-    if (sc__str_starts(line, "Switch")) {
+    if (sc__str_starts(line, "```")) { /* the fence of Markdown: text follows */
+        r->begun = r->in_switch = false;
+        return SC_OK;
+    }
+    if (ib_begins(line, "Switch")) {
         r->begun = true;
         return open_switch(r);
     }
     if (line.p[0] == '[' && r->in_switch)
         return read_cable(r);
-    bool other = sc__str_starts(line, "Ca") || sc__str_starts(line, "Rt");
-    if (other || memchr(line.p, '=', line.n)) {
+    bool other = ib_begins(line, "Ca") || ib_begins(line, "Rt");
+    if (other || ib_attribute(line)) {
         r->begun = true;
         r->in_switch = false;
         return SC_OK;

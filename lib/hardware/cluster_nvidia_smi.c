@@ -34,7 +34,12 @@ static sc_status smi_fail(const struct smi_matrix *m, const char *at, const char
     struct sc__place place = {.file = m->file,
                               .line = m->number,
                               .column = at ? (uint64_t)(at - m->line.p) + 1 : 1};
-    return sc__fail(m->ctx, SC_INPUT, &place, NULL, "%s", what);
+    return sc__fail(m->ctx,
+                    SC_INPUT,
+                    &place,
+                    "give what 'nvidia-smi topo -m' prints",
+                    "%s",
+                    what);
 }
 
 /* The header is underlined on terminals: "\033[4mGPU0". */
@@ -171,6 +176,23 @@ static sc_status read_smi_rows(struct smi_matrix *m) {
     return SC_OK;
 }
 
+/* People paste the tables of several machines under each other. */
+static void note_other_tables(struct smi_matrix *m) {
+    while (smi_line(m)) {
+        struct sc__str rest = m->line;
+        struct sc__str word;
+        if (!smi_word(&rest, &word) || !sc__str_is(word, "GPU0") ||
+            !sc__find_word(m->line.p, m->line.n, "CPU Affinity"))
+            continue;
+        sc__note(m->ctx,
+                 "smi-tables",
+                 "%s:%llu: another table begins here; the first is taken",
+                 m->file,
+                 (unsigned long long)m->number);
+        return;
+    }
+}
+
 static uint32_t links_of(const struct smi_matrix *m, uint32_t gpu) {
     uint32_t links = 0;
     for (uint32_t i = 0; i < m->gpus; i++)
@@ -262,6 +284,7 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
     memset(out, 0, sizeof *out);
     SC__TRY(read_smi_header(m));
     SC__TRY(read_smi_rows(m));
+    note_other_tables(m);
     out->name = file;
     out->source = "nvidia-smi topo -m";
     out->node_gpus = m->gpus;
@@ -276,16 +299,17 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
                  "%s: NVLink joins some GPUs and not others: all are taken to communicate "
                  "over PCIe",
                  file);
-    sc__note(ctx,
-             "smi-node",
-             "%s: %u GPUs, %u NVLinks each, %u NICs beside them; the kind of GPU (%s) and "
-             "rates are not in it: --cluster \"%s gpu=NAME nic=400Gbps\"",
-             file,
-             m->gpus,
-             links,
-             out->node_nics,
-             out->gpu ? sc__format(&ctx->arena, "%s by its NVLinks", out->gpu)
-                      : "none taken",
-             file);
+    sc__note(
+        ctx,
+        "smi-node",
+        "%s: %u GPUs, %u NVLinks each%s, %u NICs beside them; the kind of GPU (%s) and "
+        "rates are not in it: --cluster \"%s gpu=NAME nic=400Gbps\"",
+        file,
+        m->gpus,
+        links,
+        links || m->gpus < 2 ? "" : " (topo -mp leaves them out: print topo -m)",
+        out->node_nics,
+        out->gpu ? sc__format(&ctx->arena, "%s by its NVLinks", out->gpu) : "none taken",
+        file);
     return SC_OK;
 }

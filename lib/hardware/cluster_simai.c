@@ -161,36 +161,54 @@ static sc_status number_hosts(struct cluster_simai_reader *r) {
     return SC_OK;
 }
 
+static sc_status
+take_switch(struct cluster_simai_reader *r, struct sc__str word, uint32_t count) {
+    uint32_t id;
+    bool known = sc__parse_u32(word, &id) && id < r->devices;
+    if (!known || (!r->ns3 && id < r->out->gpus))
+        return fail_at(r,
+                       word.p,
+                       r->ns3 ? NULL : "GPUs have the first ids, switches the others",
+                       "'%.*s' is not the id of a switch",
+                       SC__SHOW(word));
+    if (r->device_of[id] != UINT32_MAX)
+        return fail_at(r, word.p, NULL, "switch %u is named twice", id);
+    r->device_of[id] = r->out->gpus + count;
+    return SC_OK;
+}
+
+/* A link has a rate where a list of switches has another id. */
+static bool is_link(struct sc__str line) {
+    struct sc__str word = {0};
+    uint32_t id;
+    for (int i = 0; i < 3; i++)
+        if (!sc__next_word(&line, &word))
+            return false;
+    return !sc__parse_u32(word, &id);
+}
+
+/* On a line, or on several: the tools that read these files look at words alone. */
 static sc_status read_switches(struct cluster_simai_reader *r) {
     uint32_t switches = r->devices - r->out->gpus;
     uint32_t count = 0;
-    uint32_t id;
     struct sc__str rest;
     struct sc__str word;
     r->device_of = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->devices);
     for (uint32_t i = 0; i < r->devices; i++)
         r->device_of[i] = i < r->out->gpus && !r->ns3 ? i : UINT32_MAX;
-    if (!switches)
-        return number_hosts(r);
-    if (!cluster_simai_next_line(r))
-        return fail_at(r, r->line.p, NULL, "line 2, the ids of the switches, is missing");
-    for (rest = r->line; sc__next_word(&rest, &word); count++) {
-        bool known = sc__parse_u32(word, &id) && id < r->devices;
-        if (!known || (!r->ns3 && id < r->out->gpus))
-            return fail_at(r,
-                           word.p,
-                           r->ns3 ? NULL : "GPUs have the first ids, switches the others",
-                           "'%.*s' is not the id of a switch",
-                           SC__SHOW(word));
-        if (r->device_of[id] != UINT32_MAX)
-            return fail_at(r, word.p, NULL, "switch %u is named twice", id);
-        r->device_of[id] = r->out->gpus + count;
+    while (count < switches) {
+        if (!cluster_simai_next_line(r))
+            return fail_at(r, r->line.p, NULL, "the ids of the switches are missing");
+        if (count && is_link(r->line))
+            break;
+        for (rest = r->line; sc__next_word(&rest, &word); count++)
+            SC__TRY(take_switch(r, word, count));
     }
     if (count != switches)
         return fail_at(r,
                        r->line.p,
                        NULL,
-                       "line 2 names %u switches, line 1 says %u",
+                       "%u switches are named, line 1 says %u",
                        count,
                        switches);
     return number_hosts(r);
@@ -349,6 +367,55 @@ static sc_status find_servers(struct cluster_simai_reader *r) {
     return SC_OK;
 }
 
+static bool joins(const struct sc__fabric_link *l, uint32_t from, uint32_t to) {
+    bool forth = l->a >= from && l->a < to;
+    bool back = l->b >= from && l->b < to;
+    return forth || back;
+}
+
+/* An NVSwitch with a link to a switch, where no GPU has one, is the way out of its server:
+ * a switch of the network like the others, which follow it in their numbers. */
+static void name_switches(struct sc_context *ctx, const char *file, struct sc__cluster *c) {
+    uint32_t first = c->gpus + c->fabric.nvswitches;
+    uint32_t end = first + c->fabric.switches;
+    bool way_out = false;
+    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
+        const struct sc__fabric_link *l = &c->fabric.links[i];
+        if (joins(l, first, end) && joins(l, 0, c->gpus))
+            return;
+        way_out |= joins(l, first, end) && joins(l, c->gpus, first);
+    }
+    if (!way_out)
+        return;
+    sc__note(ctx,
+             "simai-nvswitch",
+             "%s: the NVSwitches join the servers to the network, and are taken for its "
+             "switches",
+             file);
+    c->fabric.switches += c->fabric.nvswitches;
+    c->fabric.nvswitches = 0;
+}
+
+/* Without NVLink the GPUs of a server reach each other over their NICs like any others, and
+ * are nodes of one GPU: what is known of NVSwitches must not be taken for their links. */
+static void part_servers(struct sc_context *ctx, const char *file, struct sc__cluster *c) {
+    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
+        const struct sc__fabric_link *l = &c->fabric.links[i];
+        bool in_network = joins(l, c->gpus + c->fabric.nvswitches, UINT32_MAX);
+        if (joins(l, 0, c->gpus) && !in_network)
+            return;
+    }
+    if (c->node_gpus <= 1)
+        return;
+    sc__note(ctx,
+             "simai-no-nvlink",
+             "%s: no link joins the GPUs of a server, so that each of the %u is a node of "
+             "its own and sends over its NIC alone",
+             file,
+             c->gpus);
+    c->node_gpus = 1;
+}
+
 /* GPU 0 stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
  * those to switches the ports of its NIC. */
 static void read_ports(struct sc__cluster *c) {
@@ -432,6 +499,8 @@ sc_status sc__cluster_simai(struct sc_context *ctx,
     out->name = file;
     out->source = r.ns3 ? "topology file of ns-3" : "SimAI topology file";
     out->fabric.kind = SC__FABRIC_LINKS;
+    name_switches(ctx, file, out);
+    part_servers(ctx, file, out);
     sc__cluster_sum_links(ctx, out);
     sc__note(ctx,
              "simai-topology",

@@ -38,6 +38,11 @@ check pipeline "$(step_us "$two" --cluster ideal:4)" 90000
 { cat "$tmp/calls.csv"; sed -n '/forward_step/,$p' "$tmp/calls.csv"; } >"$tmp/again.csv"
 check first_iteration "$(step_us "$tmp/again.csv" --cluster dgx-h100:16)" "$alone"
 expect iterations_are_said 0 '2 iterations; the first is taken' "$STEPCAST" run "$tmp/again.csv" --cluster dgx-h100:16
+# micro tests warm up first, under another size
+head -2 "$tmp/calls.csv" >"$tmp/warm.csv"
+for i in 1 2 3; do echo 'CommType.all_reduce,CommGroup.dp_group,2,4096,warmup,None,None,,None,None,None,1'; done >>"$tmp/warm.csv"
+{ echo 'CommType.epoch_end,None,None,0,,None,None,,None,None,None,1'; sed -n '3,$p' "$tmp/calls.csv"; } >>"$tmp/warm.csv"
+check warm_up_is_no_step "$(step_us "$tmp/warm.csv" --cluster dgx-h100:16)" "$alone"
 sed '$d; /init/d; 4d' "$tmp/calls.csv" >"$tmp/open.csv"
 check open_end "$(step_us "$tmp/open.csv" --cluster dgx-h100:16)" "$alone"
 # the log of a run: milliseconds; without the line of ranks the groups decide

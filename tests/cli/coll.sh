@@ -174,6 +174,17 @@ awk '!/^#/ {print $1, $2, $3, $4, $5; next} {print}' $tmp/log >"$tmp/dressed"
 expect figures_never_come 3 "dressed:6:1: error: this row of the nccl-tests table is not whole" "$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed"
 awk 'NR < 12 {print} NR == 12 {print $1, $2, $3}' $tmp/log >"$tmp/dressed"
 expect cut_off 3 "this row of the nccl-tests table is not whole" "$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed"
+# nccl-tests of 2018 print milliseconds under the same heads
+awk '!/^#/ { $6 = sprintf("%.6f", $6 / 1000) } { print }' $tmp/log >"$tmp/dressed"
+check milliseconds "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed" | grep 'mean square')" "$plain"
+expect milliseconds_said 0 "times are in milliseconds" "$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed"
+# two GPUs have one factor for all_reduce and broadcast: redop, or the line that ends a test, tells what it was
+"$STEPCAST" coll broadcast -c dgx-h100:8 --gpus 2 -b 16M -e 64M | grep -v perf >"$tmp/sent"
+expect nothing_reduced 3 "redop is 'none' here, and all_reduce reduces" "$STEPCAST" coll all_reduce -c dgx-h100:8 --gpus 2 --against "$tmp/sent"
+{ cat "$tmp/sent"; echo '# Collective test concluded: broadcast_perf'; "$STEPCAST" coll reduce -c dgx-h100:8 --gpus 2 -b 8M -e 8M | grep -v perf; echo '# Collective test concluded: reduce_perf'; } >"$tmp/both"
+check concluded_table "$("$STEPCAST" coll --against "$tmp/both" -c dgx-h100:8 --gpus 2 | grep 'GPUs on')" "# broadcast, 2 GPUs on 1 node of dgx-h100
+# reduce, 2 GPUs on 1 node of dgx-h100"
+expect why_no_table 2 "hint: $tmp/both:" "$STEPCAST" coll all_gather --against "$tmp/both" -c dgx-h100:8 --gpus 2
 # ranks lie where the log lists them: two GPUs of two hosts are not two of one node; hosts of a rack are
 listed() { for i in 0 1; do echo "#  Rank  $i Group  0 Pid  1 on host$(($i * $1)) device  $i [0x00] NVIDIA H100"; done; "$STEPCAST" coll all_reduce -c "$2" --gpus 2 -b 64M -e 64M | awk '!/^#/ {$6 = 100} {print}'; }
 listed 1 dgx-h100:8 >$tmp/hosts

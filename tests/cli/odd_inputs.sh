@@ -28,6 +28,14 @@ trace "$info" "$a" "$b" "$a" "$b" >"$tmp/twice.json"
 expect kineto_twice 3 "twice.json: error: the kernel at 0.000 us on stream 7 stands twice in the trace: gemm" "$STEPCAST" run "$tmp/twice.json"
 trace "$info" "$a" "$(kernel norm 20 50 2)" >"$tmp/at_once.json"
 expect kineto_overlap 0 "1 kernels begin before the one before them on their stream has ended, by 0.050 ms in all" "$STEPCAST" run "$tmp/at_once.json" --json -
+# one process that drives two GPUs: each has its stream 7
+on_device() { kernel "$2" "$3" "$4" "$5" | sed "s/\"stream\"/\"device\": $1, \"stream\"/"; }
+trace '' "$(on_device 0 gemm 0 100 1)" "$(on_device 1 gemm 0 100 2)" "$(on_device 1 norm 100 20 3)" >"$tmp/devices.json"
+check kineto_devices "$(step_of "$tmp/devices.json")" 120
+expect kineto_devices_said 0 "one process drives several GPUs" "$STEPCAST" run "$tmp/devices.json" --json -
+# the libraries' own names: Tensile's products and cuDNN's convolutions
+trace '' "$(kernel Cijk_Ailk_Bljk_HB_MT64x64 0 100 1)" "$(kernel ampere_scudnn_128x64_relu_nn_v1 100 50 2)" "$(kernel softmax_warp_forward 150 30 3)" >"$tmp/libraries.json"
+check kineto_libraries "$("$STEPCAST" show "$tmp/libraries.json" | awk '$1 == "gemm" || $1 == "attention" { print $1, $2 }' | paste -sd,)" "gemm 150.0,attention 30.00"
 trace "$info" "$a" '{"ph": "X", "cat": "kernel", "name": "norm", "ts": 100, "dur": 50, "dur": 5000, "args": {"stream": 7}}' >"$tmp/key.json"
 expect kineto_key_twice 3 "error: a key of an event stands twice" "$STEPCAST" run "$tmp/key.json"
 for rank in -1 8 '"0"' 1e30; do
@@ -105,3 +113,16 @@ odd_gpu 's/"architecture": "hopper"/"architecture": 9/'
 expect gpu_architecture_number 3 "architecture is no text" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
 python3 -S -c 'import json, sys; g = json.load(open("data/gpus/h100-sxm.json")); g["constants"] = []; json.dump(g, open(sys.argv[1], "w"))' "$tmp/gpu.json"
 expect gpu_constants_list 3 "constants is no object" "$STEPCAST" run $one --gpu "$tmp/gpu.json"
+
+# Profiler tables as people cut them: without the calls, with text before the dashes, of the host alone, where nothing waits
+rule='-----------------------  ------------  ------------  ------------'
+{
+    echo "test_it ... $rule"
+    printf '%s\n%s\n' 'Name                         Self CPU     CPU total  CPU time avg' "$rule"
+    printf '%s\n' 'aten::conv2d                 50.000ms     950.000ms      47.500ms' 'aten::mkldnn_convolution    900.000ms     900.000ms      45.000ms'
+    printf '%s\nSelf CPU time total: 950.000ms\n' "$rule"
+} >"$tmp/columns.txt"
+check table_without_calls "$(step_of "$tmp/columns.txt")" 950000
+check table_of_the_host "$("$STEPCAST" show "$tmp/columns.txt" | grep -c 'waiting')$("$STEPCAST" run "$tmp/columns.txt" | grep -c 'gemm  ')" 01
+sed 's/Self CPU /Self CPU%/; s/  50.000ms/    5.26%   /; s/ 900.000ms/   94.74%  /' "$tmp/columns.txt" | sed 's/Self CPU% */Self CPU %  /' >"$tmp/shares.txt"
+expect table_of_shares 3 "the header lacks the column 'Self CPU'" "$STEPCAST" show "$tmp/shares.txt"

@@ -49,6 +49,22 @@ expect ns3_nodes_without_links 3 '0 links cannot join 200000000 nodes' "$STEPCAS
 printf '13 5 16\n0 1 2 3 4\n%s\n' "$links" | awk 'NR > 2 { $1 += 5; $2 -= 8 } { print }' >"$tmp/turned.txt"
 check ns3_hosts_anywhere "$(all_reduce_times "$tmp/turned.txt" 8 flow)" "$(all_reduce_times "$tmp/ns3.txt" 8 flow)"
 
+# switches named on several lines, and ns-3's rates in bytes: the same machine
+sed '2s/ /\n/g; s/2400Gbps/300GBps/' "$tmp/ns3.txt" >"$tmp/lines.txt"
+check ns3_switches_on_lines "$(all_reduce_times "$tmp/lines.txt" 8 flow)" "$(all_reduce_times "$tmp/ns3.txt" 8 flow)"
+sed 2d "$tmp/lines.txt" >"$tmp/fewer.txt"
+expect ns3_fewer_switches 3 'fewer.txt:6:1: error: 4 switches are named, line 1 says 5' "$STEPCAST" show --cluster "$tmp/fewer.txt"
+# servers without NVLink send over their NICs, whatever their GPU has elsewhere
+nics=$(for g in 0 1 2 3 4 5 6 7; do echo "$g 8 100Gbps 0.0005ms 0"; done)
+printf '9 8 0 1 8 A100\n8\n%s\n' "$nics" >"$tmp/no_nvlink.txt"
+printf '9 1 0 1 8 A100\n8\n%s\n' "$nics" >"$tmp/single.txt"
+check simai_no_nvlink "$(all_reduce_times "$tmp/no_nvlink.txt" 8 analytic)" "$(all_reduce_times "$tmp/single.txt" 8 analytic)"
+expect simai_no_nvlink_said 0 'no link joins the GPUs of a server' "$STEPCAST" show --cluster "$tmp/no_nvlink.txt"
+# an NVSwitch that is its server's way out is a switch: leaves of 4 with one cable up
+printf '11 4 2 1 10 A100\n8 9\n10\n%s\n8 10 100Gbps 0.0005ms 0\n9 10 100Gbps 0.0005ms 0\n' \
+    "$(echo "$nics" | sed 's/^\([4-7]\) 8/\1 9/')" >"$tmp/way_out.txt"
+expect simai_nvswitch_way_out 0 '0 NVSwitches, 3 switches, leaves 4:1' "$STEPCAST" show --cluster "$tmp/way_out.txt"
+
 # htsim: 16 hosts, leaves of 4 with 2 cables up, 2 pods of 2 leaves, 2 spines a pod with 2 cables up, 4 cores: 16 + 8 + 8 cables
 cat >"$tmp/tree.topo" <<'T'
 # a comment
@@ -169,6 +185,12 @@ expect smi_too_many 3 "'NV99' is no path between GPU0 and GPU2" "$STEPCAST" show
 printf 'GPU0 CPU Affinity\n' >"$tmp/bare.txt"
 expect smi_no_rows 3 'the row of GPU0 is missing' "$STEPCAST" show "$tmp/bare.txt"
 
+{ cat "$tmp/slots.txt"; echo; cat "$tmp/hopper.txt"; } >"$tmp/machines.txt"
+expect smi_two_tables 0 "machines.txt:$(($(wc -l <"$tmp/slots.txt") + 2)): another table begins here; the first is taken" "$STEPCAST" show --cluster "$tmp/machines.txt"
+expect smi_no_nvlinks 0 'topo -mp leaves them out' "$STEPCAST" show --cluster "$tmp/slots.txt"
+sed 's/SYS/GNS/g' "$tmp/slots.txt" >"$tmp/peers.txt"
+expect smi_of_peers 3 "hint: give what 'nvidia-smi topo -m' prints" "$STEPCAST" show --cluster "$tmp/peers.txt"
+
 # ibnetdiscover: 8 hosts of two adapters, a leaf for each rail, two spines above
 ib_fabric() { # HOSTS UPLINKS
     awk -v hosts="$1" -v up="$2" 'function head(s) { printf "\nvendid=0x2c9\nswitchguid=0x%s(%s)\nSwitch\t40 \"S-%s\"\t\t# \"MF0;%s\" enhanced port 0 lid 1 lmc 0\n", s, s, s, s }
@@ -190,6 +212,13 @@ ib_fabric 8 4 >"$tmp/fabric.txt"
 rails="gpu=a100-80 node=2 nics=2 nic=200Gbps fabric=rail class=ib"
 check ib_as_rails "$(all_reduce_times "$tmp/fabric.txt" 16 flow)" "$(all_reduce_times "$rails" 16 flow)"
 check ib_as_rails_in_closed_form "$(all_reduce_times "$tmp/fabric.txt" 16 analytic)" "$(all_reduce_times "$rails" 16 analytic)"
+# in Markdown, below what iblinkinfo says of it
+linkinfo='CA: host0 mlx5_0:
+      0x0002c9030000c89b      3    1[  ] ==( 4X          50.0 Gbps Active/  LinkUp)==>       2   36[  ] "leaf0" ( )'
+{ printf '```\n%s\n```\n* ibnetdiscover = the same\n```sh\n' "$linkinfo"; cat "$tmp/fabric.txt"; printf '```\nThat is all.\n'; } >"$tmp/pasted.md"
+check ib_in_markdown "$(all_reduce_times "$tmp/pasted.md" 16 flow)" "$(all_reduce_times "$rails" 16 flow)"
+echo "$linkinfo" >"$tmp/linkinfo.txt"
+expect ib_linkinfo 3 'give what ibnetdiscover prints of it' "$STEPCAST" show --cluster "$tmp/linkinfo.txt"
 check ib_with_another_gpu "$(all_reduce_times "$tmp/fabric.txt gpu=h100-sxm" 16 flow)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=200Gbps fabric=rail class=ib" 16 flow)"
 ib_fabric 8 2 >"$tmp/thin.txt"
 expect ib_oversubscribed 0 '40 links, 8 NVSwitches, 4 switches, leaves 2:1' "$STEPCAST" show "$tmp/thin.txt"

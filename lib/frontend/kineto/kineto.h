@@ -100,6 +100,9 @@ struct sc__kineto_trace {
     uint32_t stream_capacity;
     struct sc__map stream_ids;         /* number in the file → index */
     uint32_t last_stream;              /* index of the one seen last */
+    uint64_t last_key;                 /* its key */
+    int64_t device;                    /* of its first kernel; -1 = not said */
+    bool devices;                      /* there are kernels of others */
     struct sc__kineto_kernel *kernels; /* by start */
     uint32_t kernel_count;
     uint32_t kernel_capacity;
@@ -151,8 +154,8 @@ void sc__kineto_begin_trace(struct sc_context *ctx,
                             const char *file,
                             struct sc__kineto_trace *t);
 sc_status sc__kineto_finish_trace(struct sc_context *ctx, struct sc__kineto_trace *t);
-/* The index of the stream with this number. */
-uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t number);
+/* The index of the stream with this number on a device: 0 is the trace's own. */
+uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t device, uint32_t number);
 bool sc__kineto_is_nccl(struct sc__str kernel);
 /* What the name of a kernel says where nothing else does; pairs of sends and
  * receives are most often those of an all-to-all. */

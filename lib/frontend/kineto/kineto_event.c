@@ -67,6 +67,8 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
     case 6:
         if (SC__KINETO_IS(key, "stream"))
             return event_integer(s, &e->stream);
+        if (SC__KINETO_IS(key, "device"))
+            return event_integer(s, &e->device);
         break;
     case 8:
         if (SC__KINETO_IS(key, "Src Rank"))
@@ -169,8 +171,8 @@ bool sc__kineto_parse_event(struct sc__scan *s, struct sc__kineto_event *e) {
     struct sc__str key;
     bool first = true;
     memset(e, 0, sizeof *e);
-    e->stream = e->correlation = e->external = e->record = e->source = e->target = e->seq =
-        -1;
+    e->stream = e->device = e->correlation = e->external = e->record = e->source =
+        e->target = e->seq = -1;
     e->in_elements = e->out_elements = -1;
     if (!sc__scan_open(s, '{'))
         return false;

@@ -19,6 +19,7 @@ struct sc__kineto_event {
     struct sc__str ranks;
     struct sc__str dims;
     int64_t stream;
+    int64_t device;
     int64_t correlation;
     int64_t external;
     int64_t record; /* "Record function id": the rf_id of a host trace */

@@ -26,11 +26,13 @@ bool sc__kineto_extend(struct sc__kineto_period *p, int64_t start, int64_t end) 
     return p->last - p->first <= latest / SC__PS_PER_NS;
 }
 
-uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t number) {
+uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t device, uint32_t number) {
     bool fresh;
-    if (t->last_stream < t->stream_count && t->streams[t->last_stream] == number)
+    uint64_t key = (uint64_t)device << 32 | number;
+    if (t->last_stream < t->stream_count && t->last_key == key)
         return t->last_stream;
-    uint64_t *id = sc__map_at(&t->stream_ids, number, &fresh);
+    uint64_t *id = sc__map_at(&t->stream_ids, key, &fresh);
+    t->last_key = key;
     if (fresh) {
         *id = t->stream_count;
         *SC__PUSH(t->arena, t->streams, t->stream_count, t->stream_capacity) = number;
@@ -97,6 +99,16 @@ static void note_overlaps(struct sc_context *ctx, const struct sc__kineto_trace 
                  t->file,
                  count,
                  (double)beside * 1e-6);
+}
+
+static void note_devices(struct sc_context *ctx, const struct sc__kineto_trace *t) {
+    if (t->devices)
+        sc__note(
+            ctx,
+            "kineto-devices",
+            "%s: one process drives several GPUs; the streams of all of them are those "
+            "of one rank",
+            t->file);
 }
 
 static int by_correlation(const void *a, const void *b) {
@@ -217,6 +229,7 @@ sc_status sc__kineto_finish_trace(struct sc_context *ctx, struct sc__kineto_trac
         qsort(t->steps, t->step_count, sizeof *t->steps, by_step);
     SC__TRY(check_twice(ctx, t));
     note_overlaps(ctx, t);
+    note_devices(ctx, t);
     set_phases(t);
     sc__kineto_sort_calls(t);
     set_rising(t);

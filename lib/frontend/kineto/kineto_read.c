@@ -142,18 +142,29 @@ static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_
     return c;
 }
 
+/* A process that drives several GPUs (DataParallel) numbers the streams of each alike. */
+static uint32_t device_of(struct sc__kineto_trace *t, const struct sc__kineto_event *e) {
+    if (!t->kernel_count)
+        t->device = e->device;
+    if (e->device == t->device || e->device < 0 || e->device >= UINT32_MAX - 1)
+        return 0;
+    t->devices = true;
+    return (uint32_t)e->device + 1;
+}
+
 static void add_kernel(struct parser *p,
                        const struct sc__kineto_event *e,
                        int64_t start,
                        int64_t dur,
                        bool memory) {
     struct sc__kineto_trace *t = p->t;
+    uint32_t device = device_of(t, e);
     struct sc__kineto_kernel *k =
         SC__PUSH(t->arena, t->kernels, t->kernel_count, t->kernel_capacity);
     bool comm = sc__kineto_is_nccl(e->name);
     k->start = start;
     k->dur = dur;
-    k->stream = sc__kineto_stream(t, (uint32_t)e->stream);
+    k->stream = sc__kineto_stream(t, device, (uint32_t)e->stream);
     k->name = sc__names_add(&t->names, e->name.p, e->name.n);
     k->correlation = (uint32_t)e->correlation;
     k->external = (uint32_t)e->external;

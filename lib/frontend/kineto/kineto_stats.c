@@ -2,6 +2,8 @@
  * intervals by kind of kernel, their overlap, and idle time by its cause. */
 #include "frontend/kineto/kineto.h"
 
+#include "frontend/torch_profiler/profile.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +153,8 @@ enum sc__work sc__kineto_work(const char *name) {
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i].part))
             return parts[i].work;
-    return SC__WORK_OTHER;
+    uint8_t class = sc__profile_class(name);
+    return class == SC__CLASS_COMM ? SC__WORK_OTHER : (enum sc__work) class;
 }
 
 static int by_time(const void *a, const void *b) {

@@ -90,7 +90,7 @@ static sc_status nsys_add_activity(struct sc__nsys *n,
     struct sc__str text = sc__str(name);
     k->start = start;
     k->dur = end - start;
-    k->stream = sc__kineto_stream(t, (uint32_t)stream);
+    k->stream = sc__kineto_stream(t, 0, (uint32_t)stream);
     k->name = sc__names_add(&t->names, text.p, text.n);
     k->correlation = (uint32_t)correlation;
     k->comm = SC__NONE;

@@ -81,7 +81,7 @@ struct aicb_section {
     uint32_t first; /* row */
     uint32_t rows;
     uint32_t iterations; /* ended */
-    bool init;           /* rows of the iteration that is being read set up the run */
+    bool init;           /* the iteration that is being read sets up or warms up the run */
     uint64_t line;
 };
 
@@ -382,7 +382,7 @@ static sc_status read_aicb_row(struct aicb_reader *p) {
         return aicb_refuse(p, count, "rows that stand for several calls are not read");
     SC__TRY(read_call(p, &row));
     find_aicb_phase(p, stage);
-    s->init |= sc__str_starts(stage, "init");
+    s->init |= sc__str_starts(stage, "init") || sc__str_starts(stage, "warmup");
     row.phase = p->phase;
     row.name = sc__names_add(&p->names, stage.p, stage.n);
     if (p->row_count == AICB_MOST_ROWS)

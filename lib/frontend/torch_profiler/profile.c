@@ -65,6 +65,8 @@ static const struct {
     {"cudnn::fusion", SC__WORK_ATTENTION},
     {"gemm", SC__WORK_GEMM},
     {"gemv", SC__WORK_GEMM},
+    {"cijk_", SC__WORK_GEMM}, /* Tensile's, of rocBLAS and hipBLASLt */
+    {"scudnn", SC__WORK_GEMM},
     {"nvjet", SC__WORK_GEMM},
     {"cutlass", SC__WORK_GEMM},
     {"cublas", SC__WORK_GEMM},
@@ -126,7 +128,7 @@ const char *sc__class_name(unsigned class) {
     return class == SC__CLASS_COMM ? "communication" : sc__work_name((enum sc__work) class);
 }
 
-static uint8_t class_of(const char *name) {
+uint8_t sc__profile_class(const char *name) {
     char small[160];
     size_t n = 0;
     for (; name[n] && n + 1 < sizeof small; n++)
@@ -250,7 +252,8 @@ void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
     for (uint32_t i = 0; i < p->count; i++) {
         struct sc__profile_row *r = &p->rows[i];
         r->kind = profile_kind_of(r, &host);
-        r->class = r->kind == SC__PROFILE_RUNTIME ? SC__WORK_HOST : class_of(r->name);
+        r->class =
+            r->kind == SC__PROFILE_RUNTIME ? SC__WORK_HOST : sc__profile_class(r->name);
     }
     p->steps = count_steps(p);
 }
@@ -297,6 +300,10 @@ static enum basis choose_basis(const struct sc__profile *p) {
     if (kernels_fit && kernels && (kernels >= operators || !operators_fit))
         return KERNELS;
     return operators ? OPERATORS : KERNELS;
+}
+
+bool sc__profile_on_host(const struct sc__profile *p) {
+    return !sum_on(p, KERNELS) && !sum_on(p, OPERATORS) && !sum_on(p, TOTALS);
 }
 
 static int profile_longest_first(const void *a, const void *b) {

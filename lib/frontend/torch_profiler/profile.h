@@ -67,6 +67,8 @@ struct sc__profile {
 
 /* Sets kind and class of every row, and the number of steps. */
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p);
+/* What a kernel or operator of this name does: enum sc__work, or SC__CLASS_COMM. */
+uint8_t sc__profile_class(const char *name);
 /* "gemm", "communication" … */
 const char *sc__class_name(unsigned class);
 /* The row of this name (the host's, where there are two), or NULL. */
@@ -90,6 +92,8 @@ struct sc__profile_sum {
     int64_t by_class[SC__CLASSES];
 };
 
+/* Whether there are times of the host alone. */
+bool sc__profile_on_host(const struct sc__profile *p);
 void sc__profile_add_up(struct sc__arena *a,
                         const struct sc__profile *p,
                         struct sc__profile_sum *sum);

@@ -27,6 +27,7 @@ static const struct {
     {"Self CPU Mem", SC__COL_SELF_CPU_MEM},
     {"# of Calls", SC__COL_CALLS},
     {"Number of Calls", SC__COL_CALLS},
+    {"# Calls", SC__COL_CALLS},
     {"Node ID", SC__COL_NODE},
     {"Input Shapes", SC__COL_SHAPES},
     {"Source Location", SC__COL_SOURCE},

@@ -93,20 +93,30 @@ static bool is_header(struct sc__str line) {
     return sc__str_starts(line, "Name  ") && sc__find_word(line.p, line.n, "CPU");
 }
 
-static bool opens_table(const struct profiler_read_parse *p, uint32_t i) {
-    return i + 2 < p->count && is_separator(p->lines[i]) && is_header(p->lines[i + 1]) &&
-           is_separator(p->lines[i + 2]);
+/* A header and the dashes below it. */
+static bool heads_table(const struct profiler_read_parse *p, uint32_t i) {
+    return i + 1 < p->count && is_header(p->lines[i]) && is_separator(p->lines[i + 1]);
+}
+
+/* The lines down to the first row; 0: no table opens here. Before the dashes above the
+ * header there may be text: what printed the table began on that line. */
+static uint32_t opens_table(const struct profiler_read_parse *p, uint32_t i) {
+    if (is_separator(p->lines[i]) && heads_table(p, i + 1))
+        return 3;
+    return heads_table(p, i) ? 2 : 0;
 }
 
 static void find_tables(struct profiler_read_parse *p) {
     struct extent *open = NULL;
     for (uint32_t i = 0; i < p->count; i++) {
-        if (opens_table(p, i)) {
+        uint32_t lines = opens_table(p, i);
+        if (lines) {
             if (open)
                 open->end = i;
+            uint32_t first = i + lines;
             open = SC__PUSH(&p->ctx->arena, p->tables, p->table_count, p->table_capacity);
-            *open = (struct extent){.header = i + 1, .first = i + 3, .end = p->count};
-            i += 2;
+            *open = (struct extent){.header = first - 2, .first = first, .end = p->count};
+            i = first - 1;
         } else if (open && is_separator(p->lines[i])) {
             open->end = i;
             open->complete = true;
@@ -187,12 +197,13 @@ static sc_status profiler_read_read_header(struct profiler_read_parse *p, uint32
     } needed[] = {{SC__COL_SELF_CPU, "Self CPU"},
                   {SC__COL_CPU, "CPU total"},
                   {SC__COL_CALLS, "# of Calls"}};
-    for (unsigned i = 0; i < 3; i++)
+    bool averages = p->columns.present & 1u << SC__COL_CPU_AVG; /* they tell the calls */
+    for (unsigned i = 0; i < 2u + !averages; i++)
         if (!(p->columns.present & 1u << needed[i].kind))
             return sc__fail(p->ctx,
                             SC_INPUT,
                             &where,
-                            NULL,
+                            "give the table with its columns of times",
                             "the header lacks the column '%s'",
                             needed[i].name);
     return SC_OK;
@@ -221,6 +232,17 @@ check_range(struct profiler_read_parse *p, const struct sc__profile_row *r, uint
     return SC_OK;
 }
 
+/* A table that was cut to some columns may lack the calls: a total and its average tell. */
+static uint64_t calls_of(const struct sc__profile_row *r) {
+    bool host = r->cpu_total > 0 && r->cpu_avg > 0;
+    int64_t total = host ? r->cpu_total : r->dev_total;
+    int64_t each = host ? r->cpu_avg : r->dev_avg;
+    if (total <= 0 || each <= 0)
+        return 1;
+    int64_t calls = total / each + (total % each > each / 2);
+    return calls > 0 ? (uint64_t)calls : 1;
+}
+
 static sc_status profiler_read_read_rows(struct profiler_read_parse *p,
                                          const struct extent *t) {
     struct sc__profile *profile = p->profile;
@@ -241,6 +263,8 @@ static sc_status profiler_read_read_rows(struct profiler_read_parse *p,
                             wrong,
                             SC__SHOW(where));
         SC__TRY(check_range(p, &row, i));
+        if (!(p->columns.present & 1u << SC__COL_CALLS))
+            row.calls = calls_of(&row);
         *SC__PUSH(&p->ctx->arena, profile->rows, profile->count, profile->capacity) = row;
     }
     struct sc__place at = profiler_read_place_of(p, t->header, NULL);
