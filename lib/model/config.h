@@ -71,6 +71,12 @@ void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
+/* The number under a key, or what is usual. */
+uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
+/* A value that leaves a key open (null, auto), and one that is yes. */
+bool sc__config_nothing(const char *value);
+bool sc__config_true(const char *value);
+
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);
 /* One flag more of those that several keys stand for together. */
@@ -102,6 +108,20 @@ void sc__config_precision(struct sc__launch *l,
                           const struct sc__config *c,
                           enum sc__config_kind kind,
                           struct sc__flag_list *out);
+
+/* What keys of one program say together, as flags. */
+sc_status sc__config_torchtitan(struct sc__launch *l,
+                                const struct sc__config *c,
+                                struct sc__flag_list *out);
+sc_status sc__config_trainer(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
+sc_status sc__config_maxtext(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
+/* The preset that a name in a configuration means, without the ending of a file. */
+sc_status
+sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);
 
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */
