@@ -94,6 +94,10 @@ void sc__config_optimizer(struct sc__launch *l,
                           const struct sc__config *c,
                           enum sc__config_kind kind,
                           struct sc__flag_list *out);
+/* What NeMo 1 says by several keys. */
+void sc__config_nemo(struct sc__launch *l,
+                     const struct sc__config *c,
+                     struct sc__flag_list *out);
 /* What GPT-NeoX takes where it is silent. */
 void sc__config_neox(struct sc__launch *l,
                      const struct sc__config *c,

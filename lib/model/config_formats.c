@@ -259,6 +259,8 @@ static void take_several(struct config_taking *t) {
     sc__config_precision(t->l, t->c, t->kind, &flags);
     if (t->kind == SC__CONFIG_NEOX)
         sc__config_neox(t->l, t->c, &flags);
+    if (t->kind == SC__CONFIG_NESTED)
+        sc__config_nemo(t->l, t->c, &flags);
     add_flags(t, &flags);
 }
 

@@ -186,13 +186,18 @@ const struct sc__config_key sc__config_keys[] = {
      "decoder-last-pipeline-num-layers",
      NULL},
     {OF(NESTED), "grad_reduce_in_fp32", "grad-reduce-in-bf16", "false= true=-"},
-    {OF(NESTED), "fp8", "fp8-format", "hybrid=hybrid e4m3=e4m3 *=-"},
+    {OF(NESTED), "fp8", "fp8-format", "hybrid=hybrid e4m3=e4m3 *=-"}, /* config_nemo.c */
+    /* NeMo 1 (megatron_gpt_model.py): what it hands on to Megatron's classes */
+    {OF(NESTED), "ub_tp_comm_overlap", "tp-comm-overlap", ""},
+    {OF(NESTED), "optim.overlap_grad_sync", "overlap-grad-reduce", ""},
+    {OF(NESTED), "optim.overlap_param_sync", "overlap-param-gather", ""},
+    {OF(NESTED), "optim.grad_sync_dtype", "grad-dtype", NULL},
     {OF(NESTED), "activations_checkpoint_granularity", "recompute-granularity", NULL},
     {OF(NESTED), "activations_checkpoint_method", "recompute-method", NULL},
     {OF(NESTED), "activations_checkpoint_num_layers", "recompute-num-layers", NULL},
     {OF(NESTED),
      "precision",
-     "precision",
-     "bf16=bf16 bf16-mixed=bf16 16=fp16 16-mixed=fp16 32=fp32 fp8=fp8 *=-"},
+     "dtype", /* beside which fp8 is a key of its own */
+     "bf16=bf16 bf16-mixed=bf16 16=fp16 16-mixed=fp16 32=fp32 *=-"},
     {0, NULL, NULL, NULL},
 };

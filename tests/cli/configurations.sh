@@ -137,6 +137,14 @@ model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 
 Y
 same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
     --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --use-precision-aware-optimizer
+# fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
+sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
+    s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
+same nemo_fp8 "$dir/nemo_fp8.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
+    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --tp 2 --sequence-parallel --fp8 \
+    --overlap-tp chunks --grad-dtype bf16 --overlap-grad yes --overlap-param yes
+sed 's/fp8: true/fp8: false/' "$dir/nemo_fp8.yaml" >"$dir/nemo_bf16.yaml"
+same nemo_fp8_off "$dir/nemo_bf16.yaml" --fp8 -- --megatron-args "$dir/nemo_fp8.yaml"
 printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"
 refuse names_itself 2 "--ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
 printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 True --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --fsdp "full_shard auto_wrap" --model_max_length 2048\n' >"$dir/trainer.sh"
