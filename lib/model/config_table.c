@@ -104,8 +104,6 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(MAXTEXT), "v_head_dim", "v-head-dim", NULL},
     {OF(MAXTEXT), "use_qk_norm", "qk-layernorm", ""},
     {OF(MAXTEXT), "max_target_length", "seq-length", NULL},
-    {OF(MAXTEXT), "ici_tensor_parallelism", "tp", NULL},
-    {OF(MAXTEXT), "ici_pipeline_parallelism", "pp", NULL},
     {OF(MAXTEXT), "moe_mlp_dim", "moe-ffn-hidden-size", NULL},
     {OF(MAXTEXT), "base_moe_mlp_dim", "moe-ffn-hidden-size", NULL},
     {OF(MAXTEXT), "remat_policy", "recompute", "full=full minimal=selective *=selective"},

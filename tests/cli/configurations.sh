@@ -92,6 +92,17 @@ refuse empty_toml 3 'error:' "$S" run "$dir/empty.toml"
 # A model by its name: MaxText's model_name, the file that Primus names
 printf 'model_name: "llama3-8b"\nper_device_batch_size: 1\nmax_target_length: 2048\nremat_policy: full\n' >"$dir/named.yml"
 same maxtext_by_name "$dir/named.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --gpus 8 --software maxtext
+# axes of its mesh are sizes within a node times those across; weights are copied over data, and products may be in fp8
+printf 'dcn_data_parallelism: 2\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\nquantization: "fp8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_mesh "$dir/mesh.yml" --gpus 32 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --shard-group 8 --tp 2 --fp8 --gpus 32 --software maxtext
+printf 'quantization: "te_mxfp8"\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 8\ndcn_data_parallelism: 1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_mxfp8 "$dir/mesh.yml" --cluster dgx-b200:16 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --fp8 --fp8-recipe mxfp8 --cluster dgx-b200:16 --software maxtext
+printf 'ici_fsdp_parallelism: 1\nici_data_parallelism: -1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_copies "$dir/mesh.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 0 --gpus 8 --software maxtext
+printf 'ici_expert_parallelism: -1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+refuse maxtext_left_over 3 'expert_parallelism is -1, the GPUs that are left' "$S" run "$dir/mesh.yml" --gpus 8
+printf 'quantization: "int8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+refuse maxtext_int8 3 'quantization int8 is not modelled' "$S" run "$dir/mesh.yml" --gpus 8
 printf 'modules:\n  pre_trainer:\n    model: llama3.1_8B.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 16\n      seq_length: 2048\n      tensor_model_parallel_size: 2\n' >"$dir/primus.yaml"
 same primus "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --micro-batch 1 --global-batch 16 --seq 2048 --tp 2 --gpus 8 --overlap-grad no
 printf 'model_name: "unheard-8b"\nper_device_batch_size: 1\n' >"$dir/unheard.yml"
