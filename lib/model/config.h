@@ -123,6 +123,12 @@ sc_status sc__config_trainer(struct sc__launch *l,
 sc_status sc__config_maxtext(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
+sc_status sc__config_nanotron(struct sc__launch *l,
+                              const struct sc__config *c,
+                              struct sc__flag_list *out);
+sc_status sc__config_olmo(struct sc__launch *l,
+                          const struct sc__config *c,
+                          struct sc__flag_list *out);
 /* The preset that a name in a configuration means, without the ending of a file. */
 sc_status
 sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);

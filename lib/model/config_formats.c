@@ -291,36 +291,6 @@ sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *
     return SC_OK;
 }
 
-/* Nanotron's models are Llamas; OLMo's as well, with sizes that count both halves of a
- * gated feed-forward, and sharded by FSDP where a section says so. */
-static void take_llama(struct config_taking *t) {
-    add_flag(t, "disable-bias-linear", NULL);
-    add_flag(t, "normalization", "RMSNorm");
-    add_flag(t, "position-embedding-type", "rope");
-    add_flag(t, "swiglu", NULL);
-}
-
-static sc_status take_olmo(struct config_taking *t) {
-    const char *activation = sc__config_value(t->c, "model.activation_type");
-    uint32_t hidden = sc__config_number(t->c, "model.d_model", 0);
-    uint32_t ratio = sc__config_number(t->c, "model.mlp_ratio", 4);
-    uint32_t both = sc__config_number(t->c, "model.mlp_hidden_size", 0);
-    if (activation && strcmp(activation, "swiglu") != 0)
-        return sc__launch_fail(t->l,
-                               0,
-                               NULL,
-                               "model.activation_type: '%.60s' is not modelled",
-                               activation);
-    if (!both && hidden && ratio <= 1u << 10)
-        both = hidden * ratio;
-    take_llama(t);
-    add_flag(t, "ffn-hidden-size", sc__format(&t->l->ctx->arena, "%u", both / 2));
-    if (sc__config_value(t->c, "fsdp.wrapping_strategy") ||
-        sc__config_value(t->c, "fsdp.precision"))
-        add_flag(t, "use-torch-fsdp2", NULL);
-    return SC_OK;
-}
-
 static bool has_key(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
         if (key_is(&c->items[i], key))
@@ -391,6 +361,10 @@ static sc_status take_program(struct config_taking *t) {
         SC__TRY(sc__config_trainer(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_MAXTEXT)
         SC__TRY(sc__config_maxtext(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_NANOTRON)
+        SC__TRY(sc__config_nanotron(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_OLMO)
+        SC__TRY(sc__config_olmo(t->l, t->c, &flags));
     add_flags(t, &flags);
     return SC_OK;
 }
@@ -460,7 +434,7 @@ static const struct {
                 {"a trainer of Hugging Face", "hf-transformers"},
                 {"MaxText", "maxtext"},
                 {"Megatron's arguments, nested", NULL},
-                {"Nanotron", NULL},
+                {"Nanotron", "nanotron"},
                 {"OLMo", NULL}};
 
 /* ---- recipes in Python ---- */
@@ -595,10 +569,6 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(take_item(&t, &c->items[i]));
     take_several(&t);
     SC__TRY(take_program(&t));
-    if (t.kind == SC__CONFIG_NANOTRON)
-        take_llama(&t);
-    if (t.kind == SC__CONFIG_OLMO)
-        SC__TRY(take_olmo(&t));
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
         take_followed(&t);

@@ -129,7 +129,16 @@ optimizer: {zero_stage: 0}
 Y
 same nanotron "$dir/nanotron.yaml" -- --num-layers 24 --hidden-size 2048 --ffn-hidden-size 8192 --num-attention-heads 32 --num-query-groups 32 --vocab-size 49152 \
     --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --micro-batches 4 --dp 4 --tp 2 --pp 2 \
-    --sequence-parallel --bf16
+    --sequence-parallel --bf16 --software nanotron
+# experts in every layer, a shared one with its gate, and what its classes have where a key is missing
+sed 's/tie_word_embeddings: true, /use_qk_norm: true, attention_bias: true, moe_config: {num_experts: 8, top_k: 3, moe_intermediate_size: 1024, layers: [-1], enable_shared_expert: true, shared_expert_intermediate_size: 512}, /
+    s/tp_mode: REDUCE_SCATTER/tp_mode: REDUCE_SCATTER, tp_linear_async_communication: true/; s/zero_stage: 0/zero_stage: 0, accumulate_grad_in_fp32: false/' "$dir/nanotron.yaml" >"$dir/experts.yaml"
+same nanotron_experts "$dir/experts.yaml" -- --num-layers 24 --hidden-size 2048 --ffn-hidden-size 8192 --num-attention-heads 32 --num-query-groups 32 --vocab-size 49152 \
+    --disable-bias-linear --add-qkv-bias --qk-layernorm --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --micro-batches 4 --dp 4 --tp 2 --pp 2 \
+    --sequence-parallel --bf16 --software nanotron --untie-embeddings-and-output-weights --num-experts 8 --moe-router-topk 3 --moe-ffn-hidden-size 1024 \
+    --moe-shared-expert-intermediate-size 512 --moe-shared-expert-gate --overlap-tp wgrad --grad-dtype bf16
+sed 's/layers: .-1./layers: [0, 2]/' "$dir/experts.yaml" >"$dir/some.yaml"
+refuse nanotron_some_layers 3 'experts in some layers by number are not modelled' "$S" run "$dir/some.yaml"
 cat >"$dir/olmo.yaml" <<'Y'
 model: {d_model: 4096, n_heads: 32, n_layers: 32, mlp_hidden_size: 22016, weight_tying: false, activation_type: swiglu, max_sequence_length: 2048, vocab_size: 50280, embedding_size: 50304}
 global_train_batch_size: 64
