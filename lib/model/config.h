@@ -73,9 +73,10 @@ const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* The number under a key, or what is usual. */
 uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
-/* A value that leaves a key open (null, auto), and one that is yes. */
+/* A value that leaves a key open (null, auto), one that is yes, and one that is no. */
 bool sc__config_nothing(const char *value);
 bool sc__config_true(const char *value);
+bool sc__config_false(const char *value);
 
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);
@@ -84,6 +85,10 @@ void sc__config_add(struct sc__launch *l,
                     struct sc__flag_list *out,
                     const char *name,
                     const char *value);
+/* Says that a key changes the step and is not modelled, where that is so. */
+void sc__config_note_not_modelled(const struct sc__launch *l,
+                                  const struct sc__config_item *item,
+                                  enum sc__config_kind kind);
 /* What it keeps on the host, as flags. */
 void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,

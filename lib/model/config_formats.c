@@ -22,6 +22,11 @@ bool sc__config_true(const char *v) {
            sc__str_is_any_case(sc__str(v), "yes");
 }
 
+bool sc__config_false(const char *v) {
+    return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
+           sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
+}
+
 static void add_word(struct sc__launch *l, uint32_t *capacity, const char *word) {
     *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) = word;
 }
@@ -202,25 +207,8 @@ static sc_status refuse_shape(const struct config_taking *t,
                            why);
 }
 
-/* Keys that change the time of a step, and not what we say. */
-static void note_not_modelled(const struct config_taking *t,
-                              const struct sc__config_item *item) {
-    static const char *const keys[] = {"load_in_8bit", "lora_modules_to_save", NULL};
-    for (const char *const *key = keys; *key; key++)
-        if ((key_is(item, *key) || strstr(item->key, *key) == item->key) &&
-            !sc__config_nothing(item->value) &&
-            !sc__str_is_any_case(sc__str(item->value), "false"))
-            sc__note(t->l->ctx,
-                     "config-not-modelled",
-                     "%s:%u: %s %.40s changes the step and is not modelled",
-                     t->l->file,
-                     item->line,
-                     item->key,
-                     item->value);
-}
-
 static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
-    note_not_modelled(t, item);
+    sc__config_note_not_modelled(t->l, item, t->kind);
     if (t->kind == SC__CONFIG_MEGATRON) {
         if (!strncmp(item->last, "--", 2))
             take_flag_key(t, item);

@@ -65,8 +65,6 @@ const struct sc__config_key sc__config_keys[] = {
      "recompute",
      "none=none full=full selective=ops"},
 
-    {OF(TRAINER), "base_model", "model", NULL},
-    {OF(TRAINER), "model_name_or_path", "model", NULL},
     {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "sequence_len", "seq", NULL},

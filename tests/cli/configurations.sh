@@ -40,7 +40,7 @@ same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 -
 sed 's/replicate_degree = 1/replicate_degree = 4/; s/shard_degree = -1/shard_degree = 8/' $data/torchtitan.toml >"$dir/hybrid.toml"
 same torchtitan_hybrid "$dir/hybrid.toml" --gpus 64 -- --model llama3-8b --gpus 64 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 8 --software torchtitan-2026
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers
-same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --software hf-transformers
+same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software hf-transformers
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
     --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no
@@ -208,7 +208,7 @@ noted stage_of_a_file_in_the_script 'ZeRO 2, as it stands in the file of DeepSpe
 printf '%s\n' "$script" >"$dir/elsewhere.sh"
 noted stage_of_a_file_elsewhere 'the file of --deepspeed_config is not read' "$S" run "$dir/elsewhere.sh" --ignore-memory
 printf 'model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nfinetuning_type: lora\nlora_rank: 8\nquantization_bit: 4\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/four.yaml"
-same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --software hf-transformers
+same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --recompute full --software hf-transformers
 # torchtitan: a number for selective_ac_option is whole layers, which is said; "op" is what is counted
 for option in 2 op; do
     printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n[parallelism]\ndata_parallel_shard_degree = 8\n[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "%s"\n' $option >"$dir/ac.toml"
@@ -216,3 +216,30 @@ for option in 2 op; do
 done
 said="$(tr '\n' ' ' <"$dir/ac.2" | grep -c 'selective_ac_option 2 repeats each 2-th') $(grep -c selective_ac_option "$dir/ac.op") $(grep -c 'step time' "$dir/ac.op")"
 if [ "$said" = "1 0 1" ]; then echo "ok torchtitan's layers by number"; else echo "not ok torchtitan's layers by number: $said"; fi
+# trainers of Hugging Face: fp8 of torchao, moments in 8 bits, a loss in pieces, FSDP that keeps what it gathered; checkpointing, which LLaMA-Factory has unless told otherwise
+hf="--model llama3-8b --seq 1024 --micro-batch 1 --micro-batches 8 --bf16 --gpus 8 --software hf-transformers"
+trainer='model_name_or_path: meta-llama/Meta-Llama-3-8B\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n'
+printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\nfsdp: full_shard auto_wrap\nfp8: true\nfp8_backend: torchao\nfp8_enable_fsdp_float8_all_gather: true\n" >"$dir/fp8.yaml"
+same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-scaling dynamic --fp8-param-gather --recompute full
+printf "${trainer}max_length: 1024\noptim: paged_adamw_8bit\nuse_liger_kernel: true\nfsdp: shard_grad_op auto_wrap\n" >"$dir/liger.yaml"
+same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --cross-entropy chunked
+printf "${trainer}max_length: 1024\nplugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\noptimizer: muon\nfsdp: no_shard\n" >"$dir/cut.yaml"
+same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --optimizer muon --cross-entropy chunked
+printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\ndisable_gradient_checkpointing: true\npure_bf16: true\n" >"$dir/pure.yaml"
+same trainer_pure "$dir/pure.yaml" --gpus 8 -- $hf --update plain --recompute none
+printf "${trainer}max_length: 1024\noptim: adafactor\n" >"$dir/other.yaml"
+noted trainer_other_optimizer 'the optimizer adafactor is not modelled: Adam is counted' "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory
+for key in 'use_galore: true' 'rl: dpo' 'stage: dpo' 'activation_offloading: legacy' 'tiled_mlp: true'; do
+    printf "${trainer}max_length: 1024\n$key\n" >"$dir/other.yaml"
+    noted "not modelled: $key" "other.yaml:6: $(echo "$key" | tr -d :) changes the step and is not modelled" "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory
+done
+printf "${trainer}max_length: 1024\nuse_galore: false\nrl:\nstage: sft\ntorch_compile: false\nload_in_8bit: no\noptim: adamw_torch_fused\n" >"$dir/other.yaml"
+if "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory --json "$dir/other.json" >/dev/null && ! grep -q 'not modelled' "$dir/other.json"; then echo "ok what is off is not noted"; else echo "not ok what is off is not noted"; fi
+# ZeRO++ and what else DeepSpeed's file says of a step
+printf '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8, "zero_quantized_weights": false}}' >"$dir/zeropp.json"
+noted zero_plus_plus 'zero_hpz_partition_size 8 changes the step and is not modelled' "$S" run "$dir/zeropp.json" --model llama3-8b --gpus 8 --ignore-memory
+# ms-swift names the model by --model; a variable without a value names none
+printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
+same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
+printf 'torchrun --nproc_per_node 2 train.py --model_name_or_path $2 --per_device_train_batch_size 1 --model_max_length 2048\n' >"$dir/unnamed.sh"
+refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path has no value' "$S" run "$dir/unnamed.sh"
