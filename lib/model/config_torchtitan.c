@@ -59,6 +59,45 @@ static void note_torchtitan_layers(struct sc__launch *l, const struct sc__config
             each);
 }
 
+static bool is_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_value(c, key);
+    return value && sc__config_true(value);
+}
+
+/* Compiling is off unless it is said, and may leave the model out (config/job_config.py);
+ * linear layers of q, k, v, gate and up are then products of their own. */
+static void take_compiling(struct sc__launch *l,
+                           const struct sc__config *c,
+                           struct sc__flag_list *out) {
+    const char *parts = sc__config_value(c, "compile.components");
+    bool on = is_on(c, "compile.enable") || is_on(c, "training.compile");
+    if (on && (!parts || strstr(parts, "model")))
+        return;
+    sc__config_add(l, out, "fusion", "hf");
+    sc__note(l->ctx,
+             "config-not-compiled",
+             "%s does not compile the model (compile.enable): operators run one by one; "
+             "--fusion megatron forecasts it compiled",
+             l->file);
+}
+
+/* Products in float8, by the name of a converter or an older switch, and its scales. */
+static void
+take_float8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *converters = sc__config_value(c, "model.converters");
+    const char *recipe = sc__config_value(c, "float8.recipe_name");
+    bool mx = converters && strstr(converters, "linear.mx");
+    bool float8 = (converters && strstr(converters, "float8")) ||
+                  is_on(c, "float8.enable_float8_linear");
+    if (!mx && !float8)
+        return;
+    sc__config_add(l, out, "fp8", NULL);
+    if (mx)
+        sc__config_add(l, out, "fp8-recipe", "mxfp8");
+    else if (recipe && strstr(recipe, "rowwise"))
+        sc__config_add(l, out, "fp8-recipe", "rowwise");
+}
+
 sc_status sc__config_torchtitan(struct sc__launch *l,
                                 const struct sc__config *c,
                                 struct sc__flag_list *out) {
@@ -86,10 +125,12 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
      * (parallelize_llama, apply_tp) */
     if (sc__config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
         sc__config_add(l, out, "sequence-parallel", NULL);
-    const char *converters = sc__config_value(c, "model.converters");
-    const char *float8 = sc__config_value(c, "float8.enable_float8_linear");
-    if ((converters && strstr(converters, "float8")) || (float8 && sc__config_true(float8)))
-        sc__config_add(l, out, "fp8", NULL);
+    take_float8(l, c, out);
+    take_compiling(l, c, out);
+    /* weights that are no longer fp32 have an optimizer of their type */
+    const char *type = sc__config_value(c, "training.dtype");
+    if (type && !strcmp(type, "bfloat16"))
+        sc__config_add(l, out, "update", "plain");
     take_torchtitan_replicas(l, c, out);
     note_torchtitan_layers(l, c);
     if (!name || sc__launch_overridden(l, "model"))
