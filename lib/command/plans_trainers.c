@@ -100,7 +100,7 @@ const char *sc__plans_put_torchtitan(const struct sc__plans *x,
                    p->schedule == SC__SCHEDULE_GPIPE ? "GPipe" : "1F1B",
                    p->micro_batch);
     sc__printf(out,
-               "\n[activation_checkpoint]\nmode = \"%s\"\n",
+               "\n[compile]\nenable = true\n\n[activation_checkpoint]\nmode = \"%s\"\n",
                p->recompute == SC__RECOMPUTE_FULL  ? "full"
                : p->recompute == SC__RECOMPUTE_OPS ? "selective"
                                                    : "none");

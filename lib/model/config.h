@@ -71,6 +71,13 @@ void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
+/* The number under a key, or what is usual. */
+uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
+/* A value that leaves a key open (null, auto), one that is yes, and one that is no. */
+bool sc__config_nothing(const char *value);
+bool sc__config_true(const char *value);
+bool sc__config_false(const char *value);
+
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);
 /* One flag more of those that several keys stand for together. */
@@ -78,6 +85,10 @@ void sc__config_add(struct sc__launch *l,
                     struct sc__flag_list *out,
                     const char *name,
                     const char *value);
+/* Says that a key changes the step and is not modelled, where that is so. */
+void sc__config_note_not_modelled(const struct sc__launch *l,
+                                  const struct sc__config_item *item,
+                                  enum sc__config_kind kind);
 /* What it keeps on the host, as flags. */
 void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,
@@ -88,6 +99,10 @@ void sc__config_optimizer(struct sc__launch *l,
                           const struct sc__config *c,
                           enum sc__config_kind kind,
                           struct sc__flag_list *out);
+/* What NeMo 1 says by several keys. */
+void sc__config_nemo(struct sc__launch *l,
+                     const struct sc__config *c,
+                     struct sc__flag_list *out);
 /* What GPT-NeoX takes where it is silent. */
 void sc__config_neox(struct sc__launch *l,
                      const struct sc__config *c,
@@ -102,6 +117,26 @@ void sc__config_precision(struct sc__launch *l,
                           const struct sc__config *c,
                           enum sc__config_kind kind,
                           struct sc__flag_list *out);
+
+/* What keys of one program say together, as flags. */
+sc_status sc__config_torchtitan(struct sc__launch *l,
+                                const struct sc__config *c,
+                                struct sc__flag_list *out);
+sc_status sc__config_trainer(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
+sc_status sc__config_maxtext(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
+sc_status sc__config_nanotron(struct sc__launch *l,
+                              const struct sc__config *c,
+                              struct sc__flag_list *out);
+sc_status sc__config_olmo(struct sc__launch *l,
+                          const struct sc__config *c,
+                          struct sc__flag_list *out);
+/* The preset that a name in a configuration means, without the ending of a file. */
+sc_status
+sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);
 
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */

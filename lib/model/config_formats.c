@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool means_nothing(const char *v) {
+bool sc__config_nothing(const char *v) {
     static const char *const words[] =
         {"", "auto", "null", "None", "none", "~", "default", NULL};
     for (const char *const *w = words; *w; w++)
@@ -17,9 +17,14 @@ static bool means_nothing(const char *v) {
     return false;
 }
 
-static bool is_true(const char *v) {
+bool sc__config_true(const char *v) {
     return sc__str_is_any_case(sc__str(v), "true") || !strcmp(v, "1") ||
            sc__str_is_any_case(sc__str(v), "yes");
+}
+
+bool sc__config_false(const char *v) {
+    return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
+           sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
 }
 
 static void add_word(struct sc__launch *l, uint32_t *capacity, const char *word) {
@@ -80,16 +85,16 @@ static sc_status take_key(struct config_taking *t,
         if (n > 2 && !strcmp(value + n - 2, ".0") &&
             sc__parse_double(sc__str(value), &number))
             value = sc__strndup(arena, value, n - 2);
-        if (!means_nothing(value))
+        if (!sc__config_nothing(value))
             add_flag(t, k->flag, value);
         return SC_OK;
     }
     if (!*k->words) {
-        if (is_true(value))
+        if (sc__config_true(value))
             add_flag(t, k->flag, NULL);
         return SC_OK;
     }
-    const char *to = means_nothing(value) && !strstr(k->words, "none=")
+    const char *to = sc__config_nothing(value) && !strstr(k->words, "none=")
                          ? "-"
                          : mapped(arena, k->words, value);
     if (!to)
@@ -140,15 +145,15 @@ static void take_megatron_name(struct config_taking *t,
             return;
     enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
     bool off = sc__str_is_any_case(sc__str(item->value), "false");
-    bool on = is_true(item->value);
-    if (kind == SC__FLAG_NOT_MODELLED && !off && !means_nothing(item->value))
+    bool on = sc__config_true(item->value);
+    if (kind == SC__FLAG_NOT_MODELLED && !off && !sc__config_nothing(item->value))
         add_flag(t, name, on ? NULL : item->value);
     if (kind != SC__FLAG_ACTS)
         return;
     bool takes_value = !as.value && sc__option_find(t->l->known, as.name)->arg;
     if (!takes_value && on)
         add_flag(t, name, NULL);
-    else if (takes_value && !off && !means_nothing(item->value))
+    else if (takes_value && !off && !sc__config_nothing(item->value))
         add_flag(t, name, item->value);
 }
 
@@ -202,25 +207,8 @@ static sc_status refuse_shape(const struct config_taking *t,
                            why);
 }
 
-/* Keys that change the time of a step, and not what we say. */
-static void note_not_modelled(const struct config_taking *t,
-                              const struct sc__config_item *item) {
-    static const char *const keys[] = {"load_in_8bit", "lora_modules_to_save", NULL};
-    for (const char *const *key = keys; *key; key++)
-        if ((key_is(item, *key) || strstr(item->key, *key) == item->key) &&
-            !means_nothing(item->value) &&
-            !sc__str_is_any_case(sc__str(item->value), "false"))
-            sc__note(t->l->ctx,
-                     "config-not-modelled",
-                     "%s:%u: %s %.40s changes the step and is not modelled",
-                     t->l->file,
-                     item->line,
-                     item->key,
-                     item->value);
-}
-
 static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
-    note_not_modelled(t, item);
+    sc__config_note_not_modelled(t->l, item, t->kind);
     if (t->kind == SC__CONFIG_MEGATRON) {
         if (!strncmp(item->last, "--", 2))
             take_flag_key(t, item);
@@ -259,10 +247,12 @@ static void take_several(struct config_taking *t) {
     sc__config_precision(t->l, t->c, t->kind, &flags);
     if (t->kind == SC__CONFIG_NEOX)
         sc__config_neox(t->l, t->c, &flags);
+    if (t->kind == SC__CONFIG_NESTED)
+        sc__config_nemo(t->l, t->c, &flags);
     add_flags(t, &flags);
 }
 
-static uint32_t config_number(const struct sc__config *c, const char *key, uint32_t usual) {
+uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual) {
     const char *value = sc__config_value(c, key);
     uint32_t n = usual;
     if (value)
@@ -270,229 +260,22 @@ static uint32_t config_number(const struct sc__config *c, const char *key, uint3
     return n;
 }
 
-/* Its models go by a name and a flavor; NULL: not known. */
-static const char *
-torchtitan_preset(struct sc__arena *arena, const char *name, const char *flavor) {
-    static const char *const others[][3] = {
-        {"deepseek_v3", "16B", "deepseek-v2-lite"},
-        {"deepseek_v3", "236B", "deepseek-v2"},
-        {"deepseek_v3", "671B", "deepseek-v3"},
-        {"llama4", "17bx16e", "llama4-scout-17b-16e"},
-        {"llama4", "17bx128e", "llama4-maverick-17b-128e"},
-    };
-    for (size_t i = 0; flavor && i < sizeof others / sizeof *others; i++)
-        if (!strcmp(name, others[i][0]) && !strcmp(flavor, others[i][1]))
-            return others[i][2];
-    const char *preset = flavor ? sc__format(arena, "%s-%s", name, flavor) : name;
-    return sc__model_preset(arena, preset) ? preset : NULL;
-}
-
-/* Copies of the weights, each sharded over the ranks of dp_shard × cp. */
-static void take_torchtitan_replicas(struct config_taking *t) {
-    const struct sc__config *c = t->c;
-    struct sc__arena *arena = &t->l->ctx->arena;
-    uint64_t shards = config_number(c, "data_parallel_shard_degree", 0);
-    uint64_t replicas = config_number(c, "data_parallel_replicate_degree", 1);
-    uint64_t group = shards * config_number(c, "context_parallel_degree", 1);
-    bool experts = config_number(c, "expert_parallel_degree", 1) > 1;
-    if (shards)
-        add_flag(t, "dp", sc__format(arena, "%" PRIu64, shards * replicas));
-    if (replicas > 1 && shards > 1 && !experts)
-        add_flag(t, "shard-group", sc__format(arena, "%" PRIu64, group));
-    else if (replicas > 1 && shards != 1)
-        sc__note(t->l->ctx,
-                 "config-not-modelled",
-                 "%s: weights are sharded over all replicas, not within "
-                 "data_parallel_replicate_degree %" PRIu64 "%s",
-                 t->l->file,
-                 replicas,
-                 experts ? "" : ": --shard-group says how many ranks share them");
-}
-
-/* A number checkpoints each n-th layer as a whole, "op" operators (apply_ac). */
-static void note_torchtitan_layers(const struct config_taking *t) {
-    uint32_t each = config_number(t->c, "activation_checkpoint.selective_ac_option", 0);
-    if (each)
-        sc__note(
-            t->l->ctx,
-            "config-not-modelled",
-            "%s: selective_ac_option %u repeats each %u-th layer; operators are counted "
-            "as with \"op\": --recompute full --recompute-method block "
-            "--recompute-layers N counts layers",
-            t->l->file,
-            each,
-            each);
-}
-
-static sc_status take_torchtitan(struct config_taking *t) {
-    const struct sc__config *c = t->c;
-    struct sc__arena *arena = &t->l->ctx->arena;
-    const char *name = sc__config_value(c, "model.name");
-    const char *flavor = sc__config_value(c, "model.flavor");
-    uint32_t batch = config_number(c, "training.local_batch_size", 0);
-    uint32_t stages = config_number(c, "pipeline_parallel_degree", 1);
-    uint32_t piece = config_number(c, "pipeline_parallel_microbatch_size", 1);
-    if (!batch)
-        batch = config_number(c, "training.batch_size", 1);
-    /* a larger global batch goes through the pipeline local batch by local batch */
-    const char *whole = sc__config_value(c, "training.global_batch_size");
-    const char *says = whole && strcmp(whole, "-1") ? "pipeline-batch" : "micro-batches";
-    if (stages > 1 && piece && batch % piece == 0)
-        add_flag(t, says, sc__format(arena, "%u", batch / piece));
-    add_flag(t, "micro-batch", sc__format(arena, "%u", stages > 1 ? piece : batch));
-    const char *shard = sc__config_value(c, "data_parallel_shard_degree");
-    if (!shard || strcmp(shard, "1"))
-        add_flag(t, "use-torch-fsdp2", NULL);
-    /* its plan of tensor parallel has the norms on parts of the sequence, always
-     * (parallelize_llama, apply_tp) */
-    if (config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
-        add_flag(t, "sequence-parallel", NULL);
-    const char *converters = sc__config_value(c, "model.converters");
-    const char *float8 = sc__config_value(c, "float8.enable_float8_linear");
-    if ((converters && strstr(converters, "float8")) || (float8 && is_true(float8)))
-        add_flag(t, "fp8", NULL);
-    take_torchtitan_replicas(t);
-    note_torchtitan_layers(t);
-    if (!name || sc__launch_overridden(t->l, "model"))
-        return SC_OK;
-    const char *preset = torchtitan_preset(arena, name, flavor);
-    if (!preset)
-        return sc__launch_fail(t->l,
-                               0,
-                               "name the model with --model (stepcast list models)",
-                               "the model %s %s is not known",
-                               name,
-                               flavor ? flavor : "");
-    add_flag(t, "model", preset);
-    add_flag(t, "mtp-num-layers", "0"); /* it has none */
-    return SC_OK;
-}
-
-static bool has_section(const struct sc__config *c, const char *beginning) {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (sc__str_starts(sc__str(c->items[i].key), beginning))
-            return true;
-    return false;
-}
-
-/* ZeRO by the name of DeepSpeed's file, or FSDP; kernels as transformers runs them. */
-static sc_status take_trainer(struct config_taking *t) {
-    const struct sc__config *c = t->c;
-    const char *deepspeed = sc__config_value(c, "deepspeed");
-    static const char *const stages[] =
-        {"zero1", "zero2", "zero3", "z0", "z2", "z3", "stage2", "stage3", "stage1", NULL};
-    for (const char *const *s = stages; deepspeed && *s; s++)
-        if (strstr(deepspeed, *s))
-            add_flag(t, "zero", *s + strlen(*s) - 1);
-    if (sc__config_value(c, "fsdp") || has_section(c, "fsdp.") ||
-        has_section(c, "fsdp_config."))
-        add_flag(t, "use-torch-fsdp2", NULL);
-    struct sc__flag_list flags = {0};
-    SC__TRY(sc__config_adapters(t->l, c, &flags));
-    add_flags(t, &flags);
-    return SC_OK;
-}
-
 /* The preset that a name in a configuration means, without the ending of a file. */
-static sc_status take_preset(struct config_taking *t, const char *name) {
+sc_status
+sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out) {
     struct sc__str plain = sc__str(name);
     if (sc__str_ends(plain, ".yaml"))
         plain.n -= strlen(".yaml");
-    const char *model = sc__strndup(&t->l->ctx->arena, plain.p, plain.n);
-    if (sc__launch_overridden(t->l, "model"))
+    const char *model = sc__strndup(&l->ctx->arena, plain.p, plain.n);
+    if (sc__launch_overridden(l, "model"))
         return SC_OK;
-    if (!sc__model_preset(&t->l->ctx->arena, model))
-        return sc__launch_fail(t->l,
+    if (!sc__model_preset(&l->ctx->arena, model))
+        return sc__launch_fail(l,
                                0,
                                "name the model with --model (stepcast list models)",
                                "the model %.60s is not known",
                                name);
-    add_flag(t, "model", model);
-    return SC_OK;
-}
-
-/* Gemma's layers see a window but for each second (2) or sixth (3). */
-static void take_maxtext_window(struct config_taking *t) {
-    const char *block = sc__config_value(t->c, "decoder_block");
-    uint32_t window = config_number(t->c, "sliding_window_size", 0);
-    bool third = block && !strcmp(block, "gemma3");
-    if (!block || !window || (!third && strcmp(block, "gemma2") != 0))
-        return;
-    add_flag(t, "window-size", sc__format(&t->l->ctx->arena, "%u,0", window - 1));
-    add_flag(t, "window-attn-skip-freq", third ? "6" : "2");
-    if (third)
-        add_flag(t, "qk-layernorm", NULL);
-}
-
-/* Its defaults are a Llama's; GPT-3's layers are as Megatron has them. */
-static void take_maxtext_model(struct config_taking *t) {
-    const char *block = sc__config_value(t->c, "decoder_block");
-    const char *tied = sc__config_value(t->c, "logits_via_embedding");
-    const char *positions = sc__config_value(t->c, "trainable_position_size");
-    if (!tied || !is_true(tied))
-        add_flag(t, "untie-embeddings-and-output-weights", NULL);
-    if (block && !strcmp(block, "gpt3")) {
-        add_flag(t, "max-position-embeddings", positions);
-        return;
-    }
-    add_flag(t, "disable-bias-linear", NULL);
-    add_flag(t, "normalization", "RMSNorm");
-    add_flag(t, "position-embedding-type", "rope");
-    if (sc__config_value(t->c, "mlp_activations.1"))
-        add_flag(t, "swiglu", NULL);
-    take_maxtext_window(t);
-}
-
-static sc_status take_maxtext(struct config_taking *t) {
-    const char *batch = sc__config_value(t->c, "per_device_batch_size");
-    const char *name = sc__config_value(t->c, "model_name");
-    uint32_t whole;
-    double number;
-    if (name && !means_nothing(name))
-        SC__TRY(take_preset(t, name));
-    else
-        take_maxtext_model(t);
-    if (batch && sc__parse_double(sc__str(batch), &number) && number >= 1) {
-        whole = (uint32_t)number;
-        add_flag(t, "micro-batch", sc__format(&t->l->ctx->arena, "%u", whole));
-    } else if (batch && sc__parse_double(sc__str(batch), &number))
-        sc__note(t->l->ctx,
-                 "config-not-modelled",
-                 "%s: per_device_batch_size %s: several devices share a sequence; how is "
-                 "not taken from the file (--global-batch, --tp, --cp)",
-                 t->l->file,
-                 batch);
-    add_flag(t, "zero", "3");
-    return SC_OK;
-}
-
-/* Nanotron's models are Llamas; OLMo's as well, with sizes that count both halves of a
- * gated feed-forward, and sharded by FSDP where a section says so. */
-static void take_llama(struct config_taking *t) {
-    add_flag(t, "disable-bias-linear", NULL);
-    add_flag(t, "normalization", "RMSNorm");
-    add_flag(t, "position-embedding-type", "rope");
-    add_flag(t, "swiglu", NULL);
-}
-
-static sc_status take_olmo(struct config_taking *t) {
-    const char *activation = sc__config_value(t->c, "model.activation_type");
-    uint32_t hidden = config_number(t->c, "model.d_model", 0);
-    uint32_t ratio = config_number(t->c, "model.mlp_ratio", 4);
-    uint32_t both = config_number(t->c, "model.mlp_hidden_size", 0);
-    if (activation && strcmp(activation, "swiglu") != 0)
-        return sc__launch_fail(t->l,
-                               0,
-                               NULL,
-                               "model.activation_type: '%.60s' is not modelled",
-                               activation);
-    if (!both && hidden && ratio <= 1u << 10)
-        both = hidden * ratio;
-    take_llama(t);
-    add_flag(t, "ffn-hidden-size", sc__format(&t->l->ctx->arena, "%u", both / 2));
-    if (sc__config_value(t->c, "fsdp.wrapping_strategy") ||
-        sc__config_value(t->c, "fsdp.precision"))
-        add_flag(t, "use-torch-fsdp2", NULL);
+    sc__config_add(l, out, "model", model);
     return SC_OK;
 }
 
@@ -511,7 +294,10 @@ static sc_status take_primus(struct config_taking *t) {
         return SC_OK;
     if (latent && sc__str_is_any_case(sc__str(latent), "false"))
         add_flag(t, "no-multi-latent-attention", NULL);
-    return take_preset(t, model);
+    struct sc__flag_list flags = {0};
+    SC__TRY(sc__config_preset(t->l, model, &flags));
+    add_flags(t, &flags);
+    return SC_OK;
 }
 
 /* Flags that launch_follow.c looks at among the words. */
@@ -522,20 +308,20 @@ static void take_followed(struct config_taking *t) {
                                        NULL};
     for (const char *const *key = keys; *key; key++) {
         const char *value = sc__config_value(t->c, *key);
-        if (value && !means_nothing(value))
+        if (value && !sc__config_nothing(value))
             add_flag(t, dashed(&t->l->ctx->arena, *key), value);
     }
 }
 
 static void take_nodes(struct config_taking *t) {
-    uint32_t nodes = config_number(t->c, "num_nodes", 0);
-    uint32_t local = config_number(t->c, "devices", 0);
+    uint32_t nodes = sc__config_number(t->c, "num_nodes", 0);
+    uint32_t local = sc__config_number(t->c, "devices", 0);
     if (!local)
-        local = config_number(t->c, "num_gpus_per_node", 0);
+        local = sc__config_number(t->c, "num_gpus_per_node", 0);
     if (!local)
-        local = config_number(t->c, "nproc_per_node", 0);
+        local = sc__config_number(t->c, "nproc_per_node", 0);
     if (!nodes)
-        nodes = config_number(t->c, "nnodes", 0);
+        nodes = sc__config_number(t->c, "nnodes", 0);
     if (nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
 }
@@ -552,6 +338,23 @@ static void take_modules(struct config_taking *t) {
         any = true;
         add_word(t->l, &t->capacity, t->c->items[i].value);
     }
+}
+
+/* What keys of one program say together. */
+static sc_status take_program(struct config_taking *t) {
+    struct sc__flag_list flags = {0};
+    if (t->kind == SC__CONFIG_TORCHTITAN)
+        SC__TRY(sc__config_torchtitan(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_TRAINER)
+        SC__TRY(sc__config_trainer(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_MAXTEXT)
+        SC__TRY(sc__config_maxtext(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_NANOTRON)
+        SC__TRY(sc__config_nanotron(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_OLMO)
+        SC__TRY(sc__config_olmo(t->l, t->c, &flags));
+    add_flags(t, &flags);
+    return SC_OK;
 }
 
 /* ---- whose it is ---- */
@@ -619,7 +422,7 @@ static const struct {
                 {"a trainer of Hugging Face", "hf-transformers"},
                 {"MaxText", "maxtext"},
                 {"Megatron's arguments, nested", NULL},
-                {"Nanotron", NULL},
+                {"Nanotron", "nanotron"},
                 {"OLMo", NULL}};
 
 /* ---- recipes in Python ---- */
@@ -681,7 +484,7 @@ static sc_status refuse_expression(const struct config_taking *t,
         sc__option_find(t->l->known, dashed(&t->l->ctx->arena, item->last));
     double number;
     if (!o || !o->arg || sc__launch_overridden(t->l, o->name) ||
-        means_nothing(item->value) || !strcmp(item->value, "False") ||
+        sc__config_nothing(item->value) || !strcmp(item->value, "False") ||
         sc__parse_double(sc__str(item->value), &number) || !strchr(item->value, '.'))
         return SC_OK;
     return sc__launch_fail(t->l,
@@ -753,16 +556,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     for (uint32_t i = 0; i < c->count; i++)
         SC__TRY(take_item(&t, &c->items[i]));
     take_several(&t);
-    if (t.kind == SC__CONFIG_TORCHTITAN)
-        SC__TRY(take_torchtitan(&t));
-    if (t.kind == SC__CONFIG_TRAINER)
-        SC__TRY(take_trainer(&t));
-    if (t.kind == SC__CONFIG_MAXTEXT)
-        SC__TRY(take_maxtext(&t));
-    if (t.kind == SC__CONFIG_NANOTRON)
-        take_llama(&t);
-    if (t.kind == SC__CONFIG_OLMO)
-        SC__TRY(take_olmo(&t));
+    SC__TRY(take_program(&t));
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
         take_followed(&t);
@@ -789,5 +583,5 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
     take_several(&t);
-    return take_trainer(&t);
+    return take_program(&t);
 }

@@ -216,15 +216,23 @@ static const char *flag_name(const struct sc__launch *l, const char *word) {
     return sc__strndup(&l->ctx->arena, word + 2, n - 2);
 }
 
+/* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
+static bool is_of_a_trainer(const char *name) {
+    return !strcmp(name, "model_name_or_path") ||
+           !strcmp(name, "per_device_train_batch_size");
+}
+
 static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;
         const char *why;
-        if (sc__is_flag(words[i]) &&
-            sc__flag_kind(l->known, flag_name(l, words[i]), &as, &why) == SC__FLAG_ACTS)
-            n++;
+        if (!sc__is_flag(words[i]))
+            continue;
+        const char *name = flag_name(l, words[i]);
+        n += is_of_a_trainer(name) ||
+             sc__flag_kind(l->known, name, &as, &why) == SC__FLAG_ACTS;
     }
     return n;
 }

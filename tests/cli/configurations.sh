@@ -36,6 +36,16 @@ refuse() { # name, exit, text, command…
 }
 
 same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
+# compiling is off unless it is said; weights, gradients and float8 in types of their own
+sed '/^\[compile\]/,$d' $data/torchtitan.toml >"$dir/titan.toml"
+same torchtitan_not_compiled "$dir/titan.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026 --fusion hf
+sed 's/^\[compile\]/[compile]\ncomponents = ["loss"]/' $data/torchtitan.toml >"$dir/loss.toml"
+same torchtitan_compiled_loss "$dir/loss.toml" --gpus 16 -- --megatron-args "$dir/titan.toml" --gpus 16
+sed 's/^seq_len/dtype = "bfloat16"\nmixed_precision_reduce = "bfloat16"\nseq_len/; s/^tensor_parallel/enable_async_tensor_parallel = true\nfsdp_reshard_after_forward = "never"\ntensor_parallel/
+    s/^flavor/converters = ["quantize.linear.float8"]\nflavor/' $data/torchtitan.toml >"$dir/types.toml"
+printf '[quantize.linear.float8]\nrecipe_name = "rowwise"\n[optimizer]\nimplementation = "foreach"\n' >>"$dir/types.toml"
+same torchtitan_types "$dir/types.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026 \
+    --update plain --grad-dtype bf16 --overlap-tp chunks --reshard-after-forward no --fp8 --fp8-recipe rowwise --optimizer adam-foreach
 # four copies of the weights, each sharded over eight ranks
 sed 's/replicate_degree = 1/replicate_degree = 4/; s/shard_degree = -1/shard_degree = 8/' $data/torchtitan.toml >"$dir/hybrid.toml"
 same torchtitan_hybrid "$dir/hybrid.toml" --gpus 64 -- --model llama3-8b --gpus 64 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 8 --software torchtitan-2026
@@ -53,7 +63,7 @@ trainer_attention disabled "flash_attn: disabled" "--attention unfused"
 trainer_attention fa2 "flash_attn: fa2" "--attention flash2"
 trainer_attention axolotl "flash_attention: true" "--attention flash2"
 trainer_attention axolotl_eager "eager_attention: true" "--attention unfused"
-same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --software hf-transformers
+same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software hf-transformers
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
     --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no
@@ -105,6 +115,17 @@ refuse empty_toml 3 'error:' "$S" run "$dir/empty.toml"
 # A model by its name: MaxText's model_name, the file that Primus names
 printf 'model_name: "llama3-8b"\nper_device_batch_size: 1\nmax_target_length: 2048\nremat_policy: full\n' >"$dir/named.yml"
 same maxtext_by_name "$dir/named.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --gpus 8 --software maxtext
+# axes of its mesh are sizes within a node times those across; weights are copied over data, and products may be in fp8
+printf 'dcn_data_parallelism: 2\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\nquantization: "fp8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_mesh "$dir/mesh.yml" --gpus 32 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --shard-group 8 --tp 2 --fp8 --gpus 32 --software maxtext
+printf 'quantization: "te_mxfp8"\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 8\ndcn_data_parallelism: 1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_mxfp8 "$dir/mesh.yml" --cluster dgx-b200:16 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --fp8 --fp8-recipe mxfp8 --cluster dgx-b200:16 --software maxtext
+printf 'ici_fsdp_parallelism: 1\nici_data_parallelism: -1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_copies "$dir/mesh.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 0 --gpus 8 --software maxtext
+printf 'ici_expert_parallelism: -1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+refuse maxtext_left_over 3 'expert_parallelism is -1, the GPUs that are left' "$S" run "$dir/mesh.yml" --gpus 8
+printf 'quantization: "int8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+refuse maxtext_int8 3 'quantization int8 is not modelled' "$S" run "$dir/mesh.yml" --gpus 8
 printf 'modules:\n  pre_trainer:\n    model: llama3.1_8B.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 16\n      seq_length: 2048\n      tensor_model_parallel_size: 2\n' >"$dir/primus.yaml"
 same primus "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --micro-batch 1 --global-batch 16 --seq 2048 --tp 2 --gpus 8 --overlap-grad no
 printf 'model_name: "unheard-8b"\nper_device_batch_size: 1\n' >"$dir/unheard.yml"
@@ -131,7 +152,16 @@ optimizer: {zero_stage: 0}
 Y
 same nanotron "$dir/nanotron.yaml" -- --num-layers 24 --hidden-size 2048 --ffn-hidden-size 8192 --num-attention-heads 32 --num-query-groups 32 --vocab-size 49152 \
     --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --micro-batches 4 --dp 4 --tp 2 --pp 2 \
-    --sequence-parallel --bf16
+    --sequence-parallel --bf16 --software nanotron
+# experts in every layer, a shared one with its gate, and what its classes have where a key is missing
+sed 's/tie_word_embeddings: true, /use_qk_norm: true, attention_bias: true, moe_config: {num_experts: 8, top_k: 3, moe_intermediate_size: 1024, layers: [-1], enable_shared_expert: true, shared_expert_intermediate_size: 512}, /
+    s/tp_mode: REDUCE_SCATTER/tp_mode: REDUCE_SCATTER, tp_linear_async_communication: true/; s/zero_stage: 0/zero_stage: 0, accumulate_grad_in_fp32: false/' "$dir/nanotron.yaml" >"$dir/experts.yaml"
+same nanotron_experts "$dir/experts.yaml" -- --num-layers 24 --hidden-size 2048 --ffn-hidden-size 8192 --num-attention-heads 32 --num-query-groups 32 --vocab-size 49152 \
+    --disable-bias-linear --add-qkv-bias --qk-layernorm --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --micro-batches 4 --dp 4 --tp 2 --pp 2 \
+    --sequence-parallel --bf16 --software nanotron --untie-embeddings-and-output-weights --num-experts 8 --moe-router-topk 3 --moe-ffn-hidden-size 1024 \
+    --moe-shared-expert-intermediate-size 512 --moe-shared-expert-gate --overlap-tp wgrad --grad-dtype bf16
+sed 's/layers: .-1./layers: [0, 2]/' "$dir/experts.yaml" >"$dir/some.yaml"
+refuse nanotron_some_layers 3 'experts in some layers by number are not modelled' "$S" run "$dir/some.yaml"
 cat >"$dir/olmo.yaml" <<'Y'
 model: {d_model: 4096, n_heads: 32, n_layers: 32, mlp_hidden_size: 22016, weight_tying: false, activation_type: swiglu, max_sequence_length: 2048, vocab_size: 50280, embedding_size: 50304}
 global_train_batch_size: 64
@@ -150,6 +180,14 @@ model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 
 Y
 same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
     --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --use-precision-aware-optimizer
+# fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
+sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
+    s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
+same nemo_fp8 "$dir/nemo_fp8.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
+    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --tp 2 --sequence-parallel --fp8 \
+    --overlap-tp chunks --grad-dtype bf16 --overlap-grad yes --overlap-param yes
+sed 's/fp8: true/fp8: false/' "$dir/nemo_fp8.yaml" >"$dir/nemo_bf16.yaml"
+same nemo_fp8_off "$dir/nemo_bf16.yaml" --fp8 -- --megatron-args "$dir/nemo_fp8.yaml"
 printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"
 refuse names_itself 2 "--ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
 printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 True --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --fsdp "full_shard auto_wrap" --model_max_length 2048\n' >"$dir/trainer.sh"
@@ -179,7 +217,7 @@ sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
 refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
-same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
+same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
 same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software hf-transformers --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
@@ -193,7 +231,7 @@ noted stage_of_a_file_in_the_script 'ZeRO 2, as it stands in the file of DeepSpe
 printf '%s\n' "$script" >"$dir/elsewhere.sh"
 noted stage_of_a_file_elsewhere 'the file of --deepspeed_config is not read' "$S" run "$dir/elsewhere.sh" --ignore-memory
 printf 'model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nfinetuning_type: lora\nlora_rank: 8\nquantization_bit: 4\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/four.yaml"
-same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --software hf-transformers
+same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --recompute full --software hf-transformers
 # torchtitan: a number for selective_ac_option is whole layers, which is said; "op" is what is counted
 for option in 2 op; do
     printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n[parallelism]\ndata_parallel_shard_degree = 8\n[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "%s"\n' $option >"$dir/ac.toml"
@@ -201,3 +239,30 @@ for option in 2 op; do
 done
 said="$(tr '\n' ' ' <"$dir/ac.2" | grep -c 'selective_ac_option 2 repeats each 2-th') $(grep -c selective_ac_option "$dir/ac.op") $(grep -c 'step time' "$dir/ac.op")"
 if [ "$said" = "1 0 1" ]; then echo "ok torchtitan's layers by number"; else echo "not ok torchtitan's layers by number: $said"; fi
+# trainers of Hugging Face: fp8 of torchao, moments in 8 bits, a loss in pieces, FSDP that keeps what it gathered; checkpointing, which LLaMA-Factory has unless told otherwise
+hf="--model llama3-8b --seq 1024 --micro-batch 1 --micro-batches 8 --bf16 --gpus 8 --software hf-transformers"
+trainer='model_name_or_path: meta-llama/Meta-Llama-3-8B\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n'
+printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\nfsdp: full_shard auto_wrap\nfp8: true\nfp8_backend: torchao\nfp8_enable_fsdp_float8_all_gather: true\n" >"$dir/fp8.yaml"
+same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-scaling dynamic --fp8-param-gather --recompute full
+printf "${trainer}max_length: 1024\noptim: paged_adamw_8bit\nuse_liger_kernel: true\nfsdp: shard_grad_op auto_wrap\n" >"$dir/liger.yaml"
+same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --cross-entropy chunked
+printf "${trainer}max_length: 1024\nplugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\noptimizer: muon\nfsdp: no_shard\n" >"$dir/cut.yaml"
+same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --optimizer muon --cross-entropy chunked
+printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\ndisable_gradient_checkpointing: true\npure_bf16: true\n" >"$dir/pure.yaml"
+same trainer_pure "$dir/pure.yaml" --gpus 8 -- $hf --update plain --recompute none
+printf "${trainer}max_length: 1024\noptim: adafactor\n" >"$dir/other.yaml"
+noted trainer_other_optimizer 'the optimizer adafactor is not modelled: Adam is counted' "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory
+for key in 'use_galore: true' 'rl: dpo' 'stage: dpo' 'activation_offloading: legacy' 'tiled_mlp: true'; do
+    printf "${trainer}max_length: 1024\n$key\n" >"$dir/other.yaml"
+    noted "not modelled: $key" "other.yaml:6: $(echo "$key" | tr -d :) changes the step and is not modelled" "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory
+done
+printf "${trainer}max_length: 1024\nuse_galore: false\nrl:\nstage: sft\ntorch_compile: false\nload_in_8bit: no\noptim: adamw_torch_fused\n" >"$dir/other.yaml"
+if "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory --json "$dir/other.json" >/dev/null && ! grep -q 'not modelled' "$dir/other.json"; then echo "ok what is off is not noted"; else echo "not ok what is off is not noted"; fi
+# ZeRO++ and what else DeepSpeed's file says of a step
+printf '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8, "zero_quantized_weights": false}}' >"$dir/zeropp.json"
+noted zero_plus_plus 'zero_hpz_partition_size 8 changes the step and is not modelled' "$S" run "$dir/zeropp.json" --model llama3-8b --gpus 8 --ignore-memory
+# ms-swift names the model by --model; a variable without a value names none
+printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
+same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
+printf 'torchrun --nproc_per_node 2 train.py --model_name_or_path $2 --per_device_train_batch_size 1 --model_max_length 2048\n' >"$dir/unnamed.sh"
+refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path has no value' "$S" run "$dir/unnamed.sh"

@@ -115,7 +115,7 @@ check rank_without_adapter "$(grep -c 'lora_r has no effect: no adapter is named
 check adapter_is_named "$(trainer "${base}adapter: lora\nlora_r: 16\n" | field settings.lora settings.qlora) $(trainer "${base}adapter: qlora\nlora_r: 16\n" | field settings.lora settings.qlora)" "16 no 16 yes"
 expect unknown_adapter 3 "adapter llama-adapter is not modelled" sh -c "printf '${base}adapter: llama-adapter\nlora_r: 16\nmicro_batch_size: 1\nsequence_len: 1024\n' >'$tmp/trainer.yaml' && '$STEPCAST' run '$tmp/trainer.yaml' --gpus 8"
 factory='model_name_or_path: meta-llama/Llama-3.1-8B\nbf16: true\nlora_rank: 8\n'
-check factory_full "$(trainer "${factory}finetuning_type: full\n" | field step_time_us)" "${full:-nothing}"
+check factory_full "$(trainer "${factory}finetuning_type: full\ndisable_gradient_checkpointing: true\n" | field step_time_us)" "${full:-nothing}"
 check factory_lora "$(trainer "${factory}finetuning_type: lora\n" | field settings.lora)" 8
 expect factory_other 3 "finetuning_type oft is not modelled" sh -c "printf '${factory}finetuning_type: oft\nsequence_len: 1024\n' >'$tmp/trainer.yaml' && '$STEPCAST' run '$tmp/trainer.yaml' --gpus 8"
 # … and the types that are off are not on

@@ -1,0 +1,69 @@
+/* config_llamas: Nanotron's models are Llamas, and OLMo's as well, with sizes that count
+ * both halves of a gated feed-forward, and sharded by FSDP where a section says so. */
+#include "model/config.h"
+
+#include <string.h>
+
+static void take_llama(struct sc__launch *l, struct sc__flag_list *out) {
+    sc__config_add(l, out, "disable-bias-linear", NULL);
+    sc__config_add(l, out, "normalization", "RMSNorm");
+    sc__config_add(l, out, "position-embedding-type", "rope");
+    sc__config_add(l, out, "swiglu", NULL);
+}
+
+static bool is_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_value(c, key);
+    return value && sc__config_true(value);
+}
+
+/* MoEConfig of config/models_config.py: -1, its default, is all layers. */
+static sc_status take_nanotron_experts(struct sc__launch *l,
+                                       const struct sc__config *c,
+                                       struct sc__flag_list *out) {
+    const char *first = sc__config_value(c, "moe_config.layers.0");
+    const char *shared = sc__config_value(c, "moe_config.shared_expert_intermediate_size");
+    if (first && strcmp(first, "-1") != 0)
+        return sc__launch_fail(l,
+                               0,
+                               "take the key out to forecast experts in every layer",
+                               "moe_config.layers: experts in some layers by number are "
+                               "not modelled");
+    if (!is_on(c, "moe_config.enable_shared_expert"))
+        return SC_OK;
+    if (shared)
+        sc__config_add(l, out, "moe-shared-expert-intermediate-size", shared);
+    sc__config_add(l, out, "moe-shared-expert-gate", NULL); /* nn/moe.py has one */
+    return SC_OK;
+}
+
+sc_status sc__config_nanotron(struct sc__launch *l,
+                              const struct sc__config *c,
+                              struct sc__flag_list *out) {
+    take_llama(l, out);
+    if (!sc__config_value(c, "model_config.tie_word_embeddings"))
+        sc__config_add(l, out, "untie-embeddings-and-output-weights", NULL);
+    return take_nanotron_experts(l, c, out);
+}
+
+sc_status sc__config_olmo(struct sc__launch *l,
+                          const struct sc__config *c,
+                          struct sc__flag_list *out) {
+    const char *activation = sc__config_value(c, "model.activation_type");
+    uint32_t hidden = sc__config_number(c, "model.d_model", 0);
+    uint32_t ratio = sc__config_number(c, "model.mlp_ratio", 4);
+    uint32_t both = sc__config_number(c, "model.mlp_hidden_size", 0);
+    if (activation && strcmp(activation, "swiglu") != 0)
+        return sc__launch_fail(l,
+                               0,
+                               NULL,
+                               "model.activation_type: '%.60s' is not modelled",
+                               activation);
+    if (!both && hidden && ratio <= 1u << 10)
+        both = hidden * ratio;
+    take_llama(l, out);
+    sc__config_add(l, out, "ffn-hidden-size", sc__format(&l->ctx->arena, "%u", both / 2));
+    if (sc__config_value(c, "fsdp.wrapping_strategy") ||
+        sc__config_value(c, "fsdp.precision"))
+        sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    return SC_OK;
+}

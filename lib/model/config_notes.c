@@ -1,0 +1,82 @@
+/* config_notes: keys that change the time or the memory of a step, and not what we say:
+ * each is a note. */
+#include "model/config.h"
+
+#include <string.h>
+
+#define OF(kind) (1u << SC__CONFIG_##kind)
+#define ANY (~0u)
+
+static const struct {
+    unsigned kinds;
+    const char *key;
+    const char *off; /* values, with blanks between, that change nothing */
+} keys[] = {
+    {ANY, "load_in_8bit", ""},
+    {ANY, "lora_modules_to_save", ""},
+    {OF(TRAINER), "use_galore", ""},
+    {OF(TRAINER), "use_apollo", ""},
+    {OF(TRAINER), "use_badam", ""},
+    {OF(TRAINER), "use_adam_mini", ""},
+    {OF(TRAINER), "use_llama_pro", ""},
+    {OF(TRAINER), "use_unsloth", ""},
+    {OF(TRAINER), "use_unsloth_gc", ""},
+    {OF(TRAINER), "use_dora", ""},
+    {OF(TRAINER), "peft_use_dora", ""},
+    {OF(TRAINER), "torch_compile", ""},
+    {OF(TRAINER), "activation_offloading", ""},
+    {OF(TRAINER), "tiled_mlp", ""},
+    {OF(TRAINER), "unfrozen_parameters", ""},
+    {OF(TRAINER), "mixture_of_depths", ""},
+    {OF(TRAINER), "rl", ""},
+    {OF(TRAINER), "stage", "sft pt 0 1 2 3"}, /* LLaMA-Factory's; DeepSpeed's is a number */
+    {OF(DEEPSPEED) | OF(NEOX) | OF(TRAINER), "zero_quantized_weights", ""},
+    {OF(DEEPSPEED) | OF(NEOX) | OF(TRAINER), "zero_quantized_gradients", ""},
+    {OF(DEEPSPEED) | OF(NEOX) | OF(TRAINER), "zero_hpz_partition_size", "1"},
+    {OF(DEEPSPEED) | OF(NEOX) | OF(TRAINER), "mics_shard_size", "-1"},
+    {OF(DEEPSPEED) | OF(NEOX), "partition_activations", ""},
+    {OF(DEEPSPEED) | OF(NEOX), "cpu_checkpointing", ""},
+    {OF(DEEPSPEED), "sequence_parallel_size", "1"},
+    {OF(NEOX), "gpt_j_residual", ""},
+    {OF(TORCHTITAN), "early_step_in_backward", ""},
+    {OF(MAXTEXT), "optimizer_memory_host_offload", ""},
+    {OF(MAXTEXT), "parameter_memory_host_offload", ""},
+};
+
+/* "a.b.key", "key" and, of a list, "key.0"; dashes are underscores in GPT-NeoX. */
+static bool names_key(const struct sc__config_item *item, const char *key) {
+    size_t n = strlen(key);
+    for (const char *at = item->key; at; at = strchr(at, '.')) {
+        at += *at == '.';
+        size_t i = 0;
+        while (i < n && (at[i] == key[i] || (at[i] == '-' && key[i] == '_')))
+            i++;
+        if (i == n && (!at[n] || !strcmp(at + n, ".0")))
+            return true;
+    }
+    return false;
+}
+
+static bool is_off(const char *value, const char *words) {
+    struct sc__str rest = sc__str(words);
+    struct sc__str word;
+    while (sc__split(&rest, ' ', &word))
+        if (sc__str_is_any_case(word, value))
+            return true;
+    return sc__config_nothing(value) || sc__config_false(value);
+}
+
+void sc__config_note_not_modelled(const struct sc__launch *l,
+                                  const struct sc__config_item *item,
+                                  enum sc__config_kind kind) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].kinds & (1u << kind) && names_key(item, keys[i].key) &&
+            !is_off(item->value, keys[i].off))
+            sc__note(l->ctx,
+                     "config-not-modelled",
+                     "%s:%u: %s %.40s changes the step and is not modelled",
+                     l->file,
+                     item->line,
+                     item->key,
+                     item->value);
+}

@@ -1,0 +1,213 @@
+/* config_trainer: what keys of trainers of Hugging Face (Axolotl, LLaMA-Factory, TRL,
+ * ms-swift) mean together: sharding, recomputation, the loss, fp8, the optimizer. */
+#include "model/config.h"
+
+#include <string.h>
+
+static bool has_section(const struct sc__config *c, const char *beginning) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (sc__str_starts(sc__str(c->items[i].key), beginning))
+            return true;
+    return false;
+}
+
+static bool is_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_value(c, key);
+    return value && sc__config_true(value);
+}
+
+/* ---- the model ---- */
+
+/* ms-swift has it under --model; a flag without a value, as an empty variable leaves it,
+ * names none. */
+static sc_status
+take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    static const char *const keys[] = {"model_name_or_path", "base_model", "model", NULL};
+    if (sc__launch_overridden(l, "model"))
+        return SC_OK;
+    for (const char *const *key = keys; *key; key++)
+        for (uint32_t i = 0; i < c->count; i++) {
+            const struct sc__config_item *item = &c->items[i];
+            if (strcmp(item->key, *key) != 0)
+                continue;
+            if (!strcmp(item->value, "true"))
+                return sc__launch_fail(l,
+                                       item->line,
+                                       "name the model with --model, or give the "
+                                       "variable behind it with --set",
+                                       "--%s has no value",
+                                       *key);
+            sc__config_add(l, out, "model", item->value);
+            return SC_OK;
+        }
+    return SC_OK;
+}
+
+/* ---- sharding ---- */
+
+/* Names of FullyShardedDataParallel's strategies, as accelerate and TrainingArguments have
+ * them: grad_op keeps gathered weights until backward, hybrid copies across nodes. */
+static void
+take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    static const char *const keys[] =
+        {"fsdp", "fsdp_sharding_strategy", "sharding_strategy", "fsdp.0", "fsdp.1", NULL};
+    const char *reshard = sc__config_value(c, "reshard_after_forward");
+    if (!reshard)
+        reshard = sc__config_value(c, "fsdp_reshard_after_forward");
+    bool kept = reshard && sc__str_is_any_case(sc__str(reshard), "false");
+    bool hybrid = false;
+    bool none = false;
+    for (const char *const *key = keys; *key; key++) {
+        const char *value = sc__config_value(c, *key);
+        char *word = sc__strdup(&l->ctx->arena, value ? value : "");
+        for (char *w = word; *w; w++)
+            *w = *w >= 'A' && *w <= 'Z' ? (char)(*w - 'A' + 'a') : *w;
+        none = none || strstr(word, "no_shard");
+        kept = kept || strstr(word, "grad_op") || strstr(word, "zero2");
+        hybrid = hybrid || strstr(word, "hybrid");
+    }
+    if (none)
+        return;
+    sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    if (kept)
+        sc__config_add(l, out, "reshard-after-forward", "no");
+    if (hybrid)
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: weights are counted as sharded over all GPUs, not copied across "
+                 "nodes (hybrid): --shard-group says how many ranks share them",
+                 l->file);
+}
+
+/* ZeRO by the name of DeepSpeed's file, or FSDP. */
+static void
+take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *deepspeed = sc__config_value(c, "deepspeed");
+    static const char *const stages[] =
+        {"zero1", "zero2", "zero3", "z0", "z2", "z3", "stage2", "stage3", "stage1", NULL};
+    for (const char *const *s = stages; deepspeed && *s; s++)
+        if (strstr(deepspeed, *s))
+            sc__config_add(l, out, "zero", *s + strlen(*s) - 1);
+    const char *fsdp = sc__config_value(c, "fsdp");
+    if ((fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
+        has_section(c, "fsdp_config."))
+        take_fsdp(l, c, out);
+}
+
+/* ---- how a step runs ---- */
+
+/* LLaMA-Factory checkpoints unless disable_gradient_checkpointing says otherwise
+ * (prepare_model_for_training of model/model_utils/checkpointing.py). */
+static void take_recomputation(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out) {
+    bool factory =
+        sc__config_value(c, "finetuning_type") || sc__config_value(c, "cutoff_len");
+    if (is_on(c, "fsdp_activation_checkpointing") ||
+        is_on(c, "fsdp_config.activation_checkpointing"))
+        sc__config_add(l, out, "recompute", "full");
+    if (!factory || sc__config_value(c, "gradient_checkpointing"))
+        return;
+    bool off = is_on(c, "disable_gradient_checkpointing");
+    sc__config_add(l, out, "recompute", off ? "none" : "full");
+}
+
+/* Liger's and Apple's kernels make the loss of the last layer's input piece by piece, so
+ * that logits never stand whole (fused_linear_cross_entropy is on in Liger's patches). */
+static void
+take_loss(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    static const char *const liger[] = {"use_liger_kernel",
+                                        "use_liger",
+                                        "enable_liger_kernel",
+                                        NULL};
+    bool kernels = false;
+    bool pieces = is_on(c, "use_cce") || is_on(c, "cut_cross_entropy") ||
+                  is_on(c, "liger_fused_linear_cross_entropy");
+    for (const char *const *key = liger; *key; key++)
+        kernels = kernels || is_on(c, *key);
+    for (uint32_t i = 0; i < c->count; i++)
+        pieces = pieces || (sc__str_starts(sc__str(c->items[i].key), "plugins") &&
+                            strstr(c->items[i].value, "CutCrossEntropy"));
+    if (pieces || kernels)
+        sc__config_add(l, out, "cross-entropy", "chunked");
+    if (kernels)
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: of Liger's kernels the loss is counted; norms, gates and rotary "
+                 "positions run as in transformers",
+                 l->file);
+}
+
+/* fp8 of Axolotl and LLaMA-Factory is torchao's, unless a key names another one's. */
+static void
+take_fp8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *backend = sc__config_value(c, "fp8_backend");
+    const char *precision = sc__config_value(c, "mixed_precision");
+    bool named = precision && sc__str_is_any_case(sc__str(precision), "fp8");
+    bool fused = backend && !strcmp(backend, "te");
+    if (!is_on(c, "fp8") && !named)
+        return;
+    sc__config_add(l, out, "fp8", NULL);
+    sc__config_add(l, out, "fp8-scaling", fused ? "fused" : "dynamic");
+    if (is_on(c, "fp8_enable_fsdp_float8_all_gather"))
+        sc__config_add(l, out, "fp8-param-gather", NULL);
+}
+
+/* Names of OptimizerNames (transformers/training_args.py); bnb's and torchao's moments
+ * have 8 bits. */
+static void take_optimizer(struct sc__launch *l,
+                           const struct sc__config *c,
+                           struct sc__flag_list *out) {
+    static const struct sc__flag names[] = {
+        {"adamw_bnb_8bit", "adam-8bit"},
+        {"adamw_8bit", "adam-8bit"},
+        {"paged_adamw_8bit", "adam-8bit"},
+        {"adamw_torch_8bit", "adam-8bit"},
+        {"ao_adamw_8bit", "adam-8bit"},
+        {"muon", "muon"},
+        {"sgd", "sgd"},
+        {"adamw_torch", NULL},
+        {"adamw_torch_fused", NULL},
+        {"adamw_apex_fused", NULL},
+        {"adamw_hf", NULL},
+        {"adamw", NULL},
+        {"adam", NULL},
+        {"paged_adamw_32bit", NULL},
+        {"paged_adamw", NULL},
+    };
+    const char *name = sc__config_value(c, "optim");
+    if (!name)
+        name = sc__config_value(c, "optimizer");
+    if (is_on(c, "use_muon"))
+        name = "muon";
+    if (!name || sc__config_nothing(name))
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i].name, name) != 0)
+            continue;
+        if (names[i].value)
+            sc__config_add(l, out, "optimizer", names[i].value);
+        return;
+    }
+    sc__note(l->ctx,
+             "config-not-modelled",
+             "%s: the optimizer %.40s is not modelled: Adam is counted",
+             l->file,
+             name);
+}
+
+sc_status sc__config_trainer(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out) {
+    SC__TRY(take_model(l, c, out));
+    take_sharding(l, c, out);
+    take_recomputation(l, c, out);
+    take_loss(l, c, out);
+    take_fp8(l, c, out);
+    take_optimizer(l, c, out);
+    /* without autocast weights and Adam are in bf16 alone (LLaMA-Factory's finetuning_args)
+     */
+    if (is_on(c, "pure_bf16"))
+        sc__config_add(l, out, "update", "plain");
+    return sc__config_adapters(l, c, out);
+}
