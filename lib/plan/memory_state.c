@@ -26,6 +26,10 @@ struct parameter_counts {
     double trained_sharded;
     double matrices; /* share of the trained ones */
     double wide;     /* of layers whose products stay in the plain type */
+    /* in four bits: frozen ones of layers, not embedding and head (bitsandbytes leaves
+     * them as they are) */
+    double packed;
+    double packed_sharded;
 };
 
 static struct parameter_counts
@@ -48,6 +52,8 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
             struct sc__shard layer = sc__plan_layer_shard(p, m, i);
             bool wide = sc__plan_layer_stays_wide(p, m, i);
             n.wide += wide ? layer.dense + layer.experts : 0;
+            n.packed += p->qlora ? layer.dense + layer.experts : 0;
+            n.packed_sharded += p->qlora ? layer.dense / dp + layer.experts / edp : 0;
         }
     }
     n.matrices = n.trained > 0 && !p->lora ? fmax(0, 1 - ends / n.trained) : 1;
@@ -70,9 +76,13 @@ static double state_bytes(const struct sc__plan *p, const struct parameter_count
     }
 }
 
-/* The largest two that are in use at once: a layer and the next, or a layer and an end. */
-static double
-two_units(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+/* The largest two that are in use at once: a layer and the next, or a layer and an end;
+ * each weight takes so much. */
+static double two_units(const struct sc__model *m,
+                        const struct sc__plan *p,
+                        uint32_t stage,
+                        double of_layer,
+                        double of_end) {
     double largest = 0;
     double ends = 0;
     for (uint32_t c = 0; c < p->vpp; c++) {
@@ -80,15 +90,15 @@ two_units(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
             struct sc__shard s = sc__plan_layer_shard(p, m, i);
-            largest = fmax(largest, s.dense + s.experts);
+            largest = fmax(largest, of_layer * (s.dense + s.experts));
         }
     }
     if (sc__plan_has_embedding(p, stage))
-        largest = fmax(largest, sc__plan_towers_largest(p, m));
+        largest = fmax(largest, of_end * sc__plan_towers_largest(p, m));
     if (sc__plan_has_embedding(p, stage))
-        ends = sc__plan_embedding_shard(p, m);
+        ends = of_end * sc__plan_embedding_shard(p, m);
     if (sc__plan_has_head(p, stage))
-        ends = fmax(ends, sc__plan_head_shard(p, m, stage));
+        ends = fmax(ends, of_end * sc__plan_head_shard(p, m, stage));
     return fmax(2 * largest, largest + ends);
 }
 
@@ -97,8 +107,6 @@ two_units(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
 static double used_bytes(const struct sc__plan *p) {
     double w = sc__plan_width(p);
     double small = p->gemm == SC__FP8 ? 1 : p->gemm == SC__FP4 ? 0.5625 : 0;
-    if (p->qlora)
-        return 4.127 / 8; /* NF4 with scales that are quantised again (arXiv 2305.14314) */
     if (p->fp8_params)
         return 2 * small;
     return w + (p->dynamic_casts ? 0 : 2 * small);
@@ -106,6 +114,10 @@ static double used_bytes(const struct sc__plan *p) {
 
 static bool weights_are_shards(const struct sc__plan *p) {
     return p->zero >= 3 || (p->zero == 2 && p->torch_copies);
+}
+
+static double mixed_bytes(double all, double packed, double each, double frozen) {
+    return (all - packed) * each + packed * frozen;
 }
 
 /* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
@@ -116,17 +128,20 @@ static void state_of_shards(const struct sc__model *m,
                             const struct parameter_counts *n,
                             struct sc__training_state *out) {
     double used = used_bytes(p);
+    double frozen = sc__plan_frozen_bytes(p, used);
     double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
-    double two = two_units(m, p, stage);
-    double units = sc__plan_reshards(p) ? two : n->all;
+    double shards = mixed_bytes(n->sharded, n->packed_sharded, shard, frozen);
+    double gathered = sc__plan_reshards(p) ? two_units(m, p, stage, frozen, used)
+                                           : mixed_bytes(n->all, n->packed, used, frozen);
     double trained = n->all > 0 ? n->trained / n->all : 0;
-    double passing = trained * two / 2 * (sc__plan_width(p) + p->grad_bytes);
+    double passing =
+        trained * two_units(m, p, stage, 1, 1) / 2 * (sc__plan_width(p) + p->grad_bytes);
     bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
     /* gathered ones of the shards' type that stay have the shards in them */
     bool apart = shard != used || sc__plan_reshards(p);
-    out->weights = (apart ? shard * n->sharded : 0) + used * units;
+    out->weights = (apart ? shards : 0) + gathered;
     if (p->torch_copies && sc__plan_reshards(p))
-        out->weights += used * units / 2; /* the buffer the next unit is gathered into */
+        out->weights += gathered / 2; /* the buffer the next unit is gathered into */
     if (!wait)
         out->gradients = shard * n->trained_sharded + passing;
     else
@@ -141,9 +156,9 @@ static void state_of_whole_weights(const struct sc__plan *p,
     bool alone = p->plain_update || p->amp;
     double frozen = n->all - n->trained;
     double w = sc__plan_weight_bytes(p);
-    out->weights = frozen * used_bytes(p);
-    out->weights +=
-        n->trained * (alone || p->lora ? (p->lora_fp32 ? 4 : w) : used_bytes(p));
+    double used = used_bytes(p);
+    out->weights = mixed_bytes(frozen, n->packed, used, sc__plan_frozen_bytes(p, used));
+    out->weights += n->trained * (alone || p->lora ? (p->lora_fp32 ? 4 : w) : used);
     if (p->amp)
         out->casts = (n->trained - embedding) * sc__plan_width(p);
     bool early = p->zero >= 2 && p->mesh.pp == 1; /* with a pipeline they wait */
@@ -191,7 +206,9 @@ static void move_to_host(const struct sc__plan *p,
     }
     if (!p->offload_params)
         return;
-    double shards = sc__plan_shard_bytes(p) * n->sharded;
+    double each = sc__plan_shard_bytes(p);
+    double frozen = sc__plan_frozen_bytes(p, each);
+    double shards = mixed_bytes(n->sharded, n->packed_sharded, each, frozen);
     out->host += shards;
     out->weights -= fmin(out->weights, shards);
 }

@@ -41,6 +41,12 @@ double sc__plan_gathered_bytes(const struct sc__plan *p) {
     return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
 }
 
+/* NF4 with scales that are quantised again (arXiv 2305.14314), in shards and on the wire
+ * too: they are unpacked where they are used (bitsandbytes, bnb_4bit_quant_storage). */
+double sc__plan_frozen_bytes(const struct sc__plan *p, double usual) {
+    return p->qlora ? 4.127 / 8 : usual;
+}
+
 static bool casts_products(const struct sc__plan *p) {
     return p->gemm == SC__FP8 || p->gemm == SC__FP4;
 }

@@ -265,6 +265,8 @@ bool sc__plan_shares_nothing(const struct sc__plan *p);
 bool sc__plan_reshards(const struct sc__plan *p);
 /* Bytes of a weight that is gathered. */
 double sc__plan_gathered_bytes(const struct sc__plan *p);
+/* Bytes of a weight of a layer that is not trained, which usually takes so many. */
+double sc__plan_frozen_bytes(const struct sc__plan *p, double usual);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
 

@@ -48,7 +48,12 @@ holds "fused: as the software has it" "$(time_of $old --attention fused) == $(ti
 adapters="16 * 32 * (4096 + 4096 + 4096 + 1024)"
 holds "adapters alone are trained" "$(value optimizer $llama --lora 16) == 12 * $adapters"
 holds "and add to the weights" "$(value weights $llama --lora 16) == 2 * ($n + $adapters)"
-holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * $n + 2 * $adapters)) < 1000"
+# embedding, head and last norm stay as they are (bitsandbytes)
+ends="(2 * 128256 * 4096 + 4096)"
+holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters))) < 1000"
+# shards of eight ranks, a layer that is gathered and the head
+layer="(2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096)"
+holds "and of their shards" "abs($(value weights --model llama3-8b --gpus 8 --dp 8 --seq 2048 --global-batch 8 --lora 16 --qlora --zero 3) - ((4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters)) / 8 + 4.127 / 8 * $layer + 2 * (128256 * 4096 + 4096))) < 1000"
 holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
 # one of two ranks gets 1.5 times its tokens, the other half of them: what they keep lies on a line
