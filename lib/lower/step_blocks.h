@@ -108,7 +108,7 @@ uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
  * (SHARD_GRAD_OP, reshard_after_forward=False). */
 bool sc__step_keeps_weights(const struct sc__lowering *l);
 /* Of a rank's shard of a unit, as it comes from the host. */
-double sc__step_shard_bytes(const struct sc__plan *p, const struct sc__step_unit *u);
+double sc__step_shard_bytes(const struct sc__lowering *l, const struct sc__step_unit *u);
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute);

@@ -25,11 +25,10 @@ struct parameter_counts {
     double trained;
     double trained_sharded;
     double matrices; /* share of the trained ones */
-    double wide;     /* of layers whose products stay in the plain type */
-    /* in four bits: frozen ones of layers, not embedding and head (bitsandbytes leaves
-     * them as they are) */
-    double packed;
-    double packed_sharded;
+    /* of layers' products: cast where these are narrow, packed under QLoRA; embedding and
+     * head stay as they are (Transformer Engine, bitsandbytes) */
+    double narrow;
+    double narrow_sharded;
 };
 
 static struct parameter_counts
@@ -45,17 +44,9 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
                                  .sharded = whole.dense / dp + whole.experts / edp,
                                  .trained = trained.dense + trained.experts};
     n.trained_sharded = trained.dense / dp + trained.experts / edp;
-    for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first;
-        uint32_t count = sc__plan_layers(p, m, stage, c, &first);
-        for (uint32_t i = first; i < first + count; i++) {
-            struct sc__shard layer = sc__plan_layer_shard(p, m, i);
-            bool wide = sc__plan_layer_stays_wide(p, m, i);
-            n.wide += wide ? layer.dense + layer.experts : 0;
-            n.packed += p->qlora ? layer.dense + layer.experts : 0;
-            n.packed_sharded += p->qlora ? layer.dense / dp + layer.experts / edp : 0;
-        }
-    }
+    struct sc__shard narrow = sc__plan_stage_narrow(p, m, stage);
+    n.narrow = narrow.dense + narrow.experts;
+    n.narrow_sharded = narrow.dense / dp + narrow.experts / edp;
     n.matrices = n.trained > 0 && !p->lora ? fmax(0, 1 - ends / n.trained) : 1;
     return n;
 }
@@ -102,22 +93,23 @@ static double two_units(const struct sc__model *m,
     return fmax(2 * largest, largest + ends);
 }
 
-/* Bytes a weight takes where it is used. Transformer Engine keeps a copy in fp8 (fp4)
- * and its transpose beside bf16 weights; weights kept in fp8 are those alone. */
+/* Bytes a weight of a layer takes where it is used. Transformer Engine keeps a copy in fp8
+ * (fp4) and its transpose beside bf16 weights; weights kept in fp8 are those alone. */
 static double used_bytes(const struct sc__plan *p) {
     double w = sc__plan_width(p);
     double small = p->gemm == SC__FP8 ? 1 : p->gemm == SC__FP4 ? 0.5625 : 0;
     if (p->fp8_params)
-        return 2 * small;
-    return w + (p->dynamic_casts ? 0 : 2 * small);
+        return sc__plan_frozen_bytes(p, 2 * small);
+    return sc__plan_frozen_bytes(p, w + (p->dynamic_casts ? 0 : 2 * small));
+}
+
+/* Of so many weights, some of them in narrow products. */
+static double mixed_bytes(double all, double narrow, double each, double each_narrow) {
+    return (all - narrow) * each + narrow * each_narrow;
 }
 
 static bool weights_are_shards(const struct sc__plan *p) {
     return p->zero >= 3 || (p->zero == 2 && p->torch_copies);
-}
-
-static double mixed_bytes(double all, double packed, double each, double frozen) {
-    return (all - packed) * each + packed * frozen;
 }
 
 /* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
@@ -128,18 +120,19 @@ static void state_of_shards(const struct sc__model *m,
                             const struct parameter_counts *n,
                             struct sc__training_state *out) {
     double used = used_bytes(p);
-    double frozen = sc__plan_frozen_bytes(p, used);
+    double w = sc__plan_width(p);
     double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
-    double shards = mixed_bytes(n->sharded, n->packed_sharded, shard, frozen);
-    double gathered = sc__plan_reshards(p) ? two_units(m, p, stage, frozen, used)
-                                           : mixed_bytes(n->all, n->packed, used, frozen);
+    double packed = sc__plan_frozen_bytes(p, shard);
+    double gathered = sc__plan_reshards(p) ? two_units(m, p, stage, used, w)
+                                           : mixed_bytes(n->all, n->narrow, w, used);
     double trained = n->all > 0 ? n->trained / n->all : 0;
-    double passing =
-        trained * two_units(m, p, stage, 1, 1) / 2 * (sc__plan_width(p) + p->grad_bytes);
+    double passing = trained * two_units(m, p, stage, 1, 1) / 2 * (w + p->grad_bytes);
     bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
     /* gathered ones of the shards' type that stay have the shards in them */
-    bool apart = shard != used || sc__plan_reshards(p);
-    out->weights = (apart ? shards : 0) + gathered;
+    double apart = shard != w || sc__plan_reshards(p) ? shard : 0;
+    double narrow_apart = packed != used || sc__plan_reshards(p) ? packed : 0;
+    out->weights = mixed_bytes(n->sharded, n->narrow_sharded, apart, narrow_apart);
+    out->weights += gathered;
     if (p->torch_copies && sc__plan_reshards(p))
         out->weights += gathered / 2; /* the buffer the next unit is gathered into */
     if (!wait)
@@ -156,9 +149,13 @@ static void state_of_whole_weights(const struct sc__plan *p,
     bool alone = p->plain_update || p->amp;
     double frozen = n->all - n->trained;
     double w = sc__plan_weight_bytes(p);
-    double used = used_bytes(p);
-    out->weights = mixed_bytes(frozen, n->packed, used, sc__plan_frozen_bytes(p, used));
-    out->weights += n->trained * (alone || p->lora ? (p->lora_fp32 ? 4 : w) : used);
+    double wide = sc__plan_width(p);
+    double narrow = p->lora ? n->narrow : 0; /* others that are frozen are of towers */
+    out->weights = mixed_bytes(frozen, narrow, wide, used_bytes(p));
+    if (alone || p->lora)
+        out->weights += n->trained * (p->lora_fp32 ? 4 : w);
+    else
+        out->weights += mixed_bytes(n->trained, n->narrow, wide, used_bytes(p));
     if (p->amp)
         out->casts = (n->trained - embedding) * sc__plan_width(p);
     bool early = p->zero >= 2 && p->mesh.pp == 1; /* with a pipeline they wait */
@@ -206,9 +203,9 @@ static void move_to_host(const struct sc__plan *p,
     }
     if (!p->offload_params)
         return;
-    double each = sc__plan_shard_bytes(p);
-    double frozen = sc__plan_frozen_bytes(p, each);
-    double shards = mixed_bytes(n->sharded, n->packed_sharded, each, frozen);
+    double narrow = sc__plan_frozen_bytes(p, sc__plan_shard_bytes(p, true));
+    double wide = sc__plan_shard_bytes(p, false);
+    double shards = mixed_bytes(n->sharded, n->narrow_sharded, wide, narrow);
     out->host += shards;
     out->weights -= fmin(out->weights, shards);
 }
@@ -255,8 +252,6 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         state_of_shards(m, p, stage, &n, &out);
     else
         state_of_whole_weights(p, &n, m->tied ? 0 : embedding, &out);
-    if (p->zero < 3 && !p->lora && !p->plain_update && !p->amp)
-        out.weights += n.wide * (sc__plan_width(p) - used_bytes(p));
     out.optimizer = optimizer_state(p, &n);
     uint32_t first;
     if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0) {
