@@ -401,6 +401,19 @@ double sc__train_best_interval(const struct sc__train *t,
     return best > t->step.step_s ? best : t->step.step_s;
 }
 
+/* Nothing is whole inside of a step. */
+static void keep_whole_steps(struct sc_request *req, struct sc__train *t) {
+    if (t->in.interval_s >= t->step.step_s)
+        return;
+    sc__note(req->ctx,
+             "checkpoint-every-step",
+             "a checkpoint is taken after a step: every %.4g s, not every %.4g s as "
+             "--checkpoint says",
+             t->step.step_s,
+             t->in.interval_s);
+    t->in.interval_s = t->step.step_s;
+}
+
 static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
     struct sc__str word = checkpoint_words(req).interval;
     struct sc__goodput_input *in = &t->in;
@@ -416,6 +429,7 @@ static sc_status train_interval(struct sc_request *req, struct sc__train *t) {
         SC__TRY(train_seconds(req, "checkpoint", word, &in->interval_s));
     if (!(in->interval_s > 0))
         return train_bad_value(req, "checkpoint", "above 0, or auto");
+    keep_whole_steps(req, t);
     if (in->write_s > in->interval_s + in->blocking_s)
         return sc__usage(
             req,

@@ -36,16 +36,56 @@ static uint32_t emit_gathers(struct sc__step_emitter *e,
     return at;
 }
 
-/* Weights of a unit, gathered from their shards; the next compute waits. Without shards of
- * the weights (ZeRO 1) these are the updated ones: of a model with adapters, the adapters.
- */
+bool sc__step_keeps_weights(const struct sc__lowering *l) {
+    const struct sc__plan *p = &l->plan;
+    bool given_back = p->torch_copies || l->constants.software.weights_given_back > 0;
+    return p->zero < 2 || (p->zero == 2 && !given_back);
+}
+
+static bool is_layer(const struct sc__step_unit *u) {
+    return u->kind == SC__UNIT_LAYER && !u->tower;
+}
+
+/* Embedding, head, towers and some layers have no narrow products. */
+static bool is_narrow(const struct sc__lowering *l, const struct sc__step_unit *u) {
+    return is_layer(u) && !sc__plan_layer_stays_wide(&l->plan, l->model, u->layer);
+}
+
+/* Of so many weights, some of them trained, or so many adapters beside a layer's. */
+static double unit_bytes(const struct sc__plan *p,
+                         const struct sc__step_unit *u,
+                         double params,
+                         double trained,
+                         double each) {
+    bool adapted = p->lora && is_layer(u);
+    return adapted ? params * sc__plan_frozen_bytes(p, each) + trained * each
+                   : params * each;
+}
+
+double sc__step_shard_bytes(const struct sc__lowering *l, const struct sc__step_unit *u) {
+    const struct sc__plan *p = &l->plan;
+    return unit_bytes(p,
+                      u,
+                      sc__step_updated(p, &u->params),
+                      sc__step_updated(p, &u->trained),
+                      sc__plan_shard_bytes(p, is_narrow(l, u)));
+}
+
+/* Weights of a unit, gathered from their shards; the next compute waits. Where weights
+ * stay whole (ZeRO 1, most of ZeRO 2) these are the updated ones: of a model with
+ * adapters, the adapters. */
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute) {
     const struct sc__mesh *mesh = &e->l->plan.mesh;
-    double width = sc__plan_gathered_bytes(&e->l->plan);
-    const struct sc__shard *s = e->l->plan.zero == 1 ? &u->trained : &u->params;
-    const double bytes[2] = {width * s->dense, width * s->experts};
+    double width = sc__plan_gathered_bytes(&e->l->plan, is_narrow(e->l, u));
+    const struct sc__shard *own = &u->trained;
+    bool updated = sc__step_keeps_weights(e->l);
+    const struct sc__plan *p = &e->l->plan;
+    double dense = unit_bytes(p, u, u->params.dense, own->dense, width);
+    double experts = unit_bytes(p, u, u->params.experts, own->experts, width);
+    const double bytes[2] = {updated ? width * own->dense : dense,
+                             updated ? width * own->experts : experts};
     const enum sc__group_kind group[2] = {sc__mesh_shard_kind(mesh),
                                           sc__mesh_expert_shard_kind(mesh)};
     uint32_t before = e->deps;

@@ -124,8 +124,7 @@ void sc__offload_update(struct sc__step_emitter *e, double params) {
 uint32_t sc__offload_fetch_weights(struct sc__step_emitter *e,
                                    const struct sc__step_unit *u,
                                    bool wait_compute) {
-    const struct sc__plan *p = &e->l->plan;
-    double bytes = sc__plan_shard_bytes(p) * sc__step_updated(p, &u->params);
+    double bytes = sc__step_shard_bytes(e->l, u);
     return emit_copy(e,
                      SC__FORWARD,
                      SC__STREAM_HOST_IN,

@@ -283,14 +283,8 @@ static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit
     }
 }
 
-/* ZeRO 2 keeps weights whole and gathers what the update made, once a step (DeepSpeed,
- * Megatron's optim_grads); PyTorch's gives them back after every backward
- * (SHARD_GRAD_OP, reshard_after_forward=False). */
 static bool gathers_weights(const struct sc__lowering *l, bool first) {
-    const struct sc__plan *p = &l->plan;
-    bool whole =
-        p->zero == 2 && !p->torch_copies && !(l->constants.software.weights_given_back > 0);
-    return sharded_weights(p, first) && (first || !whole);
+    return sharded_weights(&l->plan, first) && (first || !sc__step_keeps_weights(l));
 }
 
 /* Every unit with the weights it needs: those of the next are fetched when

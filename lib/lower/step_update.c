@@ -306,6 +306,18 @@ static void reduce_at_the_end(struct sc__step_emitter *e, const struct sc__shard
         update_collective(e, parts[i].coll, parts[i].group, parts[i].bytes, "gradients");
 }
 
+/* Bytes of updated weights, as they are gathered; of adapters none is narrow. */
+static struct sc__shard
+updated_bytes(const struct sc__lowering *l, uint32_t stage, const struct sc__shard *s) {
+    const struct sc__plan *p = &l->plan;
+    struct sc__shard none = {0};
+    struct sc__shard narrow = p->lora ? none : sc__plan_stage_narrow(p, l->model, stage);
+    double wide = sc__plan_gathered_bytes(p, false);
+    double less = wide - sc__plan_gathered_bytes(p, true);
+    return (struct sc__shard){.dense = wide * s->dense - less * narrow.dense,
+                              .experts = wide * s->experts - less * narrow.experts};
+}
+
 /* Every tensor from the rank that updated it to the others of its group: those of the
  * layers, embedding, head and last norm, as if of one size. */
 static void
@@ -317,7 +329,8 @@ broadcast_weights(struct sc__step_emitter *e, uint32_t stage, const struct sc__s
         tensors += sc__plan_layers(p, e->l->model, stage, c, &first) *
                    e->l->constants.software.owned_tensors;
     }
-    double bytes = sc__plan_gathered_bytes(p) * (s->dense + s->experts) / tensors;
+    struct sc__shard all = updated_bytes(e->l, stage, s);
+    double bytes = (all.dense + all.experts) / tensors;
     for (double i = 0; i < tensors; i++)
         update_collective(e,
                           SC__BROADCAST,
@@ -374,12 +387,12 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     if (sc__step_owns_tensors(l)) {
         broadcast_weights(&e, stage, &s);
     } else if (p->zero == 1 && !p->overlap_param) {
-        double width = sc__plan_gathered_bytes(p);
-        update_collective(&e, SC__ALLGATHER, shard, width * s.dense, "weights");
+        struct sc__shard bytes = updated_bytes(l, stage, &s);
+        update_collective(&e, SC__ALLGATHER, shard, bytes.dense, "weights");
         update_collective(&e,
                           SC__ALLGATHER,
                           sc__mesh_expert_shard_kind(&p->mesh),
-                          width * s.experts,
+                          bytes.experts,
                           "weights");
     }
     cast_weights(&e, stage);

@@ -25,7 +25,10 @@ struct parameter_counts {
     double trained;
     double trained_sharded;
     double matrices; /* share of the trained ones */
-    double wide;     /* of layers whose products stay in the plain type */
+    /* of layers' products: cast where these are narrow, packed under QLoRA; embedding and
+     * head stay as they are (Transformer Engine, bitsandbytes) */
+    double narrow;
+    double narrow_sharded;
 };
 
 static struct parameter_counts
@@ -41,15 +44,9 @@ count_parameters(const struct sc__model *m, const struct sc__plan *p, uint32_t s
                                  .sharded = whole.dense / dp + whole.experts / edp,
                                  .trained = trained.dense + trained.experts};
     n.trained_sharded = trained.dense / dp + trained.experts / edp;
-    for (uint32_t c = 0; c < p->vpp; c++) {
-        uint32_t first;
-        uint32_t count = sc__plan_layers(p, m, stage, c, &first);
-        for (uint32_t i = first; i < first + count; i++) {
-            struct sc__shard layer = sc__plan_layer_shard(p, m, i);
-            bool wide = sc__plan_layer_stays_wide(p, m, i);
-            n.wide += wide ? layer.dense + layer.experts : 0;
-        }
-    }
+    struct sc__shard narrow = sc__plan_stage_narrow(p, m, stage);
+    n.narrow = narrow.dense + narrow.experts;
+    n.narrow_sharded = narrow.dense / dp + narrow.experts / edp;
     n.matrices = n.trained > 0 && !p->lora ? fmax(0, 1 - ends / n.trained) : 1;
     return n;
 }
@@ -70,9 +67,13 @@ static double state_bytes(const struct sc__plan *p, const struct parameter_count
     }
 }
 
-/* The largest two that are in use at once: a layer and the next, or a layer and an end. */
-static double
-two_units(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+/* The largest two that are in use at once: a layer and the next, or a layer and an end;
+ * each weight takes so much. */
+static double two_units(const struct sc__model *m,
+                        const struct sc__plan *p,
+                        uint32_t stage,
+                        double of_layer,
+                        double of_end) {
     double largest = 0;
     double ends = 0;
     for (uint32_t c = 0; c < p->vpp; c++) {
@@ -80,28 +81,31 @@ two_units(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
             struct sc__shard s = sc__plan_layer_shard(p, m, i);
-            largest = fmax(largest, s.dense + s.experts);
+            largest = fmax(largest, of_layer * (s.dense + s.experts));
         }
     }
     if (sc__plan_has_embedding(p, stage))
-        largest = fmax(largest, sc__plan_towers_largest(p, m));
+        largest = fmax(largest, of_end * sc__plan_towers_largest(p, m));
     if (sc__plan_has_embedding(p, stage))
-        ends = sc__plan_embedding_shard(p, m);
+        ends = of_end * sc__plan_embedding_shard(p, m);
     if (sc__plan_has_head(p, stage))
-        ends = fmax(ends, sc__plan_head_shard(p, m, stage));
+        ends = fmax(ends, of_end * sc__plan_head_shard(p, m, stage));
     return fmax(2 * largest, largest + ends);
 }
 
-/* Bytes a weight takes where it is used. Transformer Engine keeps a copy in fp8 (fp4)
- * and its transpose beside bf16 weights; weights kept in fp8 are those alone. */
+/* Bytes a weight of a layer takes where it is used. Transformer Engine keeps a copy in fp8
+ * (fp4) and its transpose beside bf16 weights; weights kept in fp8 are those alone. */
 static double used_bytes(const struct sc__plan *p) {
     double w = sc__plan_width(p);
     double small = p->gemm == SC__FP8 ? 1 : p->gemm == SC__FP4 ? 0.5625 : 0;
-    if (p->qlora)
-        return 4.127 / 8; /* NF4 with scales that are quantised again (arXiv 2305.14314) */
     if (p->fp8_params)
-        return 2 * small;
-    return w + (p->dynamic_casts ? 0 : 2 * small);
+        return sc__plan_frozen_bytes(p, 2 * small);
+    return sc__plan_frozen_bytes(p, w + (p->dynamic_casts ? 0 : 2 * small));
+}
+
+/* Of so many weights, some of them in narrow products. */
+static double mixed_bytes(double all, double narrow, double each, double each_narrow) {
+    return (all - narrow) * each + narrow * each_narrow;
 }
 
 static bool weights_are_shards(const struct sc__plan *p) {
@@ -116,17 +120,21 @@ static void state_of_shards(const struct sc__model *m,
                             const struct parameter_counts *n,
                             struct sc__training_state *out) {
     double used = used_bytes(p);
+    double w = sc__plan_width(p);
     double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
-    double two = two_units(m, p, stage);
-    double units = sc__plan_reshards(p) ? two : n->all;
+    double packed = sc__plan_frozen_bytes(p, shard);
+    double gathered = sc__plan_reshards(p) ? two_units(m, p, stage, used, w)
+                                           : mixed_bytes(n->all, n->narrow, w, used);
     double trained = n->all > 0 ? n->trained / n->all : 0;
-    double passing = trained * two / 2 * (sc__plan_width(p) + p->grad_bytes);
+    double passing = trained * two_units(m, p, stage, 1, 1) / 2 * (w + p->grad_bytes);
     bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
     /* gathered ones of the shards' type that stay have the shards in them */
-    bool apart = shard != used || sc__plan_reshards(p);
-    out->weights = (apart ? shard * n->sharded : 0) + used * units;
+    double apart = shard != w || sc__plan_reshards(p) ? shard : 0;
+    double narrow_apart = packed != used || sc__plan_reshards(p) ? packed : 0;
+    out->weights = mixed_bytes(n->sharded, n->narrow_sharded, apart, narrow_apart);
+    out->weights += gathered;
     if (p->torch_copies && sc__plan_reshards(p))
-        out->weights += used * units / 2; /* the buffer the next unit is gathered into */
+        out->weights += gathered / 2; /* the buffer the next unit is gathered into */
     if (!wait)
         out->gradients = shard * n->trained_sharded + passing;
     else
@@ -141,9 +149,13 @@ static void state_of_whole_weights(const struct sc__plan *p,
     bool alone = p->plain_update || p->amp;
     double frozen = n->all - n->trained;
     double w = sc__plan_weight_bytes(p);
-    out->weights = frozen * used_bytes(p);
-    out->weights +=
-        n->trained * (alone || p->lora ? (p->lora_fp32 ? 4 : w) : used_bytes(p));
+    double wide = sc__plan_width(p);
+    double narrow = p->lora ? n->narrow : 0; /* others that are frozen are of towers */
+    out->weights = mixed_bytes(frozen, narrow, wide, used_bytes(p));
+    if (alone || p->lora)
+        out->weights += n->trained * (p->lora_fp32 ? 4 : w);
+    else
+        out->weights += mixed_bytes(n->trained, n->narrow, wide, used_bytes(p));
     if (p->amp)
         out->casts = (n->trained - embedding) * sc__plan_width(p);
     bool early = p->zero >= 2 && p->mesh.pp == 1; /* with a pipeline they wait */
@@ -191,7 +203,9 @@ static void move_to_host(const struct sc__plan *p,
     }
     if (!p->offload_params)
         return;
-    double shards = sc__plan_shard_bytes(p) * n->sharded;
+    double narrow = sc__plan_frozen_bytes(p, sc__plan_shard_bytes(p, true));
+    double wide = sc__plan_shard_bytes(p, false);
+    double shards = mixed_bytes(n->sharded, n->narrow_sharded, wide, narrow);
     out->host += shards;
     out->weights -= fmin(out->weights, shards);
 }
@@ -238,8 +252,6 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         state_of_shards(m, p, stage, &n, &out);
     else
         state_of_whole_weights(p, &n, m->tied ? 0 : embedding, &out);
-    if (p->zero < 3 && !p->lora && !p->plain_update && !p->amp)
-        out.weights += n.wide * (sc__plan_width(p) - used_bytes(p));
     out.optimizer = optimizer_state(p, &n);
     uint32_t first;
     if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0) {

@@ -35,10 +35,16 @@ bool sc__plan_reshards(const struct sc__plan *p) {
 
 /* MXFP8 and NVFP4 are scaled along rows and along columns: they are gathered in bf16 and
  * cast both ways. */
-double sc__plan_gathered_bytes(const struct sc__plan *p) {
+double sc__plan_gathered_bytes(const struct sc__plan *p, bool narrow) {
     bool by_blocks =
         p->fp8_recipe == SC_FP8_RECIPE_MXFP8 || p->fp8_recipe == SC_FP8_RECIPE_NVFP4;
-    return p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
+    return narrow && p->fp8_params && !by_blocks ? 1 : sc__plan_width(p);
+}
+
+/* NF4 with scales that are quantised again (arXiv 2305.14314), in shards and on the wire
+ * too: they are unpacked where they are used (bitsandbytes, bnb_4bit_quant_storage). */
+double sc__plan_frozen_bytes(const struct sc__plan *p, double usual) {
+    return p->qlora ? 4.127 / 8 : usual;
 }
 
 static bool casts_products(const struct sc__plan *p) {
@@ -61,7 +67,7 @@ double sc__plan_weight_cast_bytes(const struct sc__plan *p) {
         return 0;
     if (p->gemm == SC__FP4)
         return 2 + 2 + 2 * 0.5625;
-    return sc__plan_gathered_bytes(p) < 2 ? 2 : 4;
+    return sc__plan_gathered_bytes(p, true) < 2 ? 2 : 4;
 }
 
 bool sc__plan_offloads(const struct sc__plan *p) {
@@ -79,8 +85,8 @@ const char *sc__plan_unwritten(const struct sc__plan *p) {
 }
 
 /* PyTorch's shards are the main copy, in fp32 unless everything is in one type. */
-double sc__plan_shard_bytes(const struct sc__plan *p) {
-    return p->torch_copies && !p->plain_update ? 4 : sc__plan_gathered_bytes(p);
+double sc__plan_shard_bytes(const struct sc__plan *p, bool narrow) {
+    return p->torch_copies && !p->plain_update ? 4 : sc__plan_gathered_bytes(p, narrow);
 }
 
 /* PyTorch's context parallelism sees them after they were repeated for every head of the
@@ -417,6 +423,23 @@ static struct sc__shard prediction_shard(const struct sc__plan *p,
     s.dense *= m->mtp_layers;
     s.experts *= m->mtp_layers;
     return s;
+}
+
+struct sc__shard
+sc__plan_stage_narrow(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    struct sc__shard none = {0};
+    struct sc__shard sum = sc__plan_has_head(p, stage) ? prediction_shard(p, m) : none;
+    for (uint32_t c = 0; c < p->vpp; c++) {
+        uint32_t first;
+        uint32_t count = sc__plan_layers(p, m, stage, c, &first);
+        for (uint32_t i = first; i < first + count; i++) {
+            bool wide = sc__plan_layer_stays_wide(p, m, i);
+            struct sc__shard layer = wide ? none : sc__plan_layer_shard(p, m, i);
+            sum.dense += layer.dense;
+            sum.experts += layer.experts;
+        }
+    }
+    return sum;
 }
 
 struct sc__shard

@@ -264,8 +264,10 @@ double sc__plan_update_saves(const struct sc__plan *p);
 bool sc__plan_shares_nothing(const struct sc__plan *p);
 /* Sharded weights are gathered anew for each use; otherwise they stay. */
 bool sc__plan_reshards(const struct sc__plan *p);
-/* Bytes of a weight that is gathered. */
-double sc__plan_gathered_bytes(const struct sc__plan *p);
+/* Bytes of a weight that is gathered; narrow: of a product in the plan's narrow type. */
+double sc__plan_gathered_bytes(const struct sc__plan *p, bool narrow);
+/* Bytes of a weight of a layer that is not trained, which usually takes so many. */
+double sc__plan_frozen_bytes(const struct sc__plan *p, double usual);
 /* Bytes of a message between stages, of one rank. */
 double sc__plan_message(const struct sc__plan *p, const struct sc__model *m);
 
@@ -290,7 +292,7 @@ bool sc__plan_offloads(const struct sc__plan *p);
 /* What no launch file that is written has words for, or NULL. */
 const char *sc__plan_unwritten(const struct sc__plan *p);
 /* Bytes of a shard's weight as it comes from the host to be gathered. */
-double sc__plan_shard_bytes(const struct sc__plan *p);
+double sc__plan_shard_bytes(const struct sc__plan *p, bool narrow);
 
 /* Parameters of one rank, by who shares them. */
 struct sc__shard {
@@ -308,6 +310,10 @@ struct sc__shard
 sc__plan_layer_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
 struct sc__shard
 sc__plan_stage_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+/* Those of the stage's layers that have narrow products (fp8, fp4), or are packed (QLoRA):
+ * not of embedding, head and towers, nor of layers that stay wide. */
+struct sc__shard
+sc__plan_stage_narrow(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
 /* Parts of the model in the order of the data, and micro-batches of each chunk. */
 uint32_t sc__plan_parts(const struct sc__plan *p);
 uint32_t sc__plan_passes(const struct sc__plan *p);

@@ -535,6 +535,19 @@ static sc_status find_software(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* Tensor-parallel ranks that keep whole sequences would all send the same tokens to the
+ * experts and compute them again. Megatron refuses it: "When using MoE and tensor
+ * parallelism, sequence parallelism must be used" (megatron/training/arguments.py). */
+static void cut_for_experts(struct sc_context *ctx, const struct sc__model *m, sc_plan *g) {
+    if (!m->experts || g->tp <= 1 || g->sequence_parallel != SC_AUTO)
+        return;
+    g->sequence_parallel = SC_ON;
+    sc__note(ctx,
+             "sequence-parallel-assumed",
+             "sequence parallel is on: Megatron trains experts with tensor parallelism "
+             "in no other way, since every rank would compute the tokens of all");
+}
+
 static sc_status resolve_profile(struct sc_context *ctx,
                                  const struct sc__model *m,
                                  const struct sc__plan_surroundings *around,
@@ -555,6 +568,7 @@ static sc_status resolve_profile(struct sc_context *ctx,
                                g,
                                options,
                                p->software_used));
+    cut_for_experts(ctx, m, g);
     sc__software_give_way(&given, two_level, g, options);
     return sc__software_constants(ctx,
                                   p->software,
@@ -604,6 +618,14 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));
     p->sequence_parallel = sc__is_on(g.sequence_parallel) && p->mesh.tp > 1;
+    if (m->experts && p->mesh.tp > 1 && !p->sequence_parallel)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --no-sequence-parallel out",
+                        "experts with tp %u need sequence parallel: without it all tensor-"
+                        "parallel ranks would compute the same tokens",
+                        p->mesh.tp);
     if (p->tp_overlap == SC__TP_CHUNKS && p->mesh.tp > 1 && !p->sequence_parallel)
         return sc__fail(ctx,
                         SC_USAGE,

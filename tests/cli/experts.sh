@@ -78,3 +78,12 @@ check graphs_of_all "$(value "$host" --cuda-graph full_iteration --moe-kernels u
 check operators "$(python3 -S -c "print($(value "$host" --moe-kernels unfused) > $(value "$host" --moe-kernels grouped) > $(value "$host" --moe-kernels grouped --cuda-graph moe_router) > 0)")" True
 expect routing_word 2 "moe-routing" $step --moe-routing sideways
 expect kernels_word 2 "moe-kernels" $step --moe-kernels none
+# Tensor-parallel ranks route a part of the sequence each (Megatron demands it): 2048 of 4096 tokens of a rank go to 2 of 8 experts on
+# 8 ranks, so that the one expert of a rank has 8 · 2048 · 2 / 8 rows, for the wire and for the products alike
+tensor="--model mixtral-8x7b --gpus 16 --tp 2 --ep 8 --etp 1 --seq 4096 --micro-batch 1 --global-batch 8"
+tokens='[v["bytes"] / v["ops"] / 4096 / 2 for v in r["volumes"] if v["group"] == "ep"][0]'
+check routed_on_the_wire "$(value "$tokens" $tensor --dp 8 --cluster dgx-h100:16)" 4096.0
+rows=$("$STEPCAST" kernels $tensor --gpu h100 --cold | awk '$1 == "fc1" && $3 == "in" { print int($4 * $6 * 1e6 / (2 * 4096 * 28672) / 16 + 0.5) * 16; exit }')
+check routed_in_products "$rows" 4096
+expect cut_for_experts 0 "sequence parallel is on" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory
+expect not_cut_for_experts 2 "experts with tp 2 need sequence parallel" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory --no-sequence-parallel

@@ -48,7 +48,12 @@ holds "fused: as the software has it" "$(time_of $old --attention fused) == $(ti
 adapters="16 * 32 * (4096 + 4096 + 4096 + 1024)"
 holds "adapters alone are trained" "$(value optimizer $llama --lora 16) == 12 * $adapters"
 holds "and add to the weights" "$(value weights $llama --lora 16) == 2 * ($n + $adapters)"
-holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * $n + 2 * $adapters)) < 1000"
+# embedding, head and last norm stay as they are (bitsandbytes)
+ends="(2 * 128256 * 4096 + 4096)"
+holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters))) < 1000"
+# shards of eight ranks, a layer that is gathered and the head
+layer="(2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096)"
+holds "and of their shards" "abs($(value weights --model llama3-8b --gpus 8 --dp 8 --seq 2048 --global-batch 8 --lora 16 --qlora --zero 3) - ((4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters)) / 8 + 4.127 / 8 * $layer + 2 * (128256 * 4096 + 4096))) < 1000"
 holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
 # one of two ranks gets 1.5 times its tokens, the other half of them: what they keep lies on a line
@@ -98,7 +103,10 @@ holds "hybrid shards of experts: state of a group's share" "$(value optimizer $m
 holds "experts: two gathers and a scatter in the group, a sum of a quarter over the copies" "abs($(comm --shard-group 8) / ((2 + 2 + 4 + 4 / 4) * $experts / 2) - 1) < 0.001 and abs($(comm) / (8 * $experts / 2) - 1) < 0.001"
 holds "a group of all is no group" "$(time_of $mixtral --shard-group 32) == $(time_of $mixtral)"
 fp8="$llama --fp8 --zero 1"
-holds "fp8 weights: without the bf16 ones" "($(value weights $fp8), $(value weights $fp8 --fp8-param-gather)) == (4*$n, 2*$n)"
+# embedding, head and last norm, whose products are in bf16, have no copies in fp8
+holds "fp8 weights: without the bf16 ones" "($(value weights $fp8), $(value weights $fp8 --fp8-param-gather)) == (4*($n - $ends) + 2*$ends, 2*$n)"
+holds "fp4 weights and ends of two bytes" "abs($(value weights $llama --fp4 --gpu b200) - (3.125*($n - $ends) + 2*$ends)) < 1"
+holds "fp8 weights of ZeRO 3: shards, a layer and the head" "$(value weights $llama --fp8 --zero 3) == 2*$n/8 + 4*$layer + 2*(128256*4096 + 4096)"
 holds "and a gather of half the size" "$(time_of $fp8 --fp8-param-gather) < $(time_of $fp8)"
 v3="--model deepseek-v3 --gpus 256 --ep 64 --etp 1 --pp 4 --uneven-stages --seq 4096 --global-batch 256 --zero 1 --ignore-memory"
 holds "a prediction layer takes memory" "$(value total $v3 --mtp-num-layers 0) <= $(value total $v3)"

@@ -125,6 +125,9 @@ needs --blocking|--train-tokens 1T --checkpoint-kind async
 --checkpoint-kind|--train-tokens 1T --checkpoint-kind hope
 longer than from one to the next|--train-tokens 1T --checkpoint-kind async --blocking 10ms --checkpoint 1s --storage 1GB/s
 P
+# nothing is saved inside of a step
+expect after_a_step 0 "a checkpoint is taken after a step" train $model --train-tokens 1B --checkpoint 1ms --json "$tmp/after.json"
+check interval_of_a_step "$(figure "$tmp/after.json" 'abs(1e6 * d["checkpoint"]["interval_s"] / d["step_time_us"] - 1) < 1e-9')" True
 expect unused_storage 0 "--storage has no effect" train $model --train-tokens 1T --blocking 1s --restore 1s --storage 1GB/s
 expect no_state 2 "how large a checkpoint is" train "$tmp/r.json" --train-steps 10
 sed 's/"slow", "slowdown": 2/"sad"/' "$tmp/slow.json" >"$tmp/sad.json"

@@ -45,6 +45,58 @@ static void updated_weights(void **state) {
         }
 }
 
+/* Weights kept in fp8 are gathered so, but for those of embedding and head, whose products
+ * are wide, and of layers that stay wide. */
+static void narrow_weights(void **state) {
+    const double layer = 12.0 * HIDDEN * HIDDEN + 13.0 * HIDDEN;
+    const struct {
+        const char *options;
+        double bytes;
+    } cases[] = {
+        {"zero 1", 2 * parameters - LAYERS * layer},
+        {"zero 1;overlap-param yes", 2 * parameters - LAYERS * layer},
+        {"zero 1;num-layers-at-start-in-bf16 1", 2 * parameters - (LAYERS - 1) * layer},
+        {"zero 3;reshard-after-forward no", 2 * parameters - LAYERS * layer},
+        {"zero 3;reshard-after-forward no;num-layers-at-end-in-bf16 2",
+         2 * parameters - (LAYERS - 2) * layer},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[128];
+        snprintf(rest,
+                 sizeof rest,
+                 "dp 4;global-batch 4;fp8;fp8-param-gather;%s",
+                 cases[i].options);
+        struct traffic t = of(state, SHAPE, rest);
+        assert_within(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], cases[i].bytes, 1e-6);
+    }
+}
+
+/* ZeRO 2 keeps weights whole and gathers the adapters alone; where weights are given back
+ * (FSDP2) and with ZeRO 3 all are gathered, the frozen ones of layers as they are kept: in
+ * 4.127 bits, embedding, positions and last norm in two bytes. */
+static void frozen_weights(void **state) {
+    const double adapters = LAYERS * 2 * 16.0 * (HIDDEN + HIDDEN);
+    const double layers = LAYERS * (12.0 * HIDDEN * HIDDEN + 13.0 * HIDDEN);
+    const double packed = 4.127 / 8 * layers + 2 * (parameters - layers);
+    const struct {
+        const char *options;
+        double bytes;
+    } cases[] = {
+        {"zero 2", 2 * adapters},
+        {"zero 2;qlora", 2 * adapters},
+        {"zero 2;use-torch-fsdp2", 2 * (parameters + adapters)},
+        {"zero 3;reshard-after-forward no", 2 * (parameters + adapters)},
+        {"zero 3;reshard-after-forward no;qlora", packed + 2 * adapters},
+        {"zero 3;qlora", 2 * (packed + 2 * adapters)},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[128];
+        snprintf(rest, sizeof rest, "dp 4;global-batch 4;lora 16;%s", cases[i].options);
+        struct traffic t = of(state, SHAPE, rest);
+        assert_within(t.bytes[SC__GROUP_DP_CP][SC__ALLGATHER], cases[i].bytes, 1e-6);
+    }
+}
+
 /* What ranks of data parallelism sum up also meets that of the other copy, once, as it is
  * then: whole, or a shard. */
 static void copies_of_dualpipe(void **state) {
@@ -315,6 +367,8 @@ static void host_of_experts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(updated_weights),
+        cmocka_unit_test(frozen_weights),
+        cmocka_unit_test(narrow_weights),
         cmocka_unit_test(copies_of_dualpipe),
         cmocka_unit_test(pieces_of_messages),
         cmocka_unit_test(hosts_wait_for_messages),
