@@ -351,6 +351,17 @@ static void forward_dense_mlp(struct sc__script_maker *k,
     sc__script_part(k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
 }
 
+/* Experts that see every token are cut as any feed-forward, with its collectives
+ * (Megatron's SharedExpertMLP). */
+static void forward_shared(struct sc__script_maker *k, const struct sc__layer_kernels *f) {
+    if (!k->l->model->shared_ffn)
+        return;
+    gather_tokens(k);
+    begin_reduce(k);
+    sc__script_part(k, f, SC__PART_SHARED, 1u << SC__FORWARD);
+    end_reduce(k);
+}
+
 static void forward_experts(struct sc__script_maker *k, const struct sc__layer_kernels *f) {
     unsigned all = 1u << SC__FORWARD;
     await_exchange(k);
@@ -358,7 +369,7 @@ static void forward_experts(struct sc__script_maker *k, const struct sc__layer_k
     k->operators += sc__expert_host_us(k, true, false);
     host_reads_counts(k);
     k->operators += sc__expert_host_us(k, false, true);
-    sc__script_part(k, f, SC__PART_SHARED, all);
+    forward_shared(k, f);
     sc__expert_gather_map(k);
     sc__expert_all_to_all(k, true);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
@@ -529,6 +540,13 @@ static void backward_part(struct sc__script_maker *k,
     sc__script_part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
 }
 
+static void backward_shared(struct sc__script_maker *k, const struct sc__layer_kernels *b) {
+    if (!k->l->model->shared_ffn)
+        return;
+    gather_tokens(k);
+    backward_column(k, b, SC__PART_SHARED);
+}
+
 static void
 backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool moe) {
     if (!moe) {
@@ -547,7 +565,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
     backward_part(k, b, SC__PART_MLP_IN);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k, true);
-    backward_part(k, b, SC__PART_SHARED);
+    backward_shared(k, b);
     backward_part(k, b, SC__PART_ROUTER);
 }
 

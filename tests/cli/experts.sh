@@ -87,3 +87,9 @@ rows=$("$STEPCAST" kernels $tensor --gpu h100 --cold | awk '$1 == "fc1" && $3 ==
 check routed_in_products "$rows" 4096
 expect cut_for_experts 0 "sequence parallel is on" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory
 expect not_cut_for_experts 2 "experts with tp 2 need sequence parallel" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory --no-sequence-parallel
+# Shared experts are cut by tp as any feed-forward: of 28 layers each has its attention and its feed-forward gathered and scattered,
+# and so has the head; backward gathers gradients of outputs and inputs again (not those of the head)
+shared="--model deepseek-moe-16b --tp 2 --ep 4 --etp 1 --dp 4 --global-batch 4"
+cut='" ".join(str(v["ops"]) for v in r["volumes"] if v["group"] == "tp" and v["collective"] != "ALLREDUCE")'
+check shared_experts_are_cut "$(value "$cut" $shared)" "57 57 57 113"
+check shared_experts_chunked "$(value 'round(r["comm"]["tp"]["bytes"] / (4096 * 2048 * 2))' $shared --overlap-tp chunks)" "$(value 'round(r["comm"]["tp"]["bytes"] / (4096 * 2048 * 2))' $shared)"
