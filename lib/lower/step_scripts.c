@@ -451,9 +451,34 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
     host(&k);
 }
 
-/* What is computed again before a layer's backward. Partial recomputation
- * needs no collective but the gathers of sequence parallelism, and the
- * exchange where all of the experts' half is repeated. */
+static bool repeats_module(const struct sc__lowering *l, unsigned modules) {
+    const struct sc__plan *p = &l->plan;
+    return p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & modules;
+}
+
+/* A feed-forward that tensor-parallel ranks share runs again, of every token. */
+static bool repeats_feed_forward(const struct sc__script_maker *k) {
+    if (k->kind & SC__LAYER_MIXER_ONLY)
+        return false;
+    if (!k->moe)
+        return repeats_module(k->l, SC__MODULE_MLP);
+    return k->l->model->shared_ffn &&
+           repeats_module(k->l, SC__MODULE_MOE | SC__MODULE_SHARED);
+}
+
+static void repeat_exchange(struct sc__script_maker *k) {
+    sc__expert_gather_map(k);
+    sc__expert_all_to_all(k, true);
+    sc__expert_tensor_parallel(k, SC__ALLGATHER);
+    sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
+    sc__expert_all_to_all(k, false);
+    if (k->l->plan.overlap_moe)
+        sc__script_join(k, SC__STREAM_EP);
+}
+
+/* What is computed again before a layer's backward. Partial recomputation needs no
+ * collective but the gathers of sequence parallelism, those of a feed-forward that runs
+ * again, and the exchange where all of the experts' half is repeated. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
     struct sc__script_maker k = {.l = l,
@@ -471,18 +496,20 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         gather_tokens(&k);
         gather_tokens(&k);
     }
+    bool again = repeats_feed_forward(&k);
+    bool reduces = again && !sc__step_stops_early(l, kind);
+    if (again)
+        gather_tokens(&k);
+    if (reduces)
+        begin_reduce(&k);
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
         sc__script_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
-    if (p->recompute == SC__RECOMPUTE_OPS)
+    if (p->recompute == SC__RECOMPUTE_OPS || again)
         join_chunks(&k);
-    if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
-        p->recompute_modules & SC__MODULE_MOE) {
-        sc__expert_gather_map(&k);
-        sc__expert_all_to_all(&k, true);
-        sc__expert_all_to_all(&k, false);
-        if (p->overlap_moe)
-            sc__script_join(&k, SC__STREAM_EP);
-    }
+    if (reduces)
+        end_reduce(&k);
+    if (k.moe && repeats_module(l, SC__MODULE_MOE))
+        repeat_exchange(&k);
 }
 
 /* PyTorch's: what was gathered is still there, and the input gradient's reduction is
