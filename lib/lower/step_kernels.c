@@ -86,6 +86,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .attention = (enum sc__attention_software)p->attention,
         .q_rank = m->q_lora,
         .kv_rank = m->kv_lora,
+        .latents_of_all = l->constants.software.gather_again <= 0,
         .rope_dim = m->rope_dim,
         .v_dim = m->v_dim,
         .lora = p->lora,

@@ -222,6 +222,17 @@ static double activation_bytes(const struct sc__lowering *l) {
     return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
+/* Of an activation, what attention's column-parallel products need of other ranks. Latent
+ * attention in Megatron brings a rank's own tokens down and gathers the latents;
+ * PyTorch's gathers the tokens. */
+static double attention_share(const struct sc__script_maker *k) {
+    const struct sc__model *m = k->l->model;
+    bool latents = m->kv_lora && sc__kind_mixer(k->kind) == SC__MIXER_ATTENTION &&
+                   k->l->constants.software.gather_again > 0;
+    double queries = m->q_lora ? 0 : m->hidden;
+    return latents ? (queries + sc__model_latent_width(m)) / m->hidden : 1;
+}
+
 /* Bytes an element of what a product of that layer is gathered for: operands are cast
  * before, and gathered with their scales. Gradients are needed by rows and by columns:
  * one scale for the tensor is good for both, scales of blocks are not. */
@@ -239,8 +250,9 @@ static double gathered_width(const struct sc__lowering *l, int kind, bool gradie
     return gradient && by_blocks ? 2 : 1;
 }
 
-static double gathered_bytes(const struct sc__script_maker *k, bool gradient) {
-    return sc__plan_tokens(&k->l->plan) * k->l->model->hidden *
+static double
+gathered_bytes(const struct sc__script_maker *k, double share, bool gradient) {
+    return share * sc__plan_tokens(&k->l->plan) * k->l->model->hidden *
            gathered_width(k->l, k->kind, gradient);
 }
 
@@ -262,10 +274,10 @@ static void reorder(struct sc__script_maker *k, double bytes) {
                        part_name(SC__WORK_COPY));
 }
 
-/* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
- * beside the GEMM; the caller joins after it. */
-static void gather_tokens(struct sc__script_maker *k) {
-    double bytes = gathered_bytes(k, k->phase == SC__BACKWARD);
+/* Before a column-parallel GEMM, this share of the tokens' width. In chunks: a part
+ * shows, the rest runs beside the GEMM; the caller joins after it. */
+static void gather_share(struct sc__script_maker *k, double share) {
+    double bytes = gathered_bytes(k, share, k->phase == SC__BACKWARD);
     double shown = k->l->constants.software.tp_exposed;
     if (!k->l->plan.sequence_parallel)
         return;
@@ -294,6 +306,10 @@ static void gather_tokens(struct sc__script_maker *k) {
                           bytes * (1 - shown),
                           true,
                           "tp gather");
+}
+
+static void gather_tokens(struct sc__script_maker *k) {
+    gather_share(k, 1);
 }
 
 static void join_chunks(struct sc__script_maker *k) {
@@ -421,7 +437,7 @@ static void
 forward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *f, int kind) {
     unsigned all = 1u << SC__FORWARD;
     sc__script_part(k, f, SC__PART_ATTENTION_NORM, all);
-    gather_tokens(k);
+    gather_share(k, attention_share(k));
     sc__script_part(k, f, SC__PART_ATTENTION_IN, all);
     join_chunks(k);
     mix(k, f, kind, false);
@@ -493,7 +509,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         return;
     }
     if (p->recompute == SC__RECOMPUTE_OPS) {
-        gather_tokens(&k);
+        gather_share(&k, attention_share(&k));
         gather_tokens(&k);
     }
     bool again = repeats_feed_forward(&k);
@@ -529,20 +545,21 @@ static void backward_column_dtensor(struct sc__script_maker *k,
  * beside the input gradient. */
 static void backward_column(struct sc__script_maker *k,
                             const struct sc__layer_kernels *b,
-                            enum sc__layer_part which) {
+                            enum sc__layer_part which,
+                            double share) {
     const struct sc__plan *p = &k->l->plan;
     if (p->sequence_parallel && k->l->constants.software.gather_again <= 0) {
         backward_column_dtensor(k, b, which);
         return;
     }
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
-    double bytes = activation_bytes(k->l);
+    double bytes = share * activation_bytes(k->l);
     if (p->sequence_parallel)
         sc__script_collective(k,
                               SC__ALLGATHER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              gathered_bytes(k, false),
+                              gathered_bytes(k, share, false),
                               p->tp_overlap != SC__TP_BLOCKING,
                               "tp gather again");
     sc__script_part(k, b, which, 1u << SC__BACKWARD);
@@ -571,7 +588,7 @@ static void backward_shared(struct sc__script_maker *k, const struct sc__layer_k
     if (!k->l->model->shared_ffn)
         return;
     gather_tokens(k);
-    backward_column(k, b, SC__PART_SHARED);
+    backward_column(k, b, SC__PART_SHARED, 1);
 }
 
 static void
@@ -580,7 +597,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
         gather_tokens(k);
         backward_part(k, b, SC__PART_MLP_OUT);
         join_chunks(k);
-        backward_column(k, b, SC__PART_MLP_IN);
+        backward_column(k, b, SC__PART_MLP_IN, 1);
         return;
     }
     k->operators += sc__expert_host_us(k, true, true);
@@ -631,7 +648,7 @@ backward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *b, in
     backward_part(k, b, SC__PART_ATTENTION_OUT);
     join_chunks(k);
     mix(k, b, kind, true);
-    backward_column(k, b, SC__PART_ATTENTION_IN);
+    backward_column(k, b, SC__PART_ATTENTION_IN, attention_share(k));
     backward_part(k, b, SC__PART_ATTENTION_NORM);
 }
 
