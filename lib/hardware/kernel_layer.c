@@ -218,6 +218,7 @@ static void rotate(struct sc__layer_maker *m, const struct heads *h) {
 static void latent_in(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     uint64_t q_in = s->q_rank ? s->q_rank : s->hidden;
+    uint64_t rows = s->latents_of_all ? m->tokens : m->rows;
     struct sc__linear q_down =
         {"q_down", "q_down_dgrad", "q_down_wgrad", s->hidden, s->q_rank, 0, false, 0};
     struct sc__linear q_up =
@@ -251,19 +252,19 @@ static void latent_in(struct sc__layer_maker *m, const struct heads *h) {
     if (m->backward)
         rotate(m, h);
     if (s->q_rank && !m->backward) {
-        sc__layer_linear(m, &q_down, m->tokens);
-        norm(m, m->tokens, s->q_rank);
+        sc__layer_linear(m, &q_down, rows);
+        norm(m, rows, s->q_rank);
     }
     m->up = true;
     sc__layer_linear(m, &q_up, m->tokens);
     m->up = false;
     if (s->q_rank && m->backward) {
-        norm(m, m->tokens, s->q_rank);
-        sc__layer_linear(m, &q_down, m->tokens);
+        norm(m, rows, s->q_rank);
+        sc__layer_linear(m, &q_down, rows);
     }
     if (!m->backward) {
-        sc__layer_linear(m, &kv_down, m->tokens);
-        norm(m, m->tokens, s->kv_rank);
+        sc__layer_linear(m, &kv_down, rows);
+        norm(m, rows, s->kv_rank);
     }
     m->up = true;
     sc__layer_linear(m, &kv_up, m->tokens);
@@ -271,8 +272,8 @@ static void latent_in(struct sc__layer_maker *m, const struct heads *h) {
         rotate(m, h);
     m->up = false;
     if (m->backward) {
-        norm(m, m->tokens, s->kv_rank);
-        sc__layer_linear(m, &kv_down, m->tokens);
+        norm(m, rows, s->kv_rank);
+        sc__layer_linear(m, &kv_down, rows);
     }
 }
 

@@ -108,6 +108,7 @@ struct sc__layer_shape {
      * part without position, rope_dim the part with it. q_rank 0: no q latent. */
     uint64_t q_rank;
     uint64_t kv_rank;
+    bool latents_of_all; /* are made of all tokens, not of the rank's part of them */
     uint64_t rope_dim;
     uint64_t v_dim;
     /* Mixture of experts; experts 0: dense. */

@@ -88,6 +88,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .scores = (enum sc__scores)p->scores,
         .q_rank = m->q_lora,
         .kv_rank = m->kv_lora,
+        .latents_of_all = l->constants.software.gather_again <= 0,
         .rope_dim = m->rope_dim,
         .v_dim = m->v_dim,
         .lora = p->lora,

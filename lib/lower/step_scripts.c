@@ -222,6 +222,17 @@ static double activation_bytes(const struct sc__lowering *l) {
     return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
+/* Of an activation, what attention's column-parallel products need of other ranks. Latent
+ * attention in Megatron brings a rank's own tokens down and gathers the latents;
+ * PyTorch's gathers the tokens. */
+static double attention_share(const struct sc__script_maker *k) {
+    const struct sc__model *m = k->l->model;
+    bool latents = m->kv_lora && sc__kind_mixer(k->kind) == SC__MIXER_ATTENTION &&
+                   k->l->constants.software.gather_again > 0;
+    double queries = m->q_lora ? 0 : m->hidden;
+    return latents ? (queries + sc__model_latent_width(m)) / m->hidden : 1;
+}
+
 /* Bytes an element of what a product of that layer is gathered for: operands are cast
  * before, and gathered with their scales. Gradients are needed by rows and by columns:
  * one scale for the tensor is good for both, scales of blocks are not. */
@@ -239,8 +250,9 @@ static double gathered_width(const struct sc__lowering *l, int kind, bool gradie
     return gradient && by_blocks ? 2 : 1;
 }
 
-static double gathered_bytes(const struct sc__script_maker *k, bool gradient) {
-    return sc__plan_tokens(&k->l->plan) * k->l->model->hidden *
+static double
+gathered_bytes(const struct sc__script_maker *k, double share, bool gradient) {
+    return share * sc__plan_tokens(&k->l->plan) * k->l->model->hidden *
            gathered_width(k->l, k->kind, gradient);
 }
 
@@ -262,10 +274,10 @@ static void reorder(struct sc__script_maker *k, double bytes) {
                        part_name(SC__WORK_COPY));
 }
 
-/* Before a column-parallel GEMM. In chunks: a share shows, the rest runs
- * beside the GEMM; the caller joins after it. */
-static void gather_tokens(struct sc__script_maker *k) {
-    double bytes = gathered_bytes(k, k->phase == SC__BACKWARD);
+/* Before a column-parallel GEMM, this share of the tokens' width. In chunks: a part
+ * shows, the rest runs beside the GEMM; the caller joins after it. */
+static void gather_share(struct sc__script_maker *k, double share) {
+    double bytes = gathered_bytes(k, share, k->phase == SC__BACKWARD);
     double shown = k->l->constants.software.tp_exposed;
     if (!k->l->plan.sequence_parallel)
         return;
@@ -294,6 +306,10 @@ static void gather_tokens(struct sc__script_maker *k) {
                           bytes * (1 - shown),
                           true,
                           "tp gather");
+}
+
+static void gather_tokens(struct sc__script_maker *k) {
+    gather_share(k, 1);
 }
 
 static void join_chunks(struct sc__script_maker *k) {
@@ -351,6 +367,17 @@ static void forward_dense_mlp(struct sc__script_maker *k,
     sc__script_part(k, f, SC__PART_MLP_ADD, 1u << SC__FORWARD);
 }
 
+/* Experts that see every token are cut as any feed-forward, with its collectives
+ * (Megatron's SharedExpertMLP). */
+static void forward_shared(struct sc__script_maker *k, const struct sc__layer_kernels *f) {
+    if (!k->l->model->shared_ffn)
+        return;
+    gather_tokens(k);
+    begin_reduce(k);
+    sc__script_part(k, f, SC__PART_SHARED, 1u << SC__FORWARD);
+    end_reduce(k);
+}
+
 static void forward_experts(struct sc__script_maker *k, const struct sc__layer_kernels *f) {
     unsigned all = 1u << SC__FORWARD;
     await_exchange(k);
@@ -358,7 +385,7 @@ static void forward_experts(struct sc__script_maker *k, const struct sc__layer_k
     k->operators += sc__expert_host_us(k, true, false);
     host_reads_counts(k);
     k->operators += sc__expert_host_us(k, false, true);
-    sc__script_part(k, f, SC__PART_SHARED, all);
+    forward_shared(k, f);
     sc__expert_gather_map(k);
     sc__expert_all_to_all(k, true);
     sc__expert_tensor_parallel(k, SC__ALLGATHER);
@@ -410,7 +437,7 @@ static void
 forward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *f, int kind) {
     unsigned all = 1u << SC__FORWARD;
     sc__script_part(k, f, SC__PART_ATTENTION_NORM, all);
-    gather_tokens(k);
+    gather_share(k, attention_share(k));
     sc__script_part(k, f, SC__PART_ATTENTION_IN, all);
     join_chunks(k);
     mix(k, f, kind, false);
@@ -440,9 +467,34 @@ forward_layer(struct sc__lowering *l, int kind, uint8_t phase, struct sc__script
     host(&k);
 }
 
-/* What is computed again before a layer's backward. Partial recomputation
- * needs no collective but the gathers of sequence parallelism, and the
- * exchange where all of the experts' half is repeated. */
+static bool repeats_module(const struct sc__lowering *l, unsigned modules) {
+    const struct sc__plan *p = &l->plan;
+    return p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & modules;
+}
+
+/* A feed-forward that tensor-parallel ranks share runs again, of every token. */
+static bool repeats_feed_forward(const struct sc__script_maker *k) {
+    if (k->kind & SC__LAYER_MIXER_ONLY)
+        return false;
+    if (!k->moe)
+        return repeats_module(k->l, SC__MODULE_MLP);
+    return k->l->model->shared_ffn &&
+           repeats_module(k->l, SC__MODULE_MOE | SC__MODULE_SHARED);
+}
+
+static void repeat_exchange(struct sc__script_maker *k) {
+    sc__expert_gather_map(k);
+    sc__expert_all_to_all(k, true);
+    sc__expert_tensor_parallel(k, SC__ALLGATHER);
+    sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
+    sc__expert_all_to_all(k, false);
+    if (k->l->plan.overlap_moe)
+        sc__script_join(k, SC__STREAM_EP);
+}
+
+/* What is computed again before a layer's backward. Partial recomputation needs no
+ * collective but the gathers of sequence parallelism, those of a feed-forward that runs
+ * again, and the exchange where all of the experts' half is repeated. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
     struct sc__script_maker k = {.l = l,
@@ -457,21 +509,23 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         return;
     }
     if (p->recompute == SC__RECOMPUTE_OPS) {
-        gather_tokens(&k);
+        gather_share(&k, attention_share(&k));
         gather_tokens(&k);
     }
+    bool again = repeats_feed_forward(&k);
+    bool reduces = again && !sc__step_stops_early(l, kind);
+    if (again)
+        gather_tokens(&k);
+    if (reduces)
+        begin_reduce(&k);
     for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
         sc__script_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
-    if (p->recompute == SC__RECOMPUTE_OPS)
+    if (p->recompute == SC__RECOMPUTE_OPS || again)
         join_chunks(&k);
-    if (k.moe && p->recompute == SC__RECOMPUTE_SELECTIVE &&
-        p->recompute_modules & SC__MODULE_MOE) {
-        sc__expert_gather_map(&k);
-        sc__expert_all_to_all(&k, true);
-        sc__expert_all_to_all(&k, false);
-        if (p->overlap_moe)
-            sc__script_join(&k, SC__STREAM_EP);
-    }
+    if (reduces)
+        end_reduce(&k);
+    if (k.moe && repeats_module(l, SC__MODULE_MOE))
+        repeat_exchange(&k);
 }
 
 /* PyTorch's: what was gathered is still there, and the input gradient's reduction is
@@ -491,20 +545,21 @@ static void backward_column_dtensor(struct sc__script_maker *k,
  * beside the input gradient. */
 static void backward_column(struct sc__script_maker *k,
                             const struct sc__layer_kernels *b,
-                            enum sc__layer_part which) {
+                            enum sc__layer_part which,
+                            double share) {
     const struct sc__plan *p = &k->l->plan;
     if (p->sequence_parallel && k->l->constants.software.gather_again <= 0) {
         backward_column_dtensor(k, b, which);
         return;
     }
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
-    double bytes = activation_bytes(k->l);
+    double bytes = share * activation_bytes(k->l);
     if (p->sequence_parallel)
         sc__script_collective(k,
                               SC__ALLGATHER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              gathered_bytes(k, false),
+                              gathered_bytes(k, share, false),
                               p->tp_overlap != SC__TP_BLOCKING,
                               "tp gather again");
     sc__script_part(k, b, which, 1u << SC__BACKWARD);
@@ -529,13 +584,20 @@ static void backward_part(struct sc__script_maker *k,
     sc__script_part(k, b, which, (1u << SC__BACKWARD | 1u << SC__WGRAD) & ~k->skip);
 }
 
+static void backward_shared(struct sc__script_maker *k, const struct sc__layer_kernels *b) {
+    if (!k->l->model->shared_ffn)
+        return;
+    gather_tokens(k);
+    backward_column(k, b, SC__PART_SHARED, 1);
+}
+
 static void
 backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool moe) {
     if (!moe) {
         gather_tokens(k);
         backward_part(k, b, SC__PART_MLP_OUT);
         join_chunks(k);
-        backward_column(k, b, SC__PART_MLP_IN);
+        backward_column(k, b, SC__PART_MLP_IN, 1);
         return;
     }
     k->operators += sc__expert_host_us(k, true, true);
@@ -547,7 +609,7 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
     backward_part(k, b, SC__PART_MLP_IN);
     sc__expert_tensor_parallel(k, SC__REDUCESCATTER);
     sc__expert_all_to_all(k, true);
-    backward_part(k, b, SC__PART_SHARED);
+    backward_shared(k, b);
     backward_part(k, b, SC__PART_ROUTER);
 }
 
@@ -586,7 +648,7 @@ backward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *b, in
     backward_part(k, b, SC__PART_ATTENTION_OUT);
     join_chunks(k);
     mix(k, b, kind, true);
-    backward_column(k, b, SC__PART_ATTENTION_IN);
+    backward_column(k, b, SC__PART_ATTENTION_IN, attention_share(k));
     backward_part(k, b, SC__PART_ATTENTION_NORM);
 }
 

@@ -92,6 +92,10 @@ static double attention_matrix(const struct sc__model *m, uint32_t layer) {
     return q + kv + a * m->v_dim * h + index_matrix(m);
 }
 
+double sc__model_latent_width(const struct sc__model *m) {
+    return m->kv_lora ? (double)m->q_lora + m->kv_lora + m->rope_dim : 0;
+}
+
 static double attention_params(const struct sc__model *m, uint32_t layer) {
     struct sc__attention_heads x = sc__model_attention_heads(m, layer);
     double n = attention_matrix(m, layer);

@@ -149,6 +149,9 @@ struct sc__attention_heads {
     uint32_t kv_projections; /* 2, or 1 where values are made of the keys */
 };
 
+/* Of latent attention: what a token is brought down to, before the heads; 0: ordinary. */
+double sc__model_latent_width(const struct sc__model *m);
+
 /* What a letter of a pattern of layers says: M Mamba-2, * attention, - a feed-forward, E
  * experts, G a gated delta net. False: nothing. */
 bool sc__model_layer_letter(char letter, uint8_t *parts);

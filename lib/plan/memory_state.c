@@ -112,6 +112,11 @@ static bool weights_are_shards(const struct sc__plan *p) {
     return p->zero >= 3 || (p->zero == 2 && p->torch_copies);
 }
 
+/* Of a gradient that is added up beside a main copy of its weight. */
+static double summed_bytes(const struct sc__plan *p) {
+    return p->grad_bytes == 2 && p->dtype == SC__BF16 ? 2 : 4;
+}
+
 /* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
  * one type. Of several micro-batches in a pipeline the gradients wait for the last. */
 static void state_of_shards(const struct sc__model *m,
@@ -135,8 +140,9 @@ static void state_of_shards(const struct sc__model *m,
     out->weights += gathered;
     if (p->torch_copies && sc__plan_reshards(p))
         out->weights += gathered / 2; /* the buffer the next unit is gathered into */
+    bool alike = p->torch_copies || p->plain_update || p->amp; /* they have one type */
     if (!wait)
-        out->gradients = shard * n->trained_sharded + passing;
+        out->gradients = (alike ? shard : summed_bytes(p)) * n->trained_sharded + passing;
     else
         out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
 }
@@ -162,7 +168,7 @@ static void state_of_whole_weights(const struct sc__plan *p,
     double own = early ? n->trained_sharded : n->trained;
     double each = p->lora_fp32 ? 4 : w;
     if (!alone)
-        out->gradients = own * (p->grad_bytes == 2 && p->dtype == SC__BF16 ? 2 : 4);
+        out->gradients = own * summed_bytes(p);
     else if (p->micro_batches > 1)
         out->gradients = own * each;
     else

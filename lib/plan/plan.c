@@ -244,6 +244,11 @@ static double rank_share(const struct sc__plan *p,
     double whole = sc__model_layer_norms(m, layer);
     double cut = sc__model_mixer_params(m, layer);
     bool feed_forward = sc__model_has_feed_forward(m, layer);
+    /* every rank brings its tokens down with the whole of these weights (Megatron's
+     * TELinear, torchtitan's NoParallel) */
+    double down = (m->hidden + 1.0) * sc__model_latent_width(m) - m->rope_dim;
+    if (m->kv_lora && sc__model_mixer(m, layer) == SC__MIXER_ATTENTION)
+        whole += down, cut -= down;
     if (m->linear_bias)
         whole += 2.0 * m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
     if (sc__model_has_experts(m, layer)) {

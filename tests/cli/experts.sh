@@ -87,3 +87,25 @@ rows=$("$STEPCAST" kernels $tensor --gpu h100 --cold | awk '$1 == "fc1" && $3 ==
 check routed_in_products "$rows" 4096
 expect cut_for_experts 0 "sequence parallel is on" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory
 expect not_cut_for_experts 2 "experts with tp 2 need sequence parallel" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory --no-sequence-parallel
+# Shared experts are cut by tp as any feed-forward: of 28 layers each has its attention and its feed-forward gathered and scattered,
+# and so has the head; backward gathers gradients of outputs and inputs again (not those of the head)
+shared="--model deepseek-moe-16b --tp 2 --ep 4 --etp 1 --dp 4 --global-batch 4"
+cut='" ".join(str(v["ops"]) for v in r["volumes"] if v["group"] == "tp" and v["collective"] != "ALLREDUCE")'
+check shared_experts_are_cut "$(value "$cut" $shared)" "57 57 57 113"
+check shared_experts_chunked "$(value 'round(r["comm"]["tp"]["bytes"] / (4096 * 2048 * 2))' $shared --overlap-tp chunks)" "$(value 'round(r["comm"]["tp"]["bytes"] / (4096 * 2048 * 2))' $shared)"
+# and where the experts' half runs again, so do its collectives: those of 27 shared experts; of experts cut by tp too
+repeated='" ".join(str(v["ops"]) for v in r["volumes"] if v["phase"] == "recompute")'
+check shared_experts_again "$(value "$repeated" $shared --recompute selective --recompute-modules shared_experts)" "27 27"
+check experts_again "$(value "$repeated" $shared --etp 2 --gpus 16 --dp 8 --global-batch 8 --cluster dgx-h100:16 --recompute selective --recompute-modules moe)" "54 54 54"
+# Latent attention: a rank brings its own tokens down, 1536 + 512 + 64 wide, and gathers that; the feed-forwards and the head gather
+# all of 7168. PyTorch's gathers tokens. Every rank has the whole of the weights that bring tokens down.
+latent="--model deepseek-v3 --num-layers 4 --mtp-num-layers 0 --tp 2 --ep 4 --etp 1 --dp 4 --global-batch 4"
+wide='sum(v["bytes"] for v in r["volumes"] if v["group"] == "tp" and v["phase"] == "forward" and v["collective"] == "ALLGATHER") / 4096 / 2'
+check latents_gathered "$(value "$wide" $latent)" "$((4 * (2112 + 7168) + 7168)).0"
+check tokens_gathered "$(value "$wide" $latent --software torchtitan-2024)" "$((4 * 2 * 7168 + 7168)).0"
+weights='round(r["memory_bytes"]["weights"] / 2)'
+whole=$((4 * (7168 * 2112 + 2048 + 2 * 7168) + 7169 * 256 + 7168))
+cut=$((4 * (1536 * 128 * 192 + 512 * 128 * 256 + 128 * 128 * 7168) + 3 * 3 * 7168 * 18432 + 3 * 7168 * 2048 + 2 * 129280 * 7168))
+check latent_weights "$(value "$weights" $latent)" $((whole + cut / 2 + 64 * 3 * 7168 * 2048))
+down() { "$STEPCAST" kernels $latent --gpus 8 --seq 4096 --gpu h100 --cold "$@" | awk '$1 == "q_down" { print int($4 * $6 * 1e6 / (2 * 7168 * 1536) / 16 + 0.5) * 16; exit }'; }
+check tokens_brought_down "$(down) $(down --software torchtitan-2024)" "2048 4096"

@@ -118,7 +118,8 @@ static void gradients_wait_in_a_pipeline(void **state) {
     assert_within(x.optimizer, 12 * stage / 4, 1e-9);
 }
 
-/* Two gathered units beside the shards: two layers, or a layer and an end. PyTorch's
+/* Two gathered units beside the shards: two layers, or a layer and an end. Gradients are
+ * added up in the type they are reduced in, as with ZeRO 2. PyTorch's
  * shards are the main copy in fp32; it has a buffer of a unit's size for the next, and of
  * one unit the gradient (2 bytes) and the buffer it is reduced from (4). */
 static void gathered_weights(void **state) {
@@ -129,22 +130,26 @@ static void gathered_weights(void **state) {
         double gradients;
         double optimizer;
     } cases[] = {
-        {"zero 3", 2 * all / 8 + 2 * two, 2 * all / 8 + two / 2 * (2 + 4), 12 * all / 8},
-        {"zero 3;use-torch-fsdp2",
+        {"grad-dtype fp32;zero 3",
+         2 * all / 8 + 2 * two,
+         4 * all / 8 + two / 2 * (2 + 4),
+         12 * all / 8},
+        {"grad-dtype bf16;zero 3",
+         2 * all / 8 + 2 * two,
+         2 * all / 8 + two / 2 * (2 + 2),
+         12 * all / 8},
+        {"grad-dtype fp32;zero 3;use-torch-fsdp2",
          4 * all / 8 + 2 * two * 1.5,
          4 * all / 8 + two / 2 * (2 + 4),
          8 * all / 8},
-        {"zero 2;use-torch-fsdp2",
+        {"grad-dtype fp32;zero 2;use-torch-fsdp2",
          4 * all / 8 + 2 * all,
          4 * all / 8 + two / 2 * (2 + 4),
          8 * all / 8},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[160];
-        snprintf(text,
-                 sizeof text,
-                 "gpus 8;global-batch 16;grad-dtype fp32;%s",
-                 cases[i].options);
+        snprintf(text, sizeof text, "gpus 8;global-batch 16;%s", cases[i].options);
         struct sc__training_state x = state_of(*state, SHAPE, text, 0);
         assert_within(x.weights, cases[i].weights, 1e-9);
         assert_within(x.gradients, cases[i].gradients, 1e-9);

@@ -97,6 +97,39 @@ static void frozen_weights(void **state) {
     }
 }
 
+/* A feed-forward that runs again gathers its input and reduces its output again, once a
+ * layer and micro-batch; PyTorch stops before the last product. */
+static void repeated_feed_forward(void **state) {
+    static const char once[] = "tp 2;gpus 2;global-batch 4;sequence-parallel;recompute ";
+    const struct {
+        const char *options;
+        double gathers;
+        double scatters;
+    } cases[] = {
+        {"selective;recompute-modules mlp", 1, 1},
+        {"selective;recompute-modules core_attn,layernorm", 0, 0},
+        {"selective;overlap-tp chunks;recompute-modules mlp", 1, 1},
+        {"full", 2, 2},
+        {"selective;software torchtitan-2024;recompute-modules mlp", 1, 0},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[160];
+        const char *behind = strchr(cases[i].options, ';');
+        snprintf(rest, sizeof rest, "%snone%s", once, behind ? behind : "");
+        double before[2];
+        struct traffic t = of(state, SHAPE, rest);
+        before[0] = t.bytes[SC__GROUP_TP][SC__ALLGATHER];
+        before[1] = t.bytes[SC__GROUP_TP][SC__REDUCESCATTER];
+        snprintf(rest, sizeof rest, "%s%s", once, cases[i].options);
+        t = of(state, SHAPE, rest);
+        double each = 4 * LAYERS * act;
+        double gathered = t.bytes[SC__GROUP_TP][SC__ALLGATHER] - before[0];
+        double scattered = t.bytes[SC__GROUP_TP][SC__REDUCESCATTER] - before[1];
+        assert_within(each + gathered, each + cases[i].gathers * each, 1e-6);
+        assert_within(each + scattered, each + cases[i].scatters * each, 1e-6);
+    }
+}
+
 /* What ranks of data parallelism sum up also meets that of the other copy, once, as it is
  * then: whole, or a shard. */
 static void copies_of_dualpipe(void **state) {
@@ -369,6 +402,7 @@ int main(void) {
         cmocka_unit_test(updated_weights),
         cmocka_unit_test(frozen_weights),
         cmocka_unit_test(narrow_weights),
+        cmocka_unit_test(repeated_feed_forward),
         cmocka_unit_test(copies_of_dualpipe),
         cmocka_unit_test(pieces_of_messages),
         cmocka_unit_test(hosts_wait_for_messages),
