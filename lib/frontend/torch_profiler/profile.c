@@ -67,6 +67,7 @@ static const struct {
     {"gemv", SC__WORK_GEMM},
     {"cijk_", SC__WORK_GEMM}, /* Tensile's, of rocBLAS and hipBLASLt */
     {"scudnn", SC__WORK_GEMM},
+    {"marlin", SC__WORK_GEMM},
     {"nvjet", SC__WORK_GEMM},
     {"cutlass", SC__WORK_GEMM},
     {"cublas", SC__WORK_GEMM},
