@@ -78,6 +78,7 @@ static const struct {
     {"::mm", SC__WORK_GEMM},
     {"mmbackward", SC__WORK_GEMM},
     {"matmul", SC__WORK_GEMM},
+    {"einsum", SC__WORK_GEMM},
     {"linear", SC__WORK_GEMM},
     {"convolution", SC__WORK_GEMM},
     {"conv1d", SC__WORK_GEMM},
