@@ -36,3 +36,8 @@ expect summary_of_nvprof 3 'is a summary of nvprof' "$STEPCAST" run "$tmp/nvprof
 # a rank that computes where the others do not is over the median by no share of it
 printf 'num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\nl2: calc 90000\n}\n' >"$tmp/one.goal"
 check median_of_nothing "$("$STEPCAST" run "$tmp/one.goal" | awk '/over the median/ { getline; print $5, $6, $7 }')" "90.00 us -"
+printf 'scheduling-policy: LIFO\npreferred-dataset-splits: 4\nall-reduce-implementation: ring_ring\n' >"$tmp/system.txt"
+expect system_of_astra_1 0 'is        a system of ASTRA-sim 1 (text)' "$STEPCAST" show "$tmp/system.txt"
+# a workload of a policy of one's own is a workload
+printf 'DATA_OF_MINE\n1\nconv1 -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4096 1\n' >"$tmp/policy.txt"
+expect policy_of_ones_own 3 "policy.txt:1:1: error: unknown parallelism policy 'DATA_OF_MINE'" "$STEPCAST" run "$tmp/policy.txt" --gpus 4
