@@ -156,6 +156,8 @@ late_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r
     return false;
 }
 
+enum { SIZE, TIME, ALGBW, BUSBW, FIGURES };
+
 /* --- tables ---------------------------------------------------------------- */
 
 struct log_reader {
@@ -166,6 +168,8 @@ struct log_reader {
     struct sc__names hosts;
     bool open;                     /* rows go to the last table */
     bool unchecked;                /* its columns end with busbw, without #wrong */
+    int8_t place[FIGURES];         /* of the figures, where someone cut the other columns */
+    unsigned columns;              /* that were left; 0: it is whole */
     struct sc__coll_log_row begun; /* its figures are still to come; bytes 0: none is */
     struct sc__place begun_at;
 };
@@ -312,11 +316,47 @@ static bool concludes(struct log_reader *r,
     return true;
 }
 
+/* "#  size  time  algbw  busbw": nccl-tests' columns but for count and type. */
+static void find_figures(struct log_reader *r, const struct sc__str *token, unsigned n) {
+    static const char *const names[FIGURES] = {"size", "time", "algbw", "busbw"};
+    bool typed = false;
+    unsigned first = n && sc__str_is(token[0], "#");
+    for (unsigned f = 0; f < FIGURES; f++)
+        r->place[f] = -1;
+    for (unsigned i = n; i-- > first;) {
+        typed |= sc__str_is(token[i], "type");
+        for (unsigned f = 0; f < FIGURES; f++)
+            if (sc__str_is(token[i], names[f]))
+                r->place[f] = (int8_t)(i - first);
+    }
+    bool all = true;
+    for (unsigned f = 0; f < FIGURES; f++)
+        all &= r->place[f] >= 0;
+    r->columns = all && !typed ? n - first : 0;
+}
+
+/* A row of such a table: numbers alone, as many as there are columns. */
+static bool take_cut_row(struct log_reader *r, const struct sc__str *token, unsigned n) {
+    struct sc__coll_log_row row = {.line = (uint32_t)r->in->line};
+    double *const out[FIGURES] = {NULL, &row.us, &row.algbw, &row.busbw};
+    if (!r->columns || n != r->columns || !sc__parse_u64(token[r->place[SIZE]], &row.bytes))
+        return false;
+    for (unsigned f = TIME; f < FIGURES; f++)
+        if (!sc__parse_double(token[r->place[f]], out[f]))
+            return false;
+    if (!(row.us > 0))
+        return false;
+    add_row(r, &row);
+    return true;
+}
+
 /* "# nThread 1 nGpus 8 minBytes …", "# Collective test starting: all_reduce_perf", a
  * command line, the heads of the columns. */
 static void take_other(struct log_reader *r, const struct sc__str *token, unsigned n) {
-    if (heads_columns(token, n))
+    if (heads_columns(token, n)) {
         r->unchecked = sc__str_is(token[n - 1], "busbw");
+        find_figures(r, token, n);
+    }
     const struct sc__coll_op *op = named_operation(r->ctx, token, n);
     if (concludes(r, token, n, op))
         return;
@@ -343,7 +383,8 @@ static sc_status read_lines(struct log_reader *r) {
         unsigned start = n && token[0].p[0] != '#' ? row_start(token, n) : n;
         if (start < n)
             SC__TRY(take_row(r, line, token + start, n - start));
-        else if (!take_figures(r, token, n) && !take_rank(r, token, n))
+        else if (!take_cut_row(r, token, n) && !take_figures(r, token, n) &&
+                 !take_rank(r, token, n))
             take_other(r, token, n);
     }
 }
@@ -399,12 +440,18 @@ static uint32_t ranks_by_factor(const struct sc__coll_op *op, double factor, dou
         return 0;
     double ranks = passes / (passes - factor);
     double off = ranks * ranks / passes * wrong;
-    return off < 0.4 && fabs(ranks - round(ranks)) < 0.4 ? (uint32_t)round(ranks) : 0;
+    if (off >= 0.4 || fabs(ranks - round(ranks)) >= 0.4)
+        return 0;
+    /* of another operation the factor is that of no number of GPUs */
+    double exact = sc__coll_bus_factor(op, (uint32_t)round(ranks));
+    return fabs(factor - exact) <= 2 * wrong * exact + 0.01 * exact ? (uint32_t)round(ranks)
+                                                                    : 0;
 }
 
 /* The ranks listed, unless the bandwidths say otherwise. */
-static void
-check_ranks(struct sc_context *ctx, const char *path, struct sc__coll_log_table *t) {
+void sc__coll_log_ranks(struct sc_context *ctx,
+                        const char *path,
+                        struct sc__coll_log_table *t) {
     double wrong;
     double factor = bus_factor(t, &wrong);
     uint32_t ranks = t->op ? ranks_by_factor(t->op, factor, wrong) : 0;
@@ -435,7 +482,7 @@ sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log 
         return status;
     for (uint32_t i = 0; i < out->count; i++) {
         check_unit(ctx, path, &out->tables[i]);
-        check_ranks(ctx, path, &out->tables[i]);
+        sc__coll_log_ranks(ctx, path, &out->tables[i]);
     }
     if (!out->count)
         return sc__fail(

@@ -70,6 +70,10 @@ struct sc__coll_log {
 
 sc_status
 sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log *out);
+/* The GPUs of a table by what its bandwidths say, now that its operation is known. */
+void sc__coll_log_ranks(struct sc_context *ctx,
+                        const char *path,
+                        struct sc__coll_log_table *t);
 
 /* --- calibration --------------------------------------------------------- */
 

@@ -166,8 +166,10 @@ static sc_status take_table(struct sc_request *req,
     const struct sc__coll_op *asked =
         req->input_count ? sc__coll_op_find(req->inputs[0]) : NULL;
     uint32_t ranks = 0;
-    if (asked && !t->op)
+    if (asked && !t->op) {
         t->op = asked;
+        sc__coll_log_ranks(req->ctx, path, t);
+    }
     SC__TRY(check_table(req, path, t));
     SC__TRY(sc__setting_u32(&s, "gpus", 1, &ranks));
     if (!ranks)

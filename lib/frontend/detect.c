@@ -17,6 +17,7 @@ extern const struct sc__reader sc__reader_neusight_csv;
 extern const struct sc__reader sc__reader_profiler_table;
 extern const struct sc__reader sc__reader_kineto;
 extern const struct sc__reader sc__reader_nsys;
+extern const struct sc__reader sc__reader_nsys_stats;
 extern const struct sc__reader sc__reader_workload_text;
 
 /* A new reader is a file beside this one and a line here. */
@@ -33,6 +34,7 @@ const struct sc__reader *const sc__readers[] = {
     &sc__reader_ir_json,
     &sc__reader_kineto,
     &sc__reader_nsys,
+    &sc__reader_nsys_stats,
     NULL,
 };
 

@@ -426,12 +426,15 @@ static void text_put_stragglers(struct text_page *p) {
         sc__put_time(&time[0], one->compute);
         sc__put_time(&time[1], one->compute - one->median);
         sc__put_time(&time[2], one->waited);
+        double over = 100 * (double)(one->compute - one->median);
         sc__printf(p->out,
-                   "  %-20s %12s  %9s %+4.1f %%  %12s\n",
+                   "  %-20s %12s  %9s %6s  %12s\n",
                    name.text,
                    time[0].text,
                    time[1].text,
-                   100 * (double)(one->compute - one->median) / (double)one->median,
+                   one->median > 0
+                       ? sc__format(p->out->arena, "%+4.1f %%", over / (double)one->median)
+                       : "-", /* the others compute nothing */
                    time[2].text);
     }
     if (s.count > MOST_STRAGGLERS)

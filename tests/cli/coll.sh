@@ -178,6 +178,12 @@ expect cut_off 3 "this row of the nccl-tests table is not whole" "$STEPCAST" col
 awk '!/^#/ { $6 = sprintf("%.6f", $6 / 1000) } { print }' $tmp/log >"$tmp/dressed"
 check milliseconds "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed" | grep 'mean square')" "$plain"
 expect milliseconds_said 0 "times are in milliseconds" "$STEPCAST" coll all_reduce -c dgx-a100:8 --against "$tmp/dressed"
+# the end of a log: no ranks, no name; busbw / algbw tells the GPUs of the operation asked for
+"$STEPCAST" coll all_reduce -c dgx-h100:16 --gpus 4 -b 64M -e 256M -f 2 | grep -v '^#' >"$tmp/end"
+expect gpus_by_the_factor 0 "all_reduce, 4 GPUs on 1 node" "$STEPCAST" coll all_reduce -c dgx-h100:16 --against "$tmp/end"
+# columns that people leave: size, time and the bandwidths
+{ echo '#  size  time  algbw  busbw'; echo '#  (B)  (us)  (GB/s)  (GB/s)'; awk '{ print $1, $6, $7, $8 }' "$tmp/end"; } >"$tmp/left"
+check columns_left "$("$STEPCAST" coll all_reduce -c dgx-h100:16 --against "$tmp/left")" "$("$STEPCAST" coll all_reduce -c dgx-h100:16 --against "$tmp/end" | sed "s:$tmp/end:$tmp/left:")"
 # two GPUs have one factor for all_reduce and broadcast: redop, or the line that ends a test, tells what it was
 "$STEPCAST" coll broadcast -c dgx-h100:8 --gpus 2 -b 16M -e 64M | grep -v perf >"$tmp/sent"
 expect nothing_reduced 3 "redop is 'none' here, and all_reduce reduces" "$STEPCAST" coll all_reduce -c dgx-h100:8 --gpus 2 --against "$tmp/sent"
@@ -296,4 +302,4 @@ check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8
 # a log of another operation, or of another number of GPUs, than the one asked for
 "$STEPCAST" coll all_gather -c dgx-h100:16 -b 1M -e 4M >"$tmp/gather.log" 2>/dev/null
 expect log_of_another_operation 3 "times algbw here, and 1.875 times for all_reduce on 16 GPUs" "$STEPCAST" coll all_reduce -c dgx-h100:16 --against "$tmp/gather.log"
-expect log_of_more_gpus 3 "0.875 times for all_gather on 8 GPUs" "$STEPCAST" coll all_gather -c dgx-h100:8 --against "$tmp/gather.log"
+expect log_of_more_gpus 3 "the job has 16 ranks, but cluster 'dgx-h100' has only 8 GPUs" "$STEPCAST" coll all_gather -c dgx-h100:8 --against "$tmp/gather.log"

@@ -27,3 +27,17 @@ expect count_first 2 "write it as H100:8" "$STEPCAST" run --model gpt2 --cluster
 expect count_last 2 "write it as h100:8" "$STEPCAST" run --model gpt2 --cluster h100x8
 expect written_so 0 "on dgx-h100" "$STEPCAST" run --model gpt2 --cluster H100:8
 expect a_card_by_its_number 0 "RTX 4090" "$STEPCAST" run --model gpt2 --cluster 4090:1
+
+# files of other tools are named, with what to give instead
+printf '{\n  "version": "0.0.4"\n}{\n  "id": "4",\n  "type": "COMM_COLL_NODE",\n  "attr": []\n}\n' >"$tmp/chakra.json"
+expect chakra_as_json 0 'give the .et files that it was made from' "$STEPCAST" show "$tmp/chakra.json"
+printf '==1== Profiling result:\n            Type  Time(%%)      Time     Calls       Avg  Name\n GPU activities:   15.95%%  1.72898s     28160  61.398us  gemm\n' >"$tmp/nvprof.txt"
+expect summary_of_nvprof 3 'is a summary of nvprof' "$STEPCAST" run "$tmp/nvprof.txt"
+# a rank that computes where the others do not is over the median by no share of it
+printf 'num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\nl2: calc 90000\n}\n' >"$tmp/one.goal"
+check median_of_nothing "$("$STEPCAST" run "$tmp/one.goal" | awk '/over the median/ { getline; print $5, $6, $7 }')" "90.00 us -"
+printf 'scheduling-policy: LIFO\npreferred-dataset-splits: 4\nall-reduce-implementation: ring_ring\n' >"$tmp/system.txt"
+expect system_of_astra_1 0 'is        a system of ASTRA-sim 1 (text)' "$STEPCAST" show "$tmp/system.txt"
+# a workload of a policy of one's own is a workload
+printf 'DATA_OF_MINE\n1\nconv1 -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4096 1\n' >"$tmp/policy.txt"
+expect policy_of_ones_own 3 "policy.txt:1:1: error: unknown parallelism policy 'DATA_OF_MINE'" "$STEPCAST" run "$tmp/policy.txt" --gpus 4

@@ -126,3 +126,20 @@ check table_without_calls "$(step_of "$tmp/columns.txt")" 950000
 check table_of_the_host "$("$STEPCAST" show "$tmp/columns.txt" | grep -c 'waiting')$("$STEPCAST" run "$tmp/columns.txt" | grep -c 'gemm  ')" 01
 sed 's/Self CPU /Self CPU%/; s/  50.000ms/    5.26%   /; s/ 900.000ms/   94.74%  /' "$tmp/columns.txt" | sed 's/Self CPU% */Self CPU %  /' >"$tmp/shares.txt"
 expect table_of_shares 3 "the header lacks the column 'Self CPU'" "$STEPCAST" show "$tmp/shares.txt"
+# cut to its first rows, without the totals below: the shares tell them, of the host and of the device
+rule='-------------  ----------  ----------  -----------  ----------  ----------  -----------  ----------  ----------'
+{
+    printf '%s\n%s\n%s\n' "$rule" 'Name           Self CPU %  Self CPU    CPU total %  CPU total   Self CUDA   Self CUDA %  CUDA total  # of Calls' "$rule"
+    printf '%s\n' 'ProfilerStep*      10.00%  20.000ms        100.00%  200.000ms     0.000us        0.00%  400.000ms          10'
+    printf '%s\n' 'aten::mm            5.00%  10.000ms          5.00%   10.000ms   300.000ms       75.00%  300.000ms         100'
+    echo "$rule"
+} >"$tmp/first.txt"
+check table_without_totals "$(step_of "$tmp/first.txt")" 40000
+expect table_totals_said 0 'by the shares of its rows the device total is 400.000 ms' "$STEPCAST" show "$tmp/first.txt"
+sed 's/ 300.000ms       75.00%  300.000ms / 0.000us  0.00%  0.000us /; s/400.000ms/0.000us/' "$tmp/first.txt" >"$tmp/host.txt"
+check table_of_the_host_without_totals "$(step_of "$tmp/host.txt")" 20000
+# the same in Markdown, and with the step's row of the device alone
+sed '1d; $d; s/   */ | /g; s/^/| /; s/$/ |/' "$tmp/first.txt" >"$tmp/table.md"
+check table_in_markdown "$(step_of "$tmp/table.md")" 40000
+sed 's/^ProfilerStep\*.*/ProfilerStep*       0.00%   0.000us          0.00%    0.000us   410.000ms      102.50%  410.000ms          10/' "$tmp/first.txt" >"$tmp/mark.txt"
+check table_steps_of_the_device "$(step_of "$tmp/mark.txt")" 40000

@@ -249,10 +249,11 @@ static sc_status check_policy(struct workload_text_read_reading *r, struct sc__s
     for (unsigned i = 0; policies[i]; i++)
         if (sc__str_is(word, policies[i]))
             return SC_OK;
+    const char *near = near_word(r, word, policies);
     return fail_at(
         r,
         word.p,
-        near_word(r, word, policies),
+        near ? near : "rows name their collectives, so that DATA would do",
         sc__format(&r->ctx->arena, "unknown parallelism policy '%.*s'", SC__SHOW(word)));
 }
 
@@ -526,6 +527,21 @@ static sc_status read(struct sc_context *ctx,
     return status;
 }
 
+/* A policy that is not known: capitals, the number of rows below it, a row of collectives.
+ */
+static bool looks_like_rows(struct sc__str text) {
+    struct sc__str policy;
+    struct sc__str count;
+    struct sc__str row;
+    uint64_t rows;
+    if (!sc__split(&text, '\n', &policy) || !sc__split(&text, '\n', &count) ||
+        !sc__split(&text, '\n', &row))
+        return false;
+    return sc__parse_u64(sc__trim(count), &rows) &&
+           (sc__find_word(row.p, row.n, "NONE") ||
+            sc__find_word(row.p, row.n, "ALLREDUCE"));
+}
+
 static int workload_text_read_detect(const unsigned char *head,
                                      size_t n,
                                      const char *path,
@@ -543,6 +559,8 @@ static int workload_text_read_detect(const unsigned char *head,
             return 100;
     const char *line_end = n ? memchr(head, '\n', n) : NULL;
     size_t line = line_end ? (size_t)(line_end - (const char *)head) : n;
+    if (word.n && looks_like_rows((struct sc__str){(const char *)head + from, n - from}))
+        return 50;
     return n && sc__find_word(head, line, "model_parallel_NPU_group") ? 60 : 0;
 }
 

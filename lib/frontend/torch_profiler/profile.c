@@ -67,6 +67,7 @@ static const struct {
     {"gemv", SC__WORK_GEMM},
     {"cijk_", SC__WORK_GEMM}, /* Tensile's, of rocBLAS and hipBLASLt */
     {"scudnn", SC__WORK_GEMM},
+    {"marlin", SC__WORK_GEMM},
     {"nvjet", SC__WORK_GEMM},
     {"cutlass", SC__WORK_GEMM},
     {"cublas", SC__WORK_GEMM},
@@ -77,6 +78,7 @@ static const struct {
     {"::mm", SC__WORK_GEMM},
     {"mmbackward", SC__WORK_GEMM},
     {"matmul", SC__WORK_GEMM},
+    {"einsum", SC__WORK_GEMM},
     {"linear", SC__WORK_GEMM},
     {"convolution", SC__WORK_GEMM},
     {"conv1d", SC__WORK_GEMM},
@@ -228,15 +230,22 @@ static uint8_t profile_kind_of(const struct sc__profile_row *r,
     return is_operator(name) ? SC__PROFILE_OPERATOR : SC__PROFILE_ANNOTATION;
 }
 
-/* A step is an annotation: called once for each, or numbered. */
+static uint64_t calls_named(const struct sc__profile *p, const char *name, uint8_t kind) {
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->rows[i].kind == kind && starts(p->rows[i].name, name))
+            calls += p->rows[i].calls;
+    return calls;
+}
+
+/* A step is an annotation: called once for each, or numbered. A table that was cut may
+ * have it as the device saw it alone. */
 static uint32_t count_steps(const struct sc__profile *p) {
     static const char *const names[] = {"train_step", "ProfilerStep"};
     for (unsigned n = 0; n < 2; n++) {
-        uint64_t steps = 0;
-        for (uint32_t i = 0; i < p->count; i++)
-            if (p->rows[i].kind == SC__PROFILE_ANNOTATION &&
-                starts(p->rows[i].name, names[n]))
-                steps += p->rows[i].calls;
+        uint64_t steps = calls_named(p, names[n], SC__PROFILE_ANNOTATION);
+        if (!steps)
+            steps = calls_named(p, names[n], SC__PROFILE_MARK);
         if (steps)
             return steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
     }
@@ -304,6 +313,49 @@ static enum basis choose_basis(const struct sc__profile *p) {
 
 bool sc__profile_on_host(const struct sc__profile *p) {
     return !sum_on(p, KERNELS) && !sum_on(p, OPERATORS) && !sum_on(p, TOTALS);
+}
+
+/* What a time is all of, by the row whose share has most digits; -1 where none tells it to
+ * a percent. */
+static int64_t total_by_shares(const struct sc__profile *p, bool device) {
+    double most = 1; /* %; shares have two decimals */
+    int64_t total = -1;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct sc__profile_row *r = &p->rows[i];
+        double share = device ? r->self_dev_share : r->self_cpu_share;
+        int64_t time = device ? r->self_dev : r->self_cpu;
+        double all = (double)time * 100 / share;
+        if (!(share > most) || time <= 0 || !(all < 0x1p61))
+            continue;
+        most = share;
+        total = (int64_t)all;
+    }
+    return total;
+}
+
+/* One percent is what rounding leaves. */
+static int64_t guess_total(const struct sc__profile *p, bool device, int64_t listed) {
+    int64_t total = total_by_shares(p, device);
+    return total > listed + listed / 100 ? total : -1;
+}
+
+void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p) {
+    int64_t kernels = sum_on(p, KERNELS);
+    int64_t operators = sum_on(p, OPERATORS);
+    if (p->dev_total < 0)
+        p->dev_total = guess_total(p, true, kernels > operators ? kernels : operators);
+    bool device = p->dev_total >= 0;
+    if (p->cpu_total < 0 && !device)
+        p->cpu_total = guess_total(p, false, sum_on(p, HOST));
+    if (device || p->cpu_total >= 0)
+        sc__note(
+            ctx,
+            "totals-by-shares",
+            "%s: the totals below the table are missing; by the shares of its rows the "
+            "%s total is %.3f ms",
+            p->file,
+            device ? "device" : "host",
+            sc__us(device ? p->dev_total : p->cpu_total) / 1e3);
 }
 
 static int profile_longest_first(const void *a, const void *b) {

@@ -43,7 +43,10 @@ struct sc__profile_row {
     int64_t self_dev_mem;
     int64_t slack; /* half the last printed digit of dev_total, ps */
     double flops;  /* of all calls; 0 = not told */
-    bool async;    /* its host time is not part of the total */
+    /* of the totals, as printed, %; 0 = not told */
+    double self_cpu_share;
+    double self_dev_share;
+    bool async; /* its host time is not part of the total */
     uint8_t kind;
     uint8_t class;
 };
@@ -60,11 +63,13 @@ struct sc__profile {
     uint32_t tables;
     bool has_self_dev;
     uint32_t steps; /* that its times are added up over; what is made of it is one step */
-    /* printed below the table; -1 = not there */
+    /* printed below the table, or by the rows' shares; -1 = not there */
     int64_t cpu_total;
     int64_t dev_total;
 };
 
+/* Where totals are not printed and the rows are fewer than their shares say: those. */
+void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p);
 /* Sets kind and class of every row, and the number of steps. */
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p);
 /* What a kernel or operator of this name does: enum sc__work, or SC__CLASS_COMM. */

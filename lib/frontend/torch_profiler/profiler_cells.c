@@ -133,15 +133,16 @@ bool sc__profile_time(struct sc__str s, int64_t *ps, int64_t *slack) {
     return false;
 }
 
-static bool is_share(struct sc__str s) {
-    double v;
+/* *share: in %, 0 where it is none that could be reckoned with. */
+static bool read_share(struct sc__str s, double *share) {
+    *share = 0;
     if (sc__str_is(s, "NaN") || sc__str_is(s, "nan%") || sc__str_is(s, "inf%") ||
         sc__str_is(s, "0"))
         return true;
     if (!sc__str_ends(s, "%"))
         return false;
     s.n--;
-    return sc__parse_double(s, &v);
+    return sc__parse_double(s, share);
 }
 
 /* "512 B", "-1.18 GB", "3.50 Kb": powers of 1024 */
@@ -218,6 +219,7 @@ static bool profile_cell(struct sc__arena *a,
                          struct sc__str cell,
                          struct sc__profile_row *r) {
     int64_t node;
+    double share;
     switch (kind) {
     case SC__COL_NAME:
         r->name = sc__strndup(a, cell.p, cell.n);
@@ -233,11 +235,13 @@ static bool profile_cell(struct sc__arena *a,
         return !cell.n || is_shapes(cell);
     case SC__COL_CPU_SHARE:
         r->async = sc__str_is(cell, "0");
-        return is_share(cell);
+        return read_share(cell, &share);
     case SC__COL_SELF_CPU_SHARE:
+        return read_share(cell, &r->self_cpu_share);
     case SC__COL_SELF_DEV_SHARE:
+        return read_share(cell, &r->self_dev_share);
     case SC__COL_DEV_SHARE:
-        return is_share(cell);
+        return read_share(cell, &share);
     case SC__COL_CALLS:
         return sc__parse_u64(cell, &r->calls);
     case SC__COL_NODE:

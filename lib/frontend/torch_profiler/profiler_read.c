@@ -31,6 +31,9 @@ struct profiler_read_parse {
     struct sc__str *lines;
     uint32_t count;
     uint32_t capacity;
+    bool *barred; /* the line is of a Markdown table */
+    uint32_t barred_count;
+    uint32_t barred_capacity;
     struct extent *tables;
     uint32_t table_count;
     uint32_t table_capacity;
@@ -44,6 +47,15 @@ profiler_read_place_of(const struct profiler_read_parse *p, uint32_t line, const
     return (struct sc__place){.file = p->file,
                               .line = line + 1,
                               .column = at ? (uint64_t)(at - p->lines[line].p) + 1 : 0};
+}
+
+/* A row of a Markdown table, with blanks for its bars: those beside them part its cells. */
+static struct sc__str without_bars(struct profiler_read_parse *p, struct sc__str line) {
+    char *copy = sc__strndup(&p->ctx->arena, line.p, line.n);
+    for (size_t i = 0; i < line.n; i++)
+        if (copy[i] == '|')
+            copy[i] = ' ';
+    return (struct sc__str){copy, line.n};
 }
 
 static sc_status split_lines(struct profiler_read_parse *p, struct sc__str text) {
@@ -73,7 +85,11 @@ static sc_status split_lines(struct profiler_read_parse *p, struct sc__str text)
                 line.n--;
             }
         }
-        *SC__PUSH(&p->ctx->arena, p->lines, p->count, p->capacity) = line;
+        struct sc__str body = sc__trim(line);
+        bool barred = body.n && body.p[0] == '|';
+        *SC__PUSH(&p->ctx->arena, p->barred, p->barred_count, p->barred_capacity) = barred;
+        *SC__PUSH(&p->ctx->arena, p->lines, p->count, p->capacity) =
+            barred ? without_bars(p, line) : line;
     }
     return SC_OK;
 }
@@ -106,6 +122,12 @@ static uint32_t opens_table(const struct profiler_read_parse *p, uint32_t i) {
     return heads_table(p, i) ? 2 : 0;
 }
 
+/* Below its rows Markdown has no line of dashes. */
+static bool
+ends_bars(const struct profiler_read_parse *p, const struct extent *t, uint32_t line) {
+    return p->barred[t->header] && !p->barred[line];
+}
+
 static void find_tables(struct profiler_read_parse *p) {
     struct extent *open = NULL;
     for (uint32_t i = 0; i < p->count; i++) {
@@ -117,12 +139,14 @@ static void find_tables(struct profiler_read_parse *p) {
             open = SC__PUSH(&p->ctx->arena, p->tables, p->table_count, p->table_capacity);
             *open = (struct extent){.header = first - 2, .first = first, .end = p->count};
             i = first - 1;
-        } else if (open && is_separator(p->lines[i])) {
+        } else if (open && (is_separator(p->lines[i]) || ends_bars(p, open, i))) {
             open->end = i;
             open->complete = true;
             open = NULL;
         }
     }
+    if (open && p->barred[open->header])
+        open->complete = true;
 }
 
 static sc_status choose_table(struct profiler_read_parse *p,
@@ -311,6 +335,8 @@ static sc_status profiler_read_read_table(struct profiler_read_parse *p,
             sc__strndup(&p->ctx->arena, p->columns.device.p, p->columns.device.n);
     profile->has_self_dev = p->columns.present & 1u << SC__COL_SELF_DEV;
     sc__profile_classify(&p->ctx->arena, profile);
+    if (profile->cpu_total < 0 && profile->dev_total < 0)
+        sc__profile_guess_totals(p->ctx, profile);
     return SC_OK;
 }
 
@@ -341,7 +367,8 @@ static int profiler_read_detect(const unsigned char *head,
     (void)path;
     if (directory || !n || !sc__find_word(head, n, "--------"))
         return 0;
-    if (!sc__find_word(head, n, "CPU total") || !sc__find_word(head, n, "Name  "))
+    if (!sc__find_word(head, n, "CPU total") ||
+        (!sc__find_word(head, n, "Name  ") && !sc__find_word(head, n, "Name |")))
         return 0;
     return sc__find_word(head, n, "of Calls") ? 95 : 60;
 }

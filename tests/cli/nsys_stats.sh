@@ -1,0 +1,27 @@
+#!/bin/sh
+# What `nsys stats` prints of kernels, as text and as CSV.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+
+# nsys stats: kernels and copies once each, whatever stands beside them; a CSV of the same
+stats=tests/fuzz/corpus/nsys_stats
+stats_us() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\).*/\1/p' | head -1; }
+check stats_sum "$(stats_us $stats/reports.txt)" 10500
+check stats_classes "$("$STEPCAST" show $stats/reports.txt | awk '/where the time goes/ { on = 1 } /longest parts/ { on = 0 } on && /%/ { print $1, $2 }' | paste -sd,)" "gemm 6.000,attention 2.500,communication 1.500,copy 500.0"
+expect stats_one_step 0 'sums over a whole profile' "$STEPCAST" run $stats/reports.txt
+sed -n '/Kernel Summary/,/RING_LL/p' $stats/reports.txt | sed '/^ *$/d; /\*\*/d; /----/d; s/,//g; s/   */,/g; s/^,//; s/^ //' >"$tmp/kernels.csv"
+check stats_csv "$(stats_us "$tmp/kernels.csv")" 10000
+# rows of 85 %: what was cut is kept
+check stats_cut "$(stats_us $stats/kernels.csv)" 10000
+expect stats_cut_said 0 'its rows are 85.0 % of the time' "$STEPCAST" show $stats/kernels.csv
+{ cat $stats/reports.txt; echo; sed -n '/Kernel Summary/,$p' $stats/reports.txt; } >"$tmp/twice.txt"
+check stats_first_table "$(stats_us "$tmp/twice.txt")" 10500
+expect stats_tables_said 0 'several tables of kernels; the first is taken' "$STEPCAST" run "$tmp/twice.txt"
+sed '/gemm/s/20 .*/20/' $stats/reports.txt >"$tmp/cut.txt"
+expect stats_row_cut 3 'cut.txt:13:6: error: the row is cut' "$STEPCAST" show "$tmp/cut.txt"
+sed 's/6,000,000 /6,000,000ns/' $stats/reports.txt >"$tmp/unit.txt"
+expect stats_no_time 3 "not a time: '6,000,000ns" "$STEPCAST" show "$tmp/unit.txt"
+sed '/Kernel Summary/,$d' $stats/reports.txt | sed 's/$/ Instances/' >"$tmp/host.txt"
+expect stats_no_kernels 3 'cuda_gpu_kern_sum REPORT.nsys-rep prints them' "$STEPCAST" show "$tmp/host.txt"
