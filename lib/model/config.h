@@ -61,10 +61,12 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
 void sc__config_read_python(struct sc_context *ctx,
                             struct sc__str text,
                             struct sc__config *out);
-/* The preset that a class (Llama3Config8B) or an id in quotes names, or NULL; *other: a
- * second one, where there is. */
-const char *
-sc__config_python_model(struct sc_context *ctx, struct sc__str text, const char **other);
+/* The preset that a class (Llama3Config8B), a module of recipes or, where quotes count, an
+ * id in quotes names, or NULL; *other: a second one, where there is. */
+const char *sc__config_python_model(struct sc_context *ctx,
+                                    struct sc__str text,
+                                    bool quotes,
+                                    const char **other);
 /* Puts the values in that others name ("${.hidden_size}"). */
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 

@@ -143,6 +143,11 @@ static void take_megatron_name(struct config_taking *t,
     for (const char *const *o = others; *o; o++)
         if (!strcmp(name, *o))
             return;
+    /* it is that of a precision-aware optimizer (optimizer_config.py), and counts with it
+     */
+    const char *aware = sc__config_value(t->c, "use_precision_aware_optimizer");
+    if (!strcmp(name, "main-grads-dtype") && (!aware || !sc__config_true(aware)))
+        return;
     enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
     bool off = sc__str_is_any_case(sc__str(item->value), "false");
     bool on = sc__config_true(item->value);
@@ -315,9 +320,10 @@ static void take_followed(struct config_taking *t) {
 
 static void take_nodes(struct config_taking *t) {
     uint32_t nodes = sc__config_number(t->c, "num_nodes", 0);
-    uint32_t local = sc__config_number(t->c, "devices", 0);
+    /* NeMo Run's recipes have helpers with other devices beside it */
+    uint32_t local = sc__config_number(t->c, "num_gpus_per_node", 0);
     if (!local)
-        local = sc__config_number(t->c, "num_gpus_per_node", 0);
+        local = sc__config_number(t->c, "devices", 0);
     if (!local)
         local = sc__config_number(t->c, "nproc_per_node", 0);
     if (!nodes)
@@ -461,9 +467,10 @@ static sc_status one_value(const struct config_taking *t,
 
 static sc_status take_python_model(struct config_taking *t) {
     const char *other;
-    const char *model = sc__config_python_model(t->l->ctx, t->l->text, &other);
-    if (sc__launch_overridden(t->l, "model") ||
-        (has_key(t->c, "num_layers") && has_key(t->c, "hidden_size")))
+    /* sizes beside a class are changes to its model; an id may be that of a tokenizer */
+    bool sizes = has_key(t->c, "num_layers") && has_key(t->c, "hidden_size");
+    const char *model = sc__config_python_model(t->l->ctx, t->l->text, !sizes, &other);
+    if (sc__launch_overridden(t->l, "model") || (sizes && (!model || other)))
         return SC_OK;
     if (!model || other)
         return sc__launch_fail(t->l,
@@ -477,15 +484,19 @@ static sc_status take_python_model(struct config_taking *t) {
     return SC_OK;
 }
 
-/* Values that are no literals would be passed over: a key of the plan is named. */
+/* Values that are no literals would be passed over, and names of other files are no
+ * numbers: a key of the plan is named. */
 static sc_status refuse_expression(const struct config_taking *t,
                                    const struct sc__config_item *item) {
     const struct sc__option *o =
         sc__option_find(t->l->known, dashed(&t->l->ctx->arena, item->last));
     double number;
     if (!o || !o->arg || sc__launch_overridden(t->l, o->name) ||
-        sc__config_nothing(item->value) || !strcmp(item->value, "False") ||
-        sc__parse_double(sc__str(item->value), &number) || !strchr(item->value, '.'))
+        sc__config_nothing(item->value) || sc__config_false(item->value) ||
+        sc__parse_double(sc__str(item->value), &number) ||
+        sc__str_starts(sc__str(item->value), "torch."))
+        return SC_OK;
+    if (!strchr(item->value, '.') && strcmp(o->arg, "N") != 0)
         return SC_OK;
     return sc__launch_fail(t->l,
                            item->line,

@@ -60,7 +60,7 @@ const struct sc__config_key sc__config_keys[] = {
      "pipeline_parallel_schedule",
      "schedule",
      "1F1B=1f1b GPipe=gpipe Interleaved1F1B=interleaved ZBVZeroBubble=zb-v"},
-    {OF(TORCHTITAN), "enable_async_tensor_parallel", "overlap-tp", "true=chunks false=no"},
+    {OF(TORCHTITAN), "enable_async_tensor_parallel", "overlap-tp", "true=chunks false=-"},
     {OF(TORCHTITAN),
      "fsdp_reshard_after_forward",
      "reshard-after-forward",
