@@ -35,7 +35,9 @@ enum sc__config_kind {
     SC__CONFIG_MAXTEXT,
     SC__CONFIG_NESTED, /* Megatron's names with underscores: FlagScale, Primus, NeMo */
     SC__CONFIG_NANOTRON,
-    SC__CONFIG_OLMO
+    SC__CONFIG_OLMO,
+    SC__CONFIG_AUTOMODEL,
+    SC__CONFIG_FOUNDRY
 };
 
 struct sc__config_key {
@@ -73,6 +75,8 @@ void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
+/* That of the first item with this very key, in no section. */
+const char *sc__config_exact(const struct sc__config *c, const char *key);
 /* The number under a key, or what is usual. */
 uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
 /* A value that leaves a key open (null, auto), one that is yes, and one that is no. */
@@ -136,6 +140,14 @@ sc_status sc__config_nanotron(struct sc__launch *l,
 sc_status sc__config_olmo(struct sc__launch *l,
                           const struct sc__config *c,
                           struct sc__flag_list *out);
+sc_status sc__config_automodel(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out);
+sc_status sc__config_foundry(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
+/* It names classes of NeMo Automodel. */
+bool sc__config_is_automodel(const struct sc__config *c);
 /* The preset that a name in a configuration means, without the ending of a file. */
 sc_status
 sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);

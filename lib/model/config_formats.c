@@ -226,7 +226,7 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
         take_megatron_name(t, item);
     bool describes_model = t->kind == SC__CONFIG_NESTED || t->kind == SC__CONFIG_NEOX ||
                            t->kind == SC__CONFIG_MAXTEXT || t->kind == SC__CONFIG_OLMO ||
-                           t->kind == SC__CONFIG_NANOTRON;
+                           t->kind == SC__CONFIG_NANOTRON || t->kind == SC__CONFIG_FOUNDRY;
     return describes_model ? refuse_shape(t, item) : SC_OK;
 }
 
@@ -359,6 +359,10 @@ static sc_status take_program(struct config_taking *t) {
         SC__TRY(sc__config_nanotron(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_OLMO)
         SC__TRY(sc__config_olmo(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_AUTOMODEL)
+        SC__TRY(sc__config_automodel(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_FOUNDRY)
+        SC__TRY(sc__config_foundry(t->l, t->c, &flags));
     add_flags(t, &flags);
     return SC_OK;
 }
@@ -369,6 +373,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     for (uint32_t i = 0; i < c->count; i++)
         if (!strncmp(c->items[i].last, "--", 2))
             return SC__CONFIG_MEGATRON;
+    if (sc__config_is_automodel(c))
+        return SC__CONFIG_AUTOMODEL;
     if (has_key(c, "model.flavor") || has_key(c, "training.seq_len"))
         return SC__CONFIG_TORCHTITAN;
     if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers") ||
@@ -380,7 +386,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (neox)
         return SC__CONFIG_NEOX;
     if (has_key(c, "base_model") || has_key(c, "model_name_or_path") ||
-        has_key(c, "per_device_train_batch_size"))
+        has_key(c, "per_device_train_batch_size") ||
+        (has_key(c, "distributed_type") && has_key(c, "num_processes")))
         return SC__CONFIG_TRAINER;
     if (has_key(c, "model_config.is_llama_config") ||
         (has_key(c, "tokens.sequence_length") && has_key(c, "parallelism.tp")))
@@ -388,6 +395,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "model.d_model") && has_key(c, "global_train_batch_size") &&
         has_key(c, "model.activation_type"))
         return SC__CONFIG_OLMO;
+    if (has_key(c, "global_train_batch_size") && has_key(c, "max_seq_len"))
+        return SC__CONFIG_FOUNDRY;
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))
         return SC__CONFIG_NESTED;
@@ -429,7 +438,9 @@ static const struct {
                 {"MaxText", "maxtext"},
                 {"Megatron's arguments, nested", NULL},
                 {"Nanotron", "nanotron"},
-                {"OLMo", NULL}};
+                {"OLMo", NULL},
+                {"NeMo Automodel", "fsdp2-automodel"},
+                {"LLM Foundry", "llm-foundry-2023"}};
 
 /* ---- recipes in Python ---- */
 
@@ -553,8 +564,9 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
             l,
             0,
             "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
-            "LLaMA-Factory, FlagScale, Primus, NeMo, MaxText, "
-            "Nanotron and OLMo are known; a config.json of Hugging Face goes to --model",
+            "LLaMA-Factory, accelerate, FlagScale, Primus, NeMo, Automodel, MaxText, "
+            "LLM Foundry, Nanotron and OLMo are known; a config.json of Hugging Face goes "
+            "to --model",
             "no configuration that we know");
     *kind = t.kind;
     sc__note(l->ctx,

@@ -184,6 +184,35 @@ const struct sc__config_key sc__config_keys[] = {
      "recompute",
      "whole_layer=full one_in_two=selective fine_grained=selective"},
 
+    {OF(AUTOMODEL), "model.pretrained_model_name_or_path", "model", NULL},
+    {OF(AUTOMODEL), "config.pretrained_model_name_or_path", "model", NULL},
+    {OF(AUTOMODEL), "step_scheduler.global_batch_size", "global-batch", NULL},
+    {OF(AUTOMODEL), "dataset.seq_len", "seq", NULL},
+    {OF(AUTOMODEL), "dataset.seq_length", "seq", NULL},
+    {OF(AUTOMODEL), "packed_sequence.packed_sequence_size", "seq", "0=- *"},
+    {OF(AUTOMODEL), "distributed.tp_size", "tp", NULL},
+    {OF(AUTOMODEL), "distributed.cp_size", "cp", NULL},
+    {OF(AUTOMODEL), "distributed.pp_size", "pp", NULL},
+    {OF(AUTOMODEL), "distributed.ep_size", "ep", NULL},
+    {OF(AUTOMODEL), "distributed.sequence_parallel", "sequence-parallel", ""},
+
+    {OF(FOUNDRY), "model.pretrained_model_name_or_path", "model", NULL},
+    {OF(FOUNDRY), "model.n_layers", "num-layers", NULL},
+    {OF(FOUNDRY), "model.d_model", "hidden-size", NULL},
+    {OF(FOUNDRY), "model.n_heads", "num-attention-heads", NULL},
+    {OF(FOUNDRY), "attn_config.kv_n_heads", "num-query-groups", NULL},
+    {OF(FOUNDRY), "model.vocab_size", "vocab-size", NULL},
+    {OF(FOUNDRY), "train_loader.dataset.max_seq_len", "seq", NULL},
+    {OF(FOUNDRY), "global_train_batch_size", "global-batch", NULL},
+    {OF(FOUNDRY), "device_train_microbatch_size", "micro-batch", NULL},
+
+    {OF(TRAINER), "num_processes", "gpus", NULL}, /* accelerate's */
+    {OF(TRAINER), "deepspeed_config.zero_stage", "zero", NULL},
+    {OF(TRAINER),
+     "mixed_precision",
+     "dtype",
+     "bf16=bf16 fp16=fp16 no=fp32 fp8=bf16"}, /* config_trainer.c */
+
     {OF(NESTED),
      "multi_latent_attention",
      "multi-latent-attention",

@@ -275,3 +275,38 @@ printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --pe
 same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
 printf 'torchrun --nproc_per_node 2 train.py --model_name_or_path $2 --per_device_train_batch_size 1 --model_max_length 2048\n' >"$dir/unnamed.sh"
 refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path has no value' "$S" run "$dir/unnamed.sh"
+# accelerate's file says how; LLM Foundry's MPT has the defaults of its class; NeMo Automodel names classes
+printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: none\n' >"$dir/accelerate.yaml"
+same accelerate "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software hf-transformers
+printf 'distributed_type: FSDP\nmixed_precision: fp8\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\n' >"$dir/accelerate.yaml"
+same accelerate_fsdp "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --use-torch-fsdp2 --reshard-after-forward no --recompute full --fp8 --fp8-scaling dynamic --software hf-transformers
+cat >"$dir/foundry.yaml" <<'Y'
+max_seq_len: 2048
+model: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, expansion_ratio: 4, max_seq_len: "${max_seq_len}", vocab_size: 50368, attn_config: {attn_impl: flash}}
+train_loader: {dataset: {max_seq_len: "${max_seq_len}"}}
+optimizer: {name: decoupled_adamw}
+callbacks: {hf_checkpointer: {precision: bfloat16}}
+global_train_batch_size: 1024
+device_train_microbatch_size: 8
+precision: amp_bf16
+fsdp_config: {sharding_strategy: FULL_SHARD, mixed_precision: PURE, activation_checkpointing: true, activation_cpu_offload: false}
+Y
+foundry="--seq 2048 --global-batch 1024 --micro-batch 8 --bf16 --use-torch-fsdp2 --recompute full --gpus 16 --software llm-foundry-2023"
+mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --vocab-size 50368"
+same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
+sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
+same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
+sed 's/^model:.*/model: {name: hf_causal_lm, pretrained_model_name_or_path: databricks\/dbrx-instruct, peft_config: {r: 64, peft_type: LORA}}/; s/adamw/lionw/' "$dir/foundry.yaml" >"$dir/dbrx.yaml"
+same foundry_lora "$dir/dbrx.yaml" --gpus 16 -- --model dbrx --lora 64 $foundry
+noted foundry_optimizer 'the optimizer decoupled_lionw is not modelled' "$S" run "$dir/dbrx.yaml" --gpus 16 --ignore-memory
+cat >"$dir/automodel.yaml" <<'Y'
+step_scheduler: {global_batch_size: 64, local_batch_size: 4}
+distributed: {_target_: nemo_automodel.components.distributed.fsdp2.FSDP2Manager, tp_size: 2, cp_size: 1, pp_size: 1, ep_size: none, sequence_parallel: true, activation_checkpointing: true}
+model: {_target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained, pretrained_model_name_or_path: meta-llama/Llama-3.1-8B}
+dataset: {_target_: nemo_automodel.components.datasets.llm.mock_iterable_dataset.MockIterableDataset, seq_len: 4096, vocab_size: 100}
+peft: {_target_: nemo_automodel.components._peft.lora.PeftConfig, match_all_linear: true, dim: 16}
+loss_fn: {_target_: nemo_automodel.components.loss.linear_ce.FusedLinearCrossEntropy}
+Y
+same automodel "$dir/automodel.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets all --cross-entropy chunked --gpus 16 --software fsdp2-automodel
+sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_checkpointing: true/activation_checkpointing: false/; /^peft/d; s/linear_ce.FusedLinear/masked_ce.Masked/' "$dir/automodel.yaml" >"$dir/stages.yaml"
+same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
