@@ -146,6 +146,8 @@ sc_status sc__config_automodel(struct sc__launch *l,
 sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
+/* The file that Primus names for the model, or NULL. */
+const char *sc__config_primus_model(const struct sc__config *c);
 /* It names classes of NeMo Automodel. */
 bool sc__config_is_automodel(const struct sc__config *c);
 /* The preset that a name in a configuration means, without the ending of a file. */

@@ -291,9 +291,14 @@ static bool has_key(const struct sc__config *c, const char *key) {
     return false;
 }
 
+const char *sc__config_primus_model(const struct sc__config *c) {
+    const char *model = sc__config_value(c, "pre_trainer.model");
+    return model ? model : sc__config_value(c, "post_trainer.model");
+}
+
 /* Primus names a file of its own for the model, and may take its latent attention away. */
 static sc_status take_primus(struct config_taking *t) {
-    const char *model = sc__config_value(t->c, "pre_trainer.model");
+    const char *model = sc__config_primus_model(t->c);
     const char *latent = sc__config_value(t->c, "multi_latent_attention");
     if (!model)
         return SC_OK;
@@ -375,6 +380,12 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
             return SC__CONFIG_MEGATRON;
     if (sc__config_is_automodel(c))
         return SC__CONFIG_AUTOMODEL;
+    /* Primus' files say whose keys they hold */
+    const char *framework = sc__config_value(c, "pre_trainer.framework");
+    if (framework && !strcmp(framework, "maxtext"))
+        return SC__CONFIG_MAXTEXT;
+    if (framework && !strcmp(framework, "torchtitan"))
+        return SC__CONFIG_TORCHTITAN;
     if (has_key(c, "model.flavor") || has_key(c, "training.seq_len"))
         return SC__CONFIG_TORCHTITAN;
     if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers") ||

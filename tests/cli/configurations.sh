@@ -310,3 +310,10 @@ Y
 same automodel "$dir/automodel.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets all --cross-entropy chunked --gpus 16 --software fsdp2-automodel
 sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_checkpointing: true/activation_checkpointing: false/; /^peft/d; s/linear_ce.FusedLinear/masked_ce.Masked/' "$dir/automodel.yaml" >"$dir/stages.yaml"
 same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
+# Primus' files say whose keys they hold, and name the model
+printf 'modules:\n  pre_trainer:\n    framework: maxtext\n    model: llama3_8B.yaml\n    overrides:\n      max_target_length: 4096\n      per_device_batch_size: 2\n      remat_policy: full\n      quantization: "nanoo_fp8"\n' >"$dir/primus.yaml"
+same primus_maxtext "$dir/primus.yaml" --gpus 8 -- --model llama3-8b --seq 4096 --micro-batch 2 --recompute full --zero 3 --fp8 --gpus 8 --software maxtext
+printf 'modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3.1_8B.yaml\n    overrides:\n      training: {seq_len: 4096, local_batch_size: 2}\n      parallelism: {tensor_parallel_degree: 1}\n      activation_checkpoint: {mode: full}\n      compile: {enable: true}\n' >"$dir/primus.yaml"
+same primus_torchtitan "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --recompute full --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
+printf 'modules:\n  post_trainer:\n    framework: megatron_bridge\n    model: ${PRIMUS_MODEL:qwen3_30B_A3B}.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 32\n      seq_length: 2048\n      tensor_model_parallel_size: 1\n      expert_model_parallel_size: 4\n' >"$dir/primus.yaml"
+same primus_post_trainer "$dir/primus.yaml" --gpus 8 -- --model qwen3-30b-a3b --seq 2048 --micro-batch 1 --global-batch 32 --ep 4 --gpus 8 --overlap-grad no
