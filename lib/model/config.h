@@ -35,7 +35,9 @@ enum sc__config_kind {
     SC__CONFIG_MAXTEXT,
     SC__CONFIG_NESTED, /* Megatron's names with underscores: FlagScale, Primus, NeMo */
     SC__CONFIG_NANOTRON,
-    SC__CONFIG_OLMO
+    SC__CONFIG_OLMO,
+    SC__CONFIG_AUTOMODEL,
+    SC__CONFIG_FOUNDRY
 };
 
 struct sc__config_key {
@@ -61,16 +63,20 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
 void sc__config_read_python(struct sc_context *ctx,
                             struct sc__str text,
                             struct sc__config *out);
-/* The preset that a class (Llama3Config8B) or an id in quotes names, or NULL; *other: a
- * second one, where there is. */
-const char *
-sc__config_python_model(struct sc_context *ctx, struct sc__str text, const char **other);
+/* The preset that a class (Llama3Config8B), a module of recipes or, where quotes count, an
+ * id in quotes names, or NULL; *other: a second one, where there is. */
+const char *sc__config_python_model(struct sc_context *ctx,
+                                    struct sc__str text,
+                                    bool quotes,
+                                    const char **other);
 /* Puts the values in that others name ("${.hidden_size}"). */
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 
 /* The value of the first item with this key, or whose key ends in ".key". */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
+/* That of the first item with this very key, in no section. */
+const char *sc__config_exact(const struct sc__config *c, const char *key);
 /* The number under a key, or what is usual. */
 uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
 /* A value that leaves a key open (null, auto), one that is yes, and one that is no. */
@@ -134,6 +140,16 @@ sc_status sc__config_nanotron(struct sc__launch *l,
 sc_status sc__config_olmo(struct sc__launch *l,
                           const struct sc__config *c,
                           struct sc__flag_list *out);
+sc_status sc__config_automodel(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out);
+sc_status sc__config_foundry(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
+/* The file that Primus names for the model, or NULL. */
+const char *sc__config_primus_model(const struct sc__config *c);
+/* It names classes of NeMo Automodel. */
+bool sc__config_is_automodel(const struct sc__config *c);
 /* The preset that a name in a configuration means, without the ending of a file. */
 sc_status
 sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);

@@ -143,6 +143,11 @@ static void take_megatron_name(struct config_taking *t,
     for (const char *const *o = others; *o; o++)
         if (!strcmp(name, *o))
             return;
+    /* it is that of a precision-aware optimizer (optimizer_config.py), and counts with it
+     */
+    const char *aware = sc__config_value(t->c, "use_precision_aware_optimizer");
+    if (!strcmp(name, "main-grads-dtype") && (!aware || !sc__config_true(aware)))
+        return;
     enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
     bool off = sc__str_is_any_case(sc__str(item->value), "false");
     bool on = sc__config_true(item->value);
@@ -221,7 +226,7 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
         take_megatron_name(t, item);
     bool describes_model = t->kind == SC__CONFIG_NESTED || t->kind == SC__CONFIG_NEOX ||
                            t->kind == SC__CONFIG_MAXTEXT || t->kind == SC__CONFIG_OLMO ||
-                           t->kind == SC__CONFIG_NANOTRON;
+                           t->kind == SC__CONFIG_NANOTRON || t->kind == SC__CONFIG_FOUNDRY;
     return describes_model ? refuse_shape(t, item) : SC_OK;
 }
 
@@ -286,9 +291,14 @@ static bool has_key(const struct sc__config *c, const char *key) {
     return false;
 }
 
+const char *sc__config_primus_model(const struct sc__config *c) {
+    const char *model = sc__config_value(c, "pre_trainer.model");
+    return model ? model : sc__config_value(c, "post_trainer.model");
+}
+
 /* Primus names a file of its own for the model, and may take its latent attention away. */
 static sc_status take_primus(struct config_taking *t) {
-    const char *model = sc__config_value(t->c, "pre_trainer.model");
+    const char *model = sc__config_primus_model(t->c);
     const char *latent = sc__config_value(t->c, "multi_latent_attention");
     if (!model)
         return SC_OK;
@@ -315,9 +325,10 @@ static void take_followed(struct config_taking *t) {
 
 static void take_nodes(struct config_taking *t) {
     uint32_t nodes = sc__config_number(t->c, "num_nodes", 0);
-    uint32_t local = sc__config_number(t->c, "devices", 0);
+    /* NeMo Run's recipes have helpers with other devices beside it */
+    uint32_t local = sc__config_number(t->c, "num_gpus_per_node", 0);
     if (!local)
-        local = sc__config_number(t->c, "num_gpus_per_node", 0);
+        local = sc__config_number(t->c, "devices", 0);
     if (!local)
         local = sc__config_number(t->c, "nproc_per_node", 0);
     if (!nodes)
@@ -353,6 +364,10 @@ static sc_status take_program(struct config_taking *t) {
         SC__TRY(sc__config_nanotron(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_OLMO)
         SC__TRY(sc__config_olmo(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_AUTOMODEL)
+        SC__TRY(sc__config_automodel(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_FOUNDRY)
+        SC__TRY(sc__config_foundry(t->l, t->c, &flags));
     add_flags(t, &flags);
     return SC_OK;
 }
@@ -363,6 +378,14 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     for (uint32_t i = 0; i < c->count; i++)
         if (!strncmp(c->items[i].last, "--", 2))
             return SC__CONFIG_MEGATRON;
+    if (sc__config_is_automodel(c))
+        return SC__CONFIG_AUTOMODEL;
+    /* Primus' files say whose keys they hold */
+    const char *framework = sc__config_value(c, "pre_trainer.framework");
+    if (framework && !strcmp(framework, "maxtext"))
+        return SC__CONFIG_MAXTEXT;
+    if (framework && !strcmp(framework, "torchtitan"))
+        return SC__CONFIG_TORCHTITAN;
     if (has_key(c, "model.flavor") || has_key(c, "training.seq_len"))
         return SC__CONFIG_TORCHTITAN;
     if (has_key(c, "base_emb_dim") || has_key(c, "base_num_decoder_layers") ||
@@ -374,7 +397,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (neox)
         return SC__CONFIG_NEOX;
     if (has_key(c, "base_model") || has_key(c, "model_name_or_path") ||
-        has_key(c, "per_device_train_batch_size"))
+        has_key(c, "per_device_train_batch_size") ||
+        (has_key(c, "distributed_type") && has_key(c, "num_processes")))
         return SC__CONFIG_TRAINER;
     if (has_key(c, "model_config.is_llama_config") ||
         (has_key(c, "tokens.sequence_length") && has_key(c, "parallelism.tp")))
@@ -382,6 +406,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "model.d_model") && has_key(c, "global_train_batch_size") &&
         has_key(c, "model.activation_type"))
         return SC__CONFIG_OLMO;
+    if (has_key(c, "global_train_batch_size") && has_key(c, "max_seq_len"))
+        return SC__CONFIG_FOUNDRY;
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))
         return SC__CONFIG_NESTED;
@@ -423,7 +449,9 @@ static const struct {
                 {"MaxText", "maxtext"},
                 {"Megatron's arguments, nested", NULL},
                 {"Nanotron", "nanotron"},
-                {"OLMo", NULL}};
+                {"OLMo", NULL},
+                {"NeMo Automodel", "fsdp2-automodel"},
+                {"LLM Foundry", "llm-foundry-2023"}};
 
 /* ---- recipes in Python ---- */
 
@@ -461,9 +489,10 @@ static sc_status one_value(const struct config_taking *t,
 
 static sc_status take_python_model(struct config_taking *t) {
     const char *other;
-    const char *model = sc__config_python_model(t->l->ctx, t->l->text, &other);
-    if (sc__launch_overridden(t->l, "model") ||
-        (has_key(t->c, "num_layers") && has_key(t->c, "hidden_size")))
+    /* sizes beside a class are changes to its model; an id may be that of a tokenizer */
+    bool sizes = has_key(t->c, "num_layers") && has_key(t->c, "hidden_size");
+    const char *model = sc__config_python_model(t->l->ctx, t->l->text, !sizes, &other);
+    if (sc__launch_overridden(t->l, "model") || (sizes && (!model || other)))
         return SC_OK;
     if (!model || other)
         return sc__launch_fail(t->l,
@@ -477,15 +506,19 @@ static sc_status take_python_model(struct config_taking *t) {
     return SC_OK;
 }
 
-/* Values that are no literals would be passed over: a key of the plan is named. */
+/* Values that are no literals would be passed over, and names of other files are no
+ * numbers: a key of the plan is named. */
 static sc_status refuse_expression(const struct config_taking *t,
                                    const struct sc__config_item *item) {
     const struct sc__option *o =
         sc__option_find(t->l->known, dashed(&t->l->ctx->arena, item->last));
     double number;
     if (!o || !o->arg || sc__launch_overridden(t->l, o->name) ||
-        sc__config_nothing(item->value) || !strcmp(item->value, "False") ||
-        sc__parse_double(sc__str(item->value), &number) || !strchr(item->value, '.'))
+        sc__config_nothing(item->value) || sc__config_false(item->value) ||
+        sc__parse_double(sc__str(item->value), &number) ||
+        sc__str_starts(sc__str(item->value), "torch."))
+        return SC_OK;
+    if (!strchr(item->value, '.') && strcmp(o->arg, "N") != 0)
         return SC_OK;
     return sc__launch_fail(t->l,
                            item->line,
@@ -542,8 +575,9 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
             l,
             0,
             "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
-            "LLaMA-Factory, FlagScale, Primus, NeMo, MaxText, "
-            "Nanotron and OLMo are known; a config.json of Hugging Face goes to --model",
+            "LLaMA-Factory, accelerate, FlagScale, Primus, NeMo, Automodel, MaxText, "
+            "LLM Foundry, Nanotron and OLMo are known; a config.json of Hugging Face goes "
+            "to --model",
             "no configuration that we know");
     *kind = t.kind;
     sc__note(l->ctx,

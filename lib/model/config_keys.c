@@ -44,6 +44,13 @@ const char *sc__config_value(const struct sc__config *c, const char *key) {
     return NULL;
 }
 
+const char *sc__config_exact(const struct sc__config *c, const char *key) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!strcmp(c->items[i].key, key))
+            return c->items[i].value;
+    return NULL;
+}
+
 /* ---- YAML ---- */
 
 struct yaml_keys {

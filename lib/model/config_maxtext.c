@@ -142,6 +142,8 @@ sc_status sc__config_maxtext(struct sc__launch *l,
                              struct sc__flag_list *out) {
     const char *batch = sc__config_value(c, "per_device_batch_size");
     const char *name = sc__config_value(c, "model_name");
+    if (!name)
+        name = sc__config_primus_model(c);
     uint32_t whole;
     double number;
     if (name && !sc__config_nothing(name))

@@ -38,6 +38,7 @@ static const struct {
     {OF(DEEPSPEED) | OF(NEOX), "cpu_checkpointing", ""},
     {OF(DEEPSPEED), "sequence_parallel_size", "1"},
     {OF(NEOX), "gpt_j_residual", ""},
+    {OF(FOUNDRY), "activation_cpu_offload", ""},
     {OF(TORCHTITAN), "early_step_in_backward", ""},
     {OF(MAXTEXT), "optimizer_memory_host_offload", ""},
     {OF(MAXTEXT), "parameter_memory_host_offload", ""},

@@ -31,8 +31,9 @@ static void offload_by_deepspeed(struct sc__launch *l,
     bool third = file && (strstr(file, "z3") || strstr(file, "zero3"));
     bool params_alone = named && strstr(file, "offload_params");
     bool optimizer = on_cpu(c, "offload_optimizer.device") ||
+                     on_cpu(c, "offload_optimizer_device") || /* accelerate's */
                      says_yes(sc__config_value(c, "zero_optimization.cpu_offload"));
-    bool params = on_cpu(c, "offload_param.device") ||
+    bool params = on_cpu(c, "offload_param.device") || on_cpu(c, "offload_param_device") ||
                   says_yes(sc__config_value(c, "zero_optimization.cpu_offload_params"));
     if (optimizer || (named && !params_alone)) {
         sc__config_add(l, out, "offload-optimizer", share_of(c, "offload_optimizer.ratio"));

@@ -168,6 +168,37 @@ static const char *looked_up_value(const struct sc__config *c, const char *value
     return value;
 }
 
+static bool ends_with(struct sc__str word, const char *ending) {
+    return sc__str_ends(word, ending) && word.n > strlen(ending);
+}
+
+/* A function of NeMo's or Megatron-Bridge's precisions that is called, or a name of one in
+ * quotes: bf16_mixed(), "bf16_with_fp8_current_scaling_mixed". */
+static bool names_precision(struct sc__str s, size_t begin, size_t end) {
+    struct sc__str word = {s.p + begin, end - begin};
+    bool quoted = begin && (s.p[begin - 1] == '"' || s.p[begin - 1] == '\'');
+    bool called = end < s.n && s.p[end] == '(';
+    bool defined = begin > 4 && !memcmp(s.p + begin - 4, "def ", 4);
+    return ends_with(word, "_mixed") && (quoted || called) && !defined;
+}
+
+static void collect_precisions(struct python_reader *r) {
+    static const char key[] = "mixed_precision";
+    struct sc__str s = r->text;
+    uint32_t line = 1;
+    for (size_t i = 0; i < s.n;) {
+        size_t end = i + 1;
+        if (s.p[i] == '#')
+            end = skip_text(s, i);
+        while (name_character(s.p[i]) && end < s.n && name_character(s.p[end]))
+            end++;
+        if (name_character(s.p[i]) && names_precision(s, i, end))
+            add_value(r, sc__str(key), (struct sc__str){s.p + i, end - i}, line);
+        for (; i < end; i++)
+            line += s.p[i] == '\n';
+    }
+}
+
 void sc__config_read_python(struct sc_context *ctx,
                             struct sc__str text,
                             struct sc__config *out) {
@@ -176,16 +207,27 @@ void sc__config_read_python(struct sc_context *ctx,
     collect_values(&r);
     for (uint32_t i = 0; i < out->count; i++)
         out->items[i].value = looked_up_value(out, out->items[i].value);
+    collect_precisions(&r);
+}
+
+/* A family as it is in names of Python, where there are no points; GPTConfig175B is
+ * GPT-3's. */
+static const char *with_points(const char *family) {
+    static const char *const points[][2] = {{"llama31", "llama3.1"},
+                                            {"llama32", "llama3.2"},
+                                            {"llama33", "llama3.3"},
+                                            {"qwen25", "qwen2.5"},
+                                            {"gpt", "gpt3"}};
+    for (size_t k = 0; k < sizeof points / sizeof *points; k++)
+        if (!strcmp(family, points[k][0]))
+            return points[k][1];
+    return family;
 }
 
 /* The words of a class that has its model in its name: Llama3Config8B,
  * Llama31ModelProvider70B. */
 static const char *named_preset(struct sc_context *ctx, struct sc__str word) {
-    static const char *const middles[] = {"ModelProvider", "Config", NULL};
-    static const char *const points[][2] = {{"llama31", "llama3.1"},
-                                            {"llama32", "llama3.2"},
-                                            {"llama33", "llama3.3"},
-                                            {"qwen25", "qwen2.5"}};
+    static const char *const middles[] = {"ModelProvider", "Provider", "Config", NULL};
     for (const char *const *middle = middles; *middle; middle++) {
         size_t n = strlen(*middle);
         for (size_t i = 1; i + n < word.n; i++) {
@@ -195,19 +237,34 @@ static const char *named_preset(struct sc_context *ctx, struct sc__str word) {
             char *family = sc__strndup(&ctx->arena, word.p, i);
             for (char *c = family; *c; c++)
                 *c = (char)tolower((unsigned char)*c);
-            const char *plain = family;
-            for (size_t k = 0; k < sizeof points / sizeof *points; k++)
-                if (!strcmp(family, points[k][0]))
-                    plain = points[k][1];
             const char *name = sc__format(&ctx->arena,
                                           "%s-%.*s",
-                                          plain,
+                                          with_points(family),
                                           (int)(word.n - i - n),
                                           word.p + i + n);
             return sc__model_preset(&ctx->arena, name) ? name : NULL;
         }
     }
     return NULL;
+}
+
+/* A module of NeMo's recipes whose recipe is called: llm.llama3_70b.pretrain_recipe(…),
+ * from nemo.collections.llm.recipes.nemotronh_8b import pretrain_recipe. */
+static const char *
+module_preset(struct sc_context *ctx, struct sc__str s, size_t begin, size_t end) {
+    static const char *const calls[] = {".pretrain_recipe", ".finetune_recipe", NULL};
+    static const char home[] = "llm.recipes.";
+    size_t n = sizeof home - 1;
+    bool recipe = begin > n && !memcmp(s.p + begin - n, home, n);
+    for (const char *const *call = calls; *call; call++)
+        recipe = recipe || sc__str_starts((struct sc__str){s.p + end, s.n - end}, *call);
+    char *family = sc__strndup(&ctx->arena, s.p + begin, end - begin);
+    char *size = strrchr(family, '_');
+    if (!recipe || !size)
+        return NULL;
+    *size++ = 0;
+    const char *name = sc__format(&ctx->arena, "%s-%s", with_points(family), size);
+    return sc__model_preset(&ctx->arena, name) ? name : NULL;
 }
 
 /* An id of Hugging Face in quotes ("meta-llama/Meta-Llama-3-70B"), or NULL. */
@@ -218,8 +275,10 @@ static const char *quoted_preset(struct sc_context *ctx, struct sc__str quoted) 
     return sc__model_preset(&ctx->arena, id) ? id : NULL;
 }
 
-const char *
-sc__config_python_model(struct sc_context *ctx, struct sc__str s, const char **other) {
+const char *sc__config_python_model(struct sc_context *ctx,
+                                    struct sc__str s,
+                                    bool quotes,
+                                    const char **other) {
     const char *model = NULL;
     *other = NULL;
     for (size_t i = 0; i < s.n;) {
@@ -227,12 +286,13 @@ sc__config_python_model(struct sc_context *ctx, struct sc__str s, const char **o
         const char *found = NULL;
         if (s.p[i] == '#' || s.p[i] == '"' || s.p[i] == '\'') {
             end = skip_text(s, i);
-            if (s.p[i] != '#' && end > i + 2)
+            if (quotes && s.p[i] != '#' && end > i + 2)
                 found = quoted_preset(ctx, (struct sc__str){s.p + i + 1, end - i - 2});
         } else if (name_character(s.p[i])) {
             while (end < s.n && name_character(s.p[end]))
                 end++;
             found = named_preset(ctx, (struct sc__str){s.p + i, end - i});
+            found = found ? found : module_preset(ctx, s, i, end);
         }
         if (found && model &&
             sc__model_preset(&ctx->arena, found) != sc__model_preset(&ctx->arena, model))

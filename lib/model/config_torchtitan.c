@@ -133,7 +133,11 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
         sc__config_add(l, out, "update", "plain");
     take_torchtitan_replicas(l, c, out);
     note_torchtitan_layers(l, c);
-    if (!name || sc__launch_overridden(l, "model"))
+    if (sc__launch_overridden(l, "model"))
+        return SC_OK;
+    if (!name && sc__config_primus_model(c))
+        return sc__config_preset(l, sc__config_primus_model(c), out);
+    if (!name)
         return SC_OK;
     const char *preset = torchtitan_preset(arena, name, flavor);
     if (!preset)

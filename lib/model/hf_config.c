@@ -154,7 +154,9 @@ static const char *unlike_llama(const struct model_hf_config_reading *r) {
         if (!find(r, *keys, &key))
             return sc__format(&r->ctx->arena, "\"%s\" is missing", **keys);
     const char *activation = json_string_value(json_object_get(r->root, "hidden_act"));
-    if (!activation || strcmp(activation, "silu"))
+    if (!activation)
+        return "\"hidden_act\" is missing";
+    if (strcmp(activation, "silu"))
         return "\"hidden_act\" is not \"silu\"";
     if (truth(r, "is_encoder_decoder", false) || truth(r, "add_cross_attention", false))
         return "it has an encoder";

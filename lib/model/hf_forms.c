@@ -25,6 +25,7 @@ static const struct {
     {"ernie4_5_moe", NULL, "moe_layer_start_index", "first_k_dense_replace", 1},
     {"ernie4_5_moe", NULL, "moe_layer_interval", "moe_layer_freq", 1},
     {"gemma4_text", NULL, "top_k_experts", "num_experts_per_tok", 1},
+    {"exaone_moe", NULL, "first_last_k_dense_replace", "first_k_dense_replace", 1},
     {"hunyuan_v1_moe", NULL, "num_shared_expert", "n_shared_experts", 1},
     {"hunyuan_v1_moe", NULL, "moe_layer_num_skipped", "first_k_dense_replace", 1},
 };
@@ -64,6 +65,44 @@ static void flatten_lists(json_t *root) {
     }
 }
 
+/* An entry of a list with one for each layer: "sparse", true and 1 have experts. */
+static bool has_experts(const json_t *entry) {
+    const char *word = json_string_value(entry);
+    return json_is_true(entry) || json_integer_value(entry) > 0 ||
+           (word && (!strcmp(word, "sparse") || !strcmp(word, "moe")));
+}
+
+/* Such a list as the count of dense layers before those with experts: transformers 5 saves
+ * mlp_layer_types where it had first_k_dense_replace. */
+static sc_status count_dense(struct sc_context *ctx, const char *file, json_t *root) {
+    static const char *const keys[] = {"mlp_layer_types",
+                                       "is_moe_layer",
+                                       "moe_layer_freq",
+                                       NULL};
+    for (const char *const *key = keys; *key; key++) {
+        const json_t *list = json_object_get(root, *key);
+        struct sc__place at = {.file = file};
+        size_t layers = json_array_size(list);
+        size_t dense = 0;
+        if (!layers)
+            continue;
+        while (dense < layers && !has_experts(json_array_get(list, dense)))
+            dense++;
+        for (size_t i = dense; i < layers; i++)
+            if (!has_experts(json_array_get(list, i)))
+                return sc__fail(ctx,
+                                SC_INPUT,
+                                &at,
+                                NULL,
+                                "\"%s\": layers without experts behind such with them are "
+                                "not modelled",
+                                *key);
+        json_object_set_new(root, "first_k_dense_replace", json_integer((json_int_t)dense));
+        json_object_del(root, *key);
+    }
+    return SC_OK;
+}
+
 sc_status sc__hf_forms_apply(struct sc_context *ctx,
                              const char *file,
                              const char *type,
@@ -83,5 +122,5 @@ sc_status sc__hf_forms_apply(struct sc_context *ctx,
             json_object_del(owner, forms[i].from);
         json_object_set_new(root, forms[i].to, value);
     }
-    return SC_OK;
+    return count_dense(ctx, file, root);
 }

@@ -34,6 +34,8 @@ static const struct {
     {"hybrid-layer-pattern", {"hybrid-override-pattern", NULL}},
     {"use-gated-attention", {"attention-output-gate", ""}},
     {"moe-use-shared-expert-gate", {"moe-shared-expert-gate", ""}},
+    {"shared-expert-gate", {"moe-shared-expert-gate", ""}},
+    {"full-attention-interval", {"linear-attention-freq", NULL}},
 };
 
 /* Flags with which it is another model than we would build. */
@@ -52,7 +54,13 @@ static const struct {
 };
 
 /* They change the time of a step, and not what we say. */
-static const char *const not_modelled[] = {"swap-optimizer",
+static const char *const not_modelled[] = {"swap-*",
+                                           "recompute-*", /* those of MindSpeed */
+                                           "enable-recompute-*",
+                                           "offload-*",
+                                           "moe-zero-memory*",
+                                           "moe-tp-extend-ep",
+                                           "use-ascend-coc",
                                            "mlp-type",
                                            "remote-device",
                                            "checkpoint-in-cpu",

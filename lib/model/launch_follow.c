@@ -448,9 +448,10 @@ static sc_status take_spec(struct sc__launch *l, const char *module, bool *known
                                "--spec %.80s: which layers are Mamba's is not said",
                                module);
     bool delta = strstr(module, "qwen3_next") || strstr(module, "qwen3_5");
+    if (delta) /* of all its attention, however often there is some */
+        sc__launch_add(l, "attention-output-gate", "");
     if (delta && !sc__launch_nth(l, "linear-attention-freq", 0)) {
         sc__launch_add(l, "linear-attention-freq", "4");
-        sc__launch_add(l, "attention-output-gate", "");
         sc__note(l->ctx,
                  "megatron-spec",
                  "%s: --spec %s makes gated delta nets: in all but each fourth layer, with "

@@ -505,6 +505,13 @@ static sc_status refuse_program(const struct sc__launch *l, const char *word) {
     return SC_OK;
 }
 
+/* Over one rank nothing is parallel, whatever it is. */
+static bool is_parallel_of_one(const struct sc__launch *l, const char *name, uint32_t at) {
+    const char *equals = strchr(l->words[at], '=');
+    const char *value = equals ? equals + 1 : at + 1 < l->count ? l->words[at + 1] : "";
+    return sc__str_ends(sc__str(name), "-parallel-size") && !strcmp(value, "1");
+}
+
 static sc_status take_flag(struct sc__launch *l, uint32_t at) {
     const char *word = l->words[at];
     const char *name = flag_name(l, word);
@@ -516,6 +523,8 @@ static sc_status take_flag(struct sc__launch *l, uint32_t at) {
     case SC__FLAG_ACTS:
         return take_acting(l, word, at, &as);
     case SC__FLAG_REFUSED:
+        if (is_parallel_of_one(l, name, at))
+            return SC_OK;
         return sc__launch_fail(l,
                                find_in_script(l, name, &behind),
                                "take the flag out to forecast the model without it",

@@ -31,6 +31,16 @@ static const struct publisher publishers[] = {{"meta-llama", "llama2"},
                                               {"xai-org", "grok"},
                                               {"mosaicml", "mpt"},
                                               {"01-ai", "yi"},
+                                              {"databricks", "dbrx"},
+                                              {"HuggingFaceTB", "smollm"},
+                                              {"internlm", "internlm"},
+                                              {"ibm-granite", "granite"},
+                                              {"baichuan-inc", "baichuan"},
+                                              {"TinyLlama", "tinyllama"},
+                                              {"codellama", "codellama"},
+                                              {"meta-llama", "codellama"},
+                                              {"mistralai", "codestral"},
+                                              {"THUDM", "glm"},
                                               /* publish others' models again */
                                               {"NousResearch", ""},
                                               {"unsloth", ""},
@@ -43,10 +53,10 @@ static const struct publisher publishers[] = {{"meta-llama", "llama2"},
 
 /* Training or storage, not shape. */
 static const char *const endings[] = {
-    "-hf",   "-instruct", "-base", "-chat",    "-it",    "-pt",      "-thinking",
-    "-v0.1", "-v0.2",     "-2507", "-0324",    "-0528",  "-bnb",     "-nf4",
-    "-bf16", "-fp16",     "-fp8",  "-dynamic", "-nvfp4", "-mxfp4",   "-awq",
-    "-gptq", "-int4",     "-int8", "-4bit",    "-8bit",  "-unsloth", NULL};
+    "-hf",   "-instruct", "-base",    "-chat",    "-it",    "-pt",  "-thinking", "-v0.1",
+    "-v0.2", "-v1.0",     "-2507",    "-0324",    "-0528",  "-bnb", "-nf4",      "-bf16",
+    "-fp16", "-fp8",      "-dynamic", "-nvfp4",   "-mxfp4", "-awq", "-gptq",     "-int4",
+    "-int8", "-4bit",     "-8bit",    "-unsloth", NULL};
 
 static bool publishes(struct sc__str publisher, const char *preset) {
     for (const struct publisher *p = publishers; p->name; p++)

@@ -197,11 +197,33 @@ refuse an_encoder 3 "bert.sh:1: error: 'pretrain_bert.py': an encoder (BERT) is 
 # Recipes in Python: values under names
 same nemo_recipe $data/nemo_recipe.py -- --model llama3-8b --cp 2 --seq 8192 --global-batch 512 --micro-batch 1 --gpus 8
 same bridge_recipe $data/bridge_recipe.py --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
+# recipes of precision by their names, called or in quotes; a module of NeMo's recipes names the model, types of PyTorch are values
+printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import bf16_with_fp8_mixed\ndef executor(nodes: int = 1, devices: int = 2):\n    return run.LocalExecutor(ntasks_per_node=devices)\nrecipe = llm.llama31_70b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\nrecipe.trainer.strategy.tensor_model_parallel_size=4\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\nrecipe.trainer.plugins = bf16_with_fp8_mixed()\n' >"$dir/run.py"
+same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no
+{ cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
+same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \
+    --fp8 --fp8-recipe tensorwise --fp8-param-gather --num-layers-at-start-in-bf16 1 --num-layers-at-end-in-bf16 1 --exp-avg-dtype bf16 --grad-dtype bf16
+{ cat $data/bridge_recipe.py; printf '\ncfg.tokenizer.vocab_size = SIZE_FROM_ELSEWHERE\n'; } >"$dir/elsewhere.py"
+refuse a_name_of_another_file 3 'elsewhere.py:34: error: vocab_size is SIZE_FROM_ELSEWHERE, which is no value that can be read' "$S" run "$dir/elsewhere.py" --gpus 128
+# sizes beside a class change its model; the rest of it stays: gates, norms, vocabulary
+printf 'import torch\ncfg = llm.Llama32Config1B(num_layers=25, hidden_size=2048, num_attention_heads=16, num_query_groups=16, ffn_hidden_size=6144, tensor_model_parallel_size=1)\nglobal_batch_size = 64\nmicro_batch_size = 1\nseq_length = 4096\n' >"$dir/class.py"
+same sizes_beside_a_class "$dir/class.py" --gpus 8 -- --model llama3.2-1b --num-layers 25 --hidden-size 2048 --num-attention-heads 16 --num-query-groups 16 --ffn-hidden-size 6144 --seq 4096 --global-batch 64 --micro-batch 1 --gpus 8 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\ndef other():\n    return cfg(tensor_model_parallel_size=8)\n'; } >"$dir/two.py"
 refuse two_recipes 3 'two.py:35: error: tensor_model_parallel_size is 8 here and 4 in line 5' "$S" run "$dir/two.py" --gpus 128
 same two_recipes_and_an_option "$dir/two.py" --gpus 128 --tp 8 -- --model llama3-70b --tp 8 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
 sed 's/meta-llama.*70B/someone\/Unheard-70B/' $data/bridge_recipe.py >"$dir/unheard.py"
 refuse recipe_of_no_known_model 3 'names no model that is known' "$S" run "$dir/unheard.py" --gpus 128
+# recipes of precision by their names, called or in quotes; a module of NeMo's recipes names the model, types of PyTorch are values
+printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import bf16_with_fp8_mixed\ndef executor(nodes: int = 1, devices: int = 2):\n    return run.LocalExecutor(ntasks_per_node=devices)\nrecipe = llm.llama31_70b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\nrecipe.trainer.strategy.tensor_model_parallel_size=4\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\nrecipe.trainer.plugins = bf16_with_fp8_mixed()\n' >"$dir/run.py"
+same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no
+{ cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
+same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \
+    --fp8 --fp8-recipe tensorwise --fp8-param-gather --num-layers-at-start-in-bf16 1 --num-layers-at-end-in-bf16 1 --exp-avg-dtype bf16 --grad-dtype bf16
+{ cat $data/bridge_recipe.py; printf '\ncfg.tokenizer.vocab_size = SIZE_FROM_ELSEWHERE\n'; } >"$dir/elsewhere.py"
+refuse a_name_of_another_file 3 'elsewhere.py:34: error: vocab_size is SIZE_FROM_ELSEWHERE, which is no value that can be read' "$S" run "$dir/elsewhere.py" --gpus 128
+# sizes beside a class change its model; the rest of it stays: gates, norms, vocabulary
+printf 'import torch\ncfg = llm.Llama32Config1B(num_layers=25, hidden_size=2048, num_attention_heads=16, num_query_groups=16, ffn_hidden_size=6144, tensor_model_parallel_size=1)\nglobal_batch_size = 64\nmicro_batch_size = 1\nseq_length = 4096\n' >"$dir/class.py"
+same sizes_beside_a_class "$dir/class.py" --gpus 8 -- --model llama3.2-1b --num-layers 25 --hidden-size 2048 --num-attention-heads 16 --num-query-groups 16 --ffn-hidden-size 6144 --seq 4096 --global-batch 64 --micro-batch 1 --gpus 8 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\nother = "meta-llama/Meta-Llama-3-8B"\n'; } >"$dir/models.py"
 refuse recipe_of_two_models 3 'names two models' "$S" run "$dir/models.py" --gpus 128
 sed 's/micro_batch_size: int = 1/micro_batch_size: int = args.batch/' $data/bridge_recipe.py >"$dir/args.py"
@@ -266,3 +288,45 @@ printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --pe
 same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
 printf 'torchrun --nproc_per_node 2 train.py --model_name_or_path $2 --per_device_train_batch_size 1 --model_max_length 2048\n' >"$dir/unnamed.sh"
 refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path has no value' "$S" run "$dir/unnamed.sh"
+# accelerate's file says how; LLM Foundry's MPT has the defaults of its class; NeMo Automodel names classes
+printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: none\n' >"$dir/accelerate.yaml"
+same accelerate "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software hf-transformers
+printf 'distributed_type: FSDP\nmixed_precision: fp8\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\n' >"$dir/accelerate.yaml"
+same accelerate_fsdp "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --use-torch-fsdp2 --reshard-after-forward no --recompute full --fp8 --fp8-scaling dynamic --software hf-transformers
+cat >"$dir/foundry.yaml" <<'Y'
+max_seq_len: 2048
+model: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, expansion_ratio: 4, max_seq_len: "${max_seq_len}", vocab_size: 50368, attn_config: {attn_impl: flash}}
+train_loader: {dataset: {max_seq_len: "${max_seq_len}"}}
+optimizer: {name: decoupled_adamw}
+callbacks: {hf_checkpointer: {precision: bfloat16}}
+global_train_batch_size: 1024
+device_train_microbatch_size: 8
+precision: amp_bf16
+fsdp_config: {sharding_strategy: FULL_SHARD, mixed_precision: PURE, activation_checkpointing: true, activation_cpu_offload: false}
+Y
+foundry="--seq 2048 --global-batch 1024 --micro-batch 8 --bf16 --use-torch-fsdp2 --recompute full --gpus 16 --software llm-foundry-2023"
+mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --vocab-size 50368"
+same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
+sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
+same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
+sed 's/^model:.*/model: {name: hf_causal_lm, pretrained_model_name_or_path: databricks\/dbrx-instruct, peft_config: {r: 64, peft_type: LORA}}/; s/adamw/lionw/' "$dir/foundry.yaml" >"$dir/dbrx.yaml"
+same foundry_lora "$dir/dbrx.yaml" --gpus 16 -- --model dbrx --lora 64 $foundry
+noted foundry_optimizer 'the optimizer decoupled_lionw is not modelled' "$S" run "$dir/dbrx.yaml" --gpus 16 --ignore-memory
+cat >"$dir/automodel.yaml" <<'Y'
+step_scheduler: {global_batch_size: 64, local_batch_size: 4}
+distributed: {_target_: nemo_automodel.components.distributed.fsdp2.FSDP2Manager, tp_size: 2, cp_size: 1, pp_size: 1, ep_size: none, sequence_parallel: true, activation_checkpointing: true}
+model: {_target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained, pretrained_model_name_or_path: meta-llama/Llama-3.1-8B}
+dataset: {_target_: nemo_automodel.components.datasets.llm.mock_iterable_dataset.MockIterableDataset, seq_len: 4096, vocab_size: 100}
+peft: {_target_: nemo_automodel.components._peft.lora.PeftConfig, match_all_linear: true, dim: 16}
+loss_fn: {_target_: nemo_automodel.components.loss.linear_ce.FusedLinearCrossEntropy}
+Y
+same automodel "$dir/automodel.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets all --cross-entropy chunked --gpus 16 --software fsdp2-automodel
+sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_checkpointing: true/activation_checkpointing: false/; /^peft/d; s/linear_ce.FusedLinear/masked_ce.Masked/' "$dir/automodel.yaml" >"$dir/stages.yaml"
+same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
+# Primus' files say whose keys they hold, and name the model
+printf 'modules:\n  pre_trainer:\n    framework: maxtext\n    model: llama3_8B.yaml\n    overrides:\n      max_target_length: 4096\n      per_device_batch_size: 2\n      remat_policy: full\n      quantization: "nanoo_fp8"\n' >"$dir/primus.yaml"
+same primus_maxtext "$dir/primus.yaml" --gpus 8 -- --model llama3-8b --seq 4096 --micro-batch 2 --recompute full --zero 3 --fp8 --gpus 8 --software maxtext
+printf 'modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3.1_8B.yaml\n    overrides:\n      training: {seq_len: 4096, local_batch_size: 2}\n      parallelism: {tensor_parallel_degree: 1}\n      activation_checkpoint: {mode: full}\n      compile: {enable: true}\n' >"$dir/primus.yaml"
+same primus_torchtitan "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --recompute full --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
+printf 'modules:\n  post_trainer:\n    framework: megatron_bridge\n    model: ${PRIMUS_MODEL:qwen3_30B_A3B}.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 32\n      seq_length: 2048\n      tensor_model_parallel_size: 1\n      expert_model_parallel_size: 4\n' >"$dir/primus.yaml"
+same primus_post_trainer "$dir/primus.yaml" --gpus 8 -- --model qwen3-30b-a3b --seq 2048 --micro-batch 1 --global-batch 32 --ep 4 --gpus 8 --overlap-grad no

@@ -43,3 +43,18 @@ refuse a_layer_of_another_kind "not mamba or attention" \
     "{\"model_type\": \"bamba\", $common, \"layer_types\": [\"mamba\", \"conv\", \"mamba\", \"mamba\"]}"
 refuse unequal_experts "moe_topk" \
     "{\"model_type\": \"hunyuan_v1_moe\", $common, \"num_experts\": 4, \"moe_topk\": [1, 2, 1, 1]}"
+refuse compressed_keys "compress_ratios" "{\"model_type\": \"deepseek_v4\", $common}"
+refuse heads_of_windows "swa_num_attention_heads" "{\"model_type\": \"mimo_v2_flash\", $common}"
+refuse dense_behind_sparse "layers without experts behind such with them" \
+    "{\"model_type\": \"exaone_moe\", $common, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64, \"is_moe_layer\": [true, false, true, true]}"
+# lists with an entry for each layer count as the dense ones before those with experts
+counted() { printf '{%s}' "$1" | "$STEPCAST" run --model - --gpus 1 --seq 1024 --make-vocab-size-divisible-by 1 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["model"]["parameters"])'; }
+experts="\"model_type\": \"exaone_moe\", $common, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64"
+for list in '"mlp_layer_types": ["dense", "dense", "sparse", "sparse"]' '"is_moe_layer": [false, false, true, true]' '"moe_layer_freq": [0, 0, 1, 1]'; do
+    got=$(counted "$experts, $list")
+    if [ -n "$got" ] && [ "$got" = "$(counted "$experts, \"first_k_dense_replace\": 2")" ] && [ "$got" != "$(counted "$experts")" ]; then echo "ok list of layers ${list%%:*}"; else echo "not ok list of layers ${list%%:*}: $got"; fi
+done
+# arcee by hand: two matrices of a feed-forward without gates, RMS norms, two embeddings
+by_hand=$((2 * 1000 * 512 + 4 * (4 * 512 * 512 + 2 * 512 * 1024 + 2 * 512) + 512))
+got=$(counted "\"model_type\": \"arcee\", \"hidden_act\": \"relu2\", $common")
+if [ "$got" = $by_hand ]; then echo "ok arcee by hand"; else echo "not ok arcee by hand: $got, not $by_hand"; fi

@@ -176,3 +176,16 @@ check the_last_share_counts "$(drop "--optimizer-cpu-offload --optimizer-offload
 huge=2147483648
 drop "--num-experts 8 --tensor-model-parallel-size $huge --context-parallel-size $huge --pipeline-model-parallel-size $huge --expert-model-parallel-size $huge --expert-tensor-parallel-size $huge" >/dev/null
 expect products_of_huge_sizes 2 'is too many ranks' "$STEPCAST" run "$tmp/drop.sh"
+# what is parallel over one rank is not: DeepSpeed's sequences; MindSpeed's recomputation by parts is named and shapes nothing
+check one_rank_of_ulysses "$(drop "--hidden-dropout 0 --attention-dropout 0 --ds-sequence-parallel-size 1")" "${without:-a step}"
+check one_rank_of_ulysses_behind_equals "$(drop "--hidden-dropout 0 --attention-dropout 0 --ds-sequence-parallel-size=1")" "${without:-a step}"
+drop "--ds-sequence-parallel-size 2" >/dev/null
+expect ulysses 3 'DeepSpeed-Ulysses is not modelled' "$STEPCAST" run "$tmp/drop.sh"
+check recomputation_by_parts "$(drop "--hidden-dropout 0 --attention-dropout 0 --recompute-activation-function --recompute-activation-function-num-layers 2 --recompute-norm-num-layers 1 --swap-attention")" "${without:-a step}"
+check recomputation_by_parts_is_named "$(tr '\n' ' ' <"$tmp/out" | tr -s ' ' | grep -c 'not modelled: --recompute-activation-function, --recompute-activation-function-num-layers, --recompute-norm-num-layers, --swap-attention')" 1
+# MindSpeed's names of what Qwen3-Next's layers are
+delta="$dense --hidden-dropout 0 --attention-dropout 0 --num-experts 8 --moe-ffn-hidden-size 512 --moe-shared-expert-intermediate-size 512 --linear-num-key-heads 16 --linear-num-value-heads 16 --linear-key-head-dim 128 --linear-value-head-dim 128"
+kinds() { echo "torchrun --nproc_per_node 8 pretrain_gpt.py $delta $1" >"$tmp/kinds.sh" && said "$tmp/kinds.sh" parameters step_time_us; }
+check names_of_mindspeed "$(kinds "--full-attention-interval 2 --shared-expert-gate")" "$(kinds "--linear-attention-freq 2 --moe-shared-expert-gate")"
+check a_gate_of_the_module "$(kinds "--spec mindspeed_llm.spec.qwen3_next_spec layer_spec --full-attention-interval 4")" "$(kinds "--linear-attention-freq 4 --attention-output-gate")"
+check layers_of_two_kinds "$([ "$(kinds "--full-attention-interval 2")" != "$(kinds "--full-attention-interval 4")" ] && echo yes)" yes

@@ -24,6 +24,14 @@ while read -r id preset; do
     check "$id" "$? $(grep -c "$id is read as the preset $preset\$" "$tmp/text")" "0 1"
 done <<'P'
 meta-llama/Llama-3.1-70B llama3.1-70b
+databricks/dbrx-instruct dbrx
+HuggingFaceTB/SmolLM3-3B smollm3-3b
+internlm/internlm2-7b internlm2-7b
+ibm-granite/granite-3.1-8b-instruct granite-3.1-8b
+baichuan-inc/Baichuan2-7B-Base baichuan2-7b
+TinyLlama/TinyLlama-1.1B-Chat-v1.0 tinyllama-1.1b
+codellama/CodeLlama-34b-hf codellama-34b
+mistralai/Codestral-22B-v0.1 codestral-22b
 meta-llama/Llama-3.1-70B-Instruct llama3.1-70b
 meta-llama/Meta-Llama-3-8B llama3-8b
 meta-llama/Llama-2-7b-chat-hf llama2-7b

@@ -278,7 +278,9 @@ static void test_shapes_not_modelled_are_refused(void **state) {
          "\"linear_value_head_dim\" must be"},
         {"\"model_type\": \"deepseek_v32\"", "\"n_routed_experts\" is missing"},
         {"\"model_type\": \"llama\", \"index_n_heads\": 4", "needs a \"q_lora_rank\""},
-        {"\"model_type\": \"unheard\"", "\"hidden_act\" is not \"silu\""},
+        {"\"model_type\": \"unheard\"", "\"hidden_act\" is missing"},
+        {"\"model_type\": \"unheard\", \"hidden_act\": \"relu2\"",
+         "\"hidden_act\" is not \"silu\""},
         {"\"model_type\": \"unheard\", \"hidden_act\": \"silu\", \"is_encoder_decoder\": "
          "true",
          "it has an encoder"},
