@@ -303,7 +303,8 @@ shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t byte
     struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
     double empty = message_us(c, inside, s->ranks, sharing, 0);
     double us = message_us(c, inside, s->ranks, sharing, (double)bytes);
-    double crossing = inside ? 0 : sc__coll_model_crossing(&ring, SC__ALGO_RING, 2) / steps;
+    struct sc__coll_model shift = sc__coll_model_make(c, SC__SHIFT, s, bytes);
+    double crossing = inside ? 0 : sc__coll_model_crossing(&shift, SC__ALGO_RING, 2);
     us = fmax(us, empty + crossing);
     struct sc__coll_cost p = {.algo = SC__ALGO_DIRECT, .proto = SC__PROTO_SIMPLE};
     p.time = sc__coll_model_ps(timed_us(c, SC__SHIFT, s, us));
@@ -348,17 +349,6 @@ double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t b
     double taken =
         message_us_inside(c, PAIR, (double)bytes) - message_us_inside(c, PAIR, 0);
     return fmin(1, port / taken);
-}
-
-int64_t sc__message_time_among(const struct sc__cluster *c,
-                               const struct sc__shape *s,
-                               uint64_t bytes) {
-    if (c->ideal || s->ranks < 2)
-        return 0;
-    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
-        return sc__message_time(c, s->nodes < 2, bytes);
-    double us = message_us(c, s->nodes < 2, s->ranks, 1, (double)bytes);
-    return sc__coll_model_ps(timed_us(c, SC__COLLS, s, us));
 }
 
 int64_t sc__message_time_shared(const struct sc__cluster *c,
