@@ -61,6 +61,10 @@ static double links_among(const struct sc__cluster *c, double per_node) {
     return (per_node - 1) / (c->node_gpus - 1);
 }
 
+double sc__coll_slot(const struct sc__cluster *c) {
+    return c->inside == SC__INSIDE_PCIE && c->nvlink > 0 ? c->nvlink / 1e9 : SC__COLL_NEVER;
+}
+
 /* A group on several leaves goes through more switches. */
 static double switch_latency(const struct sc__cluster *c, const struct sc__shape *s) {
     return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
@@ -87,9 +91,10 @@ struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
              links_among(c, s->per_node);
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
-    m.wire = m.nics * nic;
+    m.wire = fmin(m.nics * nic, m.per_node * sc__coll_slot(c));
     m.nic = m.wire / m.per_node;
-    m.nic_alone = nic * fmax(1, (double)c->node_nics / c->node_gpus);
+    m.nic_alone =
+        fmin(nic * fmax(1, (double)c->node_nics / c->node_gpus), sc__coll_slot(c));
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
     sc__coll_model_parts(&m, s);
     return m;
@@ -265,7 +270,7 @@ static double message_rate_outside(const struct sc__cluster *c, double sharing) 
     const struct sc__constants *k = &c->constants;
     double nics = fmax(1, (double)c->node_nics / c->node_gpus);
     double nic = c->nic / 1e9 * nics * k->wire / fmax(1, sharing);
-    return fmin(nic, k->net_channels * k->net_channel);
+    return fmin(fmin(nic, sc__coll_slot(c)), k->net_channels * k->net_channel);
 }
 
 static double message_us_plain(const struct sc__cluster *c,

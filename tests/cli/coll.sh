@@ -286,6 +286,9 @@ thin="gpu=h100 gpus=32 node=4 nvlink=450GB/s nics=2 nic=400Gbps class=ib fabric=
 engines() { "$STEPCAST" coll $1 -c "$2" -b 1G -e 1G --net analytic,flow --route spray $3 | awk -v low=${4:-0} '!/^#/ {d = $2 / $3 - 1; print (d < 0.01 && d > -0.01 && $2 > low)}'; }
 check thin_uplinks "$(engines sendrecv "gpu=h100 gpus=4 node=1 nics=1 nic=400Gbps class=ib fabric=fat-tree leaf=1 oversubscription=8" "" 171798) $(engines sendrecv "$thin" "" 85899) $(engines gather "$thin" "" 64424) $(engines scatter "$thin" "" 64424)" "1 1 1 1"
 check one_rail "$(engines scatter "gpu=h800 gpus=6 node=3 nvlink=200GB/s nics=1 nic=400Gbps class=roce fabric=rail leaf=2 oversubscription=4") $(engines alltoall "gpu=h100 gpus=32 node=4 nvlink=450GB/s nics=1 nic=400Gbps class=ib fabric=rail leaf=4 oversubscription=8" --no-pxn)" "1 1"
+# a card without NVLink sends all through its slot, 25 GB/s, to the NIC too: of 1 GiB 15/16 (all-to-all, gather) or all (four slingshot nodes)
+slots() { "$STEPCAST" coll $1 -c "gpu=l40s $2" -b 1G -e 1G --csv - | awk -F, 'NR == 2 {print ($7 > 15 && $7 <= 25)}'; }
+check slots "$(slots alltoall "gpus=16 node=8 nics=8 nic=400Gbps class=ib") $(slots gather "gpus=16 node=8 nics=8 nic=400Gbps class=ib") $(slots all_gather "gpus=24 node=3 nics=1 nic=800Gbps class=slingshot") $(slots sendrecv "gpus=4 node=1 nics=1 nic=400Gbps class=slingshot")" "1 1 1 1"
 # a message among eight GPUs of a node has four of a GPU's channels, whatever engine is asked
 check message_in_a_node "$("$STEPCAST" coll sendrecv -c dgx-h100:8 -b 16M -e 16M --net analytic,flow,packet | awk '!/^#/ {print ($3 == $2), ($4 > 0.98 * $2 && $4 < 1.02 * $2)}')" "1 1"
 # an eager timer adds a constant
