@@ -25,7 +25,8 @@ static double transfer_us(double bytes, double rate) {
  * all rings take the same links (2 x 4 MI355X: 131 GB/s, 133 inside). */
 static double ring_inside(const struct sc__coll_model *m, unsigned proto) {
     double kept = m->k->ring_outside * m->nvlink;
-    bool all = proto < 2 || sc__coll_part_of_mesh(m->cluster, m->per_node);
+    bool all = proto < 2 || sc__coll_part_of_mesh(m->cluster, m->per_node) ||
+               sc__coll_slot(m->cluster) < SC__COLL_NEVER;
     return all ? kept : kept * m->per_node / fmax(1, m->per_node - 1);
 }
 
@@ -444,6 +445,7 @@ pairs_terms(const struct sc__coll_model *m, double nic, double more, double copi
         return terms(c.passes * t.latency, c.passes * t.bandwidth);
     }
     double sent = transfer_us(part * outside, nic_by_channels(m, nic, outside));
+    port = fmax(port, transfer_us(part * (inside + outside), sc__coll_slot(m->cluster)));
     return terms(c.passes * (latency + k->p2p_simple + k->p2p_net + m->hop),
                  c.passes * fmax(port, sent));
 }

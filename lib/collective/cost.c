@@ -61,6 +61,10 @@ static double links_among(const struct sc__cluster *c, double per_node) {
     return (per_node - 1) / (c->node_gpus - 1);
 }
 
+double sc__coll_slot(const struct sc__cluster *c) {
+    return c->inside == SC__INSIDE_PCIE && c->nvlink > 0 ? c->nvlink / 1e9 : SC__COLL_NEVER;
+}
+
 /* A group on several leaves goes through more switches. */
 static double switch_latency(const struct sc__cluster *c, const struct sc__shape *s) {
     return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
@@ -87,9 +91,10 @@ struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
              links_among(c, s->per_node);
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
-    m.wire = m.nics * nic;
+    m.wire = fmin(m.nics * nic, m.per_node * sc__coll_slot(c));
     m.nic = m.wire / m.per_node;
-    m.nic_alone = nic * fmax(1, (double)c->node_nics / c->node_gpus);
+    m.nic_alone =
+        fmin(nic * fmax(1, (double)c->node_nics / c->node_gpus), sc__coll_slot(c));
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
     sc__coll_model_parts(&m, s);
     return m;
@@ -265,7 +270,7 @@ static double message_rate_outside(const struct sc__cluster *c, double sharing) 
     const struct sc__constants *k = &c->constants;
     double nics = fmax(1, (double)c->node_nics / c->node_gpus);
     double nic = c->nic / 1e9 * nics * k->wire / fmax(1, sharing);
-    return fmin(nic, k->net_channels * k->net_channel);
+    return fmin(fmin(nic, sc__coll_slot(c)), k->net_channels * k->net_channel);
 }
 
 static double message_us_plain(const struct sc__cluster *c,
@@ -303,7 +308,8 @@ shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t byte
     struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
     double empty = message_us(c, inside, s->ranks, sharing, 0);
     double us = message_us(c, inside, s->ranks, sharing, (double)bytes);
-    double crossing = inside ? 0 : sc__coll_model_crossing(&ring, SC__ALGO_RING, 2) / steps;
+    struct sc__coll_model shift = sc__coll_model_make(c, SC__SHIFT, s, bytes);
+    double crossing = inside ? 0 : sc__coll_model_crossing(&shift, SC__ALGO_RING, 2);
     us = fmax(us, empty + crossing);
     struct sc__coll_cost p = {.algo = SC__ALGO_DIRECT, .proto = SC__PROTO_SIMPLE};
     p.time = sc__coll_model_ps(timed_us(c, SC__SHIFT, s, us));
@@ -348,17 +354,6 @@ double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t b
     double taken =
         message_us_inside(c, PAIR, (double)bytes) - message_us_inside(c, PAIR, 0);
     return fmin(1, port / taken);
-}
-
-int64_t sc__message_time_among(const struct sc__cluster *c,
-                               const struct sc__shape *s,
-                               uint64_t bytes) {
-    if (c->ideal || s->ranks < 2)
-        return 0;
-    if (c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c))
-        return sc__message_time(c, s->nodes < 2, bytes);
-    double us = message_us(c, s->nodes < 2, s->ranks, 1, (double)bytes);
-    return sc__coll_model_ps(timed_us(c, SC__COLLS, s, us));
 }
 
 int64_t sc__message_time_shared(const struct sc__cluster *c,

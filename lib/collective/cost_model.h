@@ -44,6 +44,9 @@ static inline int64_t sc__coll_model_ps(double us) {
 
 #define SC__COLL_NEVER 1e30 /* the time of what cannot be done */
 
+/* GB/s of all that a card sends where its PCIe slot is its only link, to its node and to
+ * its NIC; SC__COLL_NEVER where NVLink leaves the slot to the NIC. */
+double sc__coll_slot(const struct sc__cluster *c);
 struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
                                           int coll,
                                           const struct sc__shape *s,

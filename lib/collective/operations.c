@@ -58,9 +58,7 @@ struct sc__coll_cost sc__coll_op_cost(const struct sc__cluster *c,
                                       uint64_t bytes) {
     if (op->coll != SC__COLLS)
         return sc__collective_cost(c, op->coll, shape, bytes);
-    int64_t time = sc__message_time_among(c, shape, bytes);
-    return (struct sc__coll_cost){.time = time,
-                                  .algo = SC__ALGO_DIRECT,
-                                  .proto = SC__PROTO_SIMPLE,
-                                  .port = shape->nodes<2, .wire = shape->nodes> 1};
+    struct sc__coll_cost p = sc__collective_cost(c, SC__SHIFT, shape, bytes);
+    p.algo = SC__ALGO_DIRECT;
+    return p;
 }

@@ -6,15 +6,23 @@
 
 #include "workload/workload.h"
 
+/* NICs of a node that send the group's bytes on: those of its ranks; of a gather or a
+ * scatter the root's, of a shift that of the rank whose next one is on another node. */
+static double sending_nics(const struct sc__coll_model *m) {
+    bool by_one = sc__coll_to_root((unsigned)m->coll) || m->coll == SC__SHIFT;
+    const struct sc__cluster *c = m->cluster;
+    return by_one ? fmax(1, (double)c->node_nics / c->node_gpus) : m->nics;
+}
+
 /* Uplinks of a part, as much as the group has of them: every group of its kind
- * uses them at once, and a group on rails has those of its rails. */
+ * uses them at once, and a group on rails has those of the rails it sends on. */
 static double
 uplinks(const struct sc__coll_model *m, const struct sc__shape *s, enum sc__level level) {
     const struct sc__cluster *c = m->cluster;
     double rate = sc__fabric_uplinks(c, level) * c->nic / 1e9 * m->k->wire;
     double on_nic = fmax(1, s->sharing_nic);
     double all = rate / fmax(on_nic, s->sharing_up[level]);
-    double rails = rate * fmin(1, m->nics / c->node_nics) / on_nic;
+    double rails = rate * fmin(1, sending_nics(m) / c->node_nics) / on_nic;
     return sc__fabric_has_rails(c) ? fmin(all, rails) : all;
 }
 
@@ -22,10 +30,14 @@ static struct sc__coll_fabric_part fabric_part(double rate, double ranks, double
     return (struct sc__coll_fabric_part){.rate = rate, .ranks = ranks, .edges = edges};
 }
 
+/* Rails that ranks of the group on one node are on; those that share a NIC are on one. */
+static double rails_of(const struct sc__coll_model *m) {
+    return sc__fabric_has_rails(m->cluster) ? fmin(m->nics, m->per_node) : 1;
+}
+
 /* On rails a message to another rail crosses the spines inside a segment too. */
 void sc__coll_model_parts(struct sc__coll_model *m, const struct sc__shape *s) {
     struct sc__coll_fabric_part *p = m->part;
-    bool changes_rails = sc__fabric_has_rails(m->cluster) && m->per_node > 1;
     p[SC__LEAF] = p[SC__POD] = fabric_part(SC__COLL_NEVER, m->ranks, 0);
     if (m->nodes < 2)
         return;
@@ -33,7 +45,7 @@ void sc__coll_model_parts(struct sc__coll_model *m, const struct sc__shape *s) {
         p[SC__LEAF] = fabric_part(uplinks(m, s, SC__LEAF), s->on_leaf, s->leaf_edges);
     if (s->pods > 1)
         p[SC__POD] = fabric_part(uplinks(m, s, SC__POD), s->on_pod, s->pod_edges);
-    if (s->leaves < 2 && changes_rails)
+    if (s->leaves < 2 && rails_of(m) > 1)
         p[SC__LEAF].rate = uplinks(m, s, SC__LEAF);
 }
 
@@ -43,8 +55,9 @@ static double changing_rails(const struct sc__coll_model *m,
                              const struct sc__coll_fabric_part *p,
                              enum sc__coll_relay relay) {
     double near = p->ranks * fmax(0, p->ranks - m->per_node);
-    bool segment = p == &m->part[SC__LEAF] && sc__fabric_has_rails(m->cluster);
-    return segment && relay == SC__RELAY_NONE ? near * (m->per_node - 1) / m->per_node : 0;
+    double rails = rails_of(m);
+    bool segment = p == &m->part[SC__LEAF] && relay == SC__RELAY_NONE;
+    return segment ? near * (rails - 1) / rails : 0;
 }
 
 /* Every pair sends a part; of a gather or scatter those of one member do. */

@@ -318,7 +318,7 @@ static void coll_cmd_put_row(const struct sc__coll_query *q,
                sc__proto_name(r->cost.proto));
 }
 
-static void coll_cmd_put_notes(const struct sc_request *req, struct sc__buffer *out) {
+void sc__coll_put_notes(const struct sc_request *req, struct sc__buffer *out) {
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(out, "# note: %s\n", req->ctx->notes[i].text);
 }
@@ -336,7 +336,7 @@ static void put_table(const struct sc_request *req,
         sum += r.busbw;
     }
     sc__printf(out, "# Avg bus bandwidth    : %g\n", rows ? sum / rows : 0);
-    coll_cmd_put_notes(req, out);
+    sc__coll_put_notes(req, out);
 }
 
 static void put_json_row(struct sc__json *j, const struct coll_cmd_row *r) {

@@ -35,6 +35,8 @@ void sc__coll_open_json(const struct sc_request *req,
                         const char *schema,
                         struct sc__json *j,
                         struct sc__buffer *out);
+/* Below a table for people. */
+void sc__coll_put_notes(const struct sc_request *req, struct sc__buffer *out);
 /* coll_page.c: --html, of those that are simulated packet by packet. */
 struct sc__coll_shown {
     const struct sc__coll_query *query;

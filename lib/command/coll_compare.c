@@ -206,8 +206,10 @@ sc_status sc__coll_compare(struct sc_request *req, const struct sc__coll_query *
     sc__job_note_unused(req);
     req->out.for_people =
         !to_standard_output(req, "json") && !to_standard_output(req, "csv");
-    if (req->out.for_people)
+    if (req->out.for_people) {
         put_compared_table(c, &req->out);
+        sc__coll_put_notes(req, &req->out);
+    }
     SC__TRY(put_compared(req, c));
     return sc__option(req, "html") ? show_packets(req, c) : SC_OK;
 }

@@ -169,6 +169,30 @@ static bool has_best_on(const struct sc__search *s, uint32_t machine) {
     return false;
 }
 
+/* Why a machine that was named has no plan. */
+static void note_without_plans(struct sc_context *ctx,
+                               const struct sc__search *s,
+                               const struct sc__search_machine *machine) {
+    const char *name = machine->cluster ? machine->cluster : "dgx-h100";
+    if (s->too_large)
+        sc__note(ctx,
+                 "machine-too-small",
+                 "no plan fits into the memory of %u GPU%s of %s",
+                 machine->gpus,
+                 machine->gpus == 1 ? "" : "s",
+                 name);
+    else
+        sc__note(ctx,
+                 "machine-without-plans",
+                 "no plan can be made for %u GPU%s of %s%s%s: a global batch that more "
+                 "splits divide may allow some",
+                 machine->gpus,
+                 machine->gpus == 1 ? "" : "s",
+                 name,
+                 s->why ? ": " : "",
+                 s->why ? s->why : "");
+}
+
 /* Who names several machines compares them: each has its best plan, also where none of
  * its families is among the best. */
 static sc_status search_machines(struct sc__plans *x) {
@@ -188,11 +212,7 @@ static sc_status search_machines(struct sc__plans *x) {
         if (other->best_count)
             x->other_count++;
         else
-            sc__note(x->req->ctx,
-                     "machine-too-small",
-                     "no plan fits on %u GPUs of %s",
-                     s->machines[i].gpus,
-                     s->machines[i].cluster ? s->machines[i].cluster : "dgx-h100");
+            note_without_plans(x->req->ctx, other, &s->machines[i]);
     }
     return SC_OK;
 }

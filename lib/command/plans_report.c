@@ -238,6 +238,14 @@ static uint32_t number_of(const struct sc__search_plan *p, int which) {
     return p->number[as_tp ? SC__NUMBER_TP : which];
 }
 
+/* Whether a number is another one; etp that neither says goes with tp. */
+static bool number_differs(const struct sc__search_plan *a,
+                           const struct sc__search_plan *b,
+                           int which) {
+    bool said = which != SC__NUMBER_ETP || a->number[which] || b->number[which];
+    return said && number_of(a, which) != number_of(b, which);
+}
+
 /* "pp 8 instead of 4, recompute full instead of none". */
 static void put_changes(const struct sc__search *s,
                         const struct sc__search_plan *from,
@@ -250,16 +258,14 @@ static void put_changes(const struct sc__search *s,
                    machine_of(s, to)->gpus,
                    machine_of(s, to)->cluster ? machine_of(s, to)->cluster : "dgx-h100");
     for (int i = 0; i < SC__NUMBERS; i++) {
-        uint32_t before = number_of(from, i);
-        uint32_t now = number_of(to, i);
-        if (before == now)
+        if (!number_differs(from, to, i))
             continue;
         sc__printf(out,
                    "%s%s %u instead of %u",
                    any ? ", " : "",
                    sc__space_number_name(i),
-                   now,
-                   before);
+                   number_of(to, i),
+                   number_of(from, i));
         any = true;
     }
     for (int axis = 0; axis < SC__CHOICES; axis++) {

@@ -326,10 +326,6 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
                                 bool same_node,
                                 double sharing,
                                 uint64_t bytes);
-/* Time of a message of every rank of a group to the next one, as a benchmark sees it. */
-int64_t sc__message_time_among(const struct sc__cluster *c,
-                               const struct sc__shape *s,
-                               uint64_t bytes);
 /* Share of its NVLink port or NIC that a message alone fills while its bytes move. */
 double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t bytes);
 /* The time its bytes need there: all but latency and software. Of small messages

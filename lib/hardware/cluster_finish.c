@@ -103,9 +103,25 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
                  SC__UNKNOWN_GENERATION);
 }
 
-static void resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
+/* The links of dimensions have no software on them, in any engine. */
+static sc_status class_of_dimensions(struct sc_context *ctx, struct sc__cluster *c) {
+    const char *said = c->fabric.class;
+    if (said)
+        SC__TRY(sc__constants_load(ctx, SC__UNKNOWN_GENERATION, said, &c->constants));
+    if (said && strcmp(said, "plain") != 0)
+        sc__note(ctx,
+                 "word-unused",
+                 "class has no effect: links of dimensions have latency and bandwidth "
+                 "alone, as class 'plain'");
+    c->fabric.class = "plain";
+    return SC_OK;
+}
+
+static sc_status resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        return class_of_dimensions(ctx, c);
     if (c->fabric.class)
-        return;
+        return SC_OK;
     c->fabric.class = DEFAULT_CLASS;
     if (c->node_nics && c->gpus != c->node_gpus)
         sc__note(ctx,
@@ -113,6 +129,7 @@ static void resolve_class(struct sc_context *ctx, struct sc__cluster *c) {
                  "the cluster does not name its fabric class; using the latency and "
                  "efficiency of '%s'",
                  DEFAULT_CLASS);
+    return SC_OK;
 }
 
 static uint32_t whole_nodes(const struct sc__cluster *c, uint32_t gpus) {
@@ -445,7 +462,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
                  "the cluster does not say how many GPUs a node has: assuming 8");
     }
     SC__TRY(resolve_count(ctx, c, at, gpus));
-    resolve_class(ctx, c);
+    SC__TRY(resolve_class(ctx, c));
     resolve_gpu(ctx, c);
     resolve_defaults(ctx, c);
     resolve_planes(ctx, c);

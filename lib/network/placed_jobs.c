@@ -240,16 +240,24 @@ static const struct sc__shape *shape_of(struct sc__placed_jobs *p,
     return (const struct sc__shape *)(uintptr_t)*slot;
 }
 
+/* Of a message of a step, whose communicator has two ranks; of a benchmark's, which has
+ * all. */
+static struct sc__coll_cost message_model_time(struct sc__placed_jobs *p,
+                                               const struct sc_transfer *t) {
+    uint32_t size = p->cluster->node_gpus;
+    if (p->items[t->job].around)
+        return sc__collective_cost(&p->open, SC__SHIFT, shape_of(p, t), t->bytes);
+    bool same =
+        sc__placed_gpu(p, t, t->rank) / size == sc__placed_gpu(p, t, t->peer) / size;
+    return (struct sc__coll_cost){.time = sc__message_time(&p->open, same, t->bytes),
+                                  .latency = sc__message_time(&p->open, same, 0),
+                                  .algo = SC__ALGO_DIRECT};
+}
+
 struct sc__coll_cost sc__placed_model_time(struct sc__placed_jobs *p,
                                            const struct sc_transfer *t) {
-    uint32_t size = p->cluster->node_gpus;
-    if (t->coll == SC__COLLS) {
-        bool same =
-            sc__placed_gpu(p, t, t->rank) / size == sc__placed_gpu(p, t, t->peer) / size;
-        return (struct sc__coll_cost){.time = sc__message_time(&p->open, same, t->bytes),
-                                      .latency = sc__message_time(&p->open, same, 0),
-                                      .algo = SC__ALGO_DIRECT};
-    }
+    if (t->coll == SC__COLLS)
+        return message_model_time(p, t);
     const struct sc__shape *s = shape_of(p, t);
     struct sc__tuning tuning = p->open.tuning;
     struct sc__coll_cost chosen = sc__collective_cost(p->cluster, t->coll, s, t->bytes);

@@ -46,5 +46,11 @@ said() { # cluster, word=value: it is said that the word has no effect, and it h
 for word in spines=2 link=100Gbps pod-leaves=4 cores=2 pod-oversubscription=4 router-nics=4 groups=2 hbm=1TB/s sharp=yes planes=2; do said "$flat" $word; done
 for word in planes=4 global-links=2; do said "$flat fabric=rail leaf=2" $word; done
 for word in nvlink=100GB/s nics=4 leaf=8 oversubscription=4 switch-latency=5us ports=16; do said "$torus" $word; done
+# links of dimensions have no software on them, whatever class is said or left out, in any engine
+for word in ib roce; do said "${torus% *}" class=$word; done
+check "dimensions without a class" "$(coll "${torus% *}" --net flow 2>&1)" "$(coll "$torus" --net flow 2>&1 | sed 's/ class=plain//')"
+expect "no such class of dimensions" 3 "no 'foo' among the classes" "$STEPCAST" coll all_gather -c "${torus% *} class=foo"
+# what is assumed stands below the table of several engines too
+check "notes below engines" "$("$STEPCAST" coll all_gather -c "gpu=l40s gpus=16 node=8 nics=1 nic=400Gbps" -b 1M -e 1M --net analytic,flow | grep -c "^# note: \(the cluster does not name its fabric class\|GPU l40s has no NVLink\)")" 2
 flies="$flat fabric=dragonfly router-nics=8 group-routers=2 global-links=4 groups=4"
 for word in leaf=2 spines=2 oversubscription=4; do said "$flies" $word; done

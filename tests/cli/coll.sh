@@ -297,6 +297,17 @@ check one_process "$(eight 8 250 290) $(eight 1 205 240)" "1 1"
 # parts of 64 KiB to 1 MiB of two H100 are on one to sixteen channels and take 14.0, 14.2, 14.4, 14.9 and 15.5 us (NCCL 2.29)
 check pairs_by_channels "$("$STEPCAST" coll alltoall -c dgx-h100:8 --gpus 2 -b 128K -e 2M -f 2 --csv - | awk -F, 'NR > 1 {split("13.97 14.15 14.40 14.85 15.52", us, " "); printf "%d ", ($5 > 0.92 * us[NR - 1] && $5 < 1.08 * us[NR - 1])}')" "1 1 1 1 1 "
 expect no_channels 2 "" "$STEPCAST" coll sendrecv -c dgx-h100:16 --net-channels 0
+# a GiB over uplinks of 400/8 Gb/s takes 171.8 ms and cannot take less; on rails gather, scatter and shift have those of one rail,
+# and GPUs that share a NIC are on one rail. Flows laid on the links say the same.
+thin="gpu=h100 gpus=32 node=4 nvlink=450GB/s nics=2 nic=400Gbps class=ib fabric=rail leaf=2 oversubscription=8"
+engines() { "$STEPCAST" coll $1 -c "$2" -b 1G -e 1G --net analytic,flow --route spray $3 | awk -v low=${4:-0} '!/^#/ {d = $2 / $3 - 1; print (d < 0.01 && d > -0.01 && $2 > low)}'; }
+check thin_uplinks "$(engines sendrecv "gpu=h100 gpus=4 node=1 nics=1 nic=400Gbps class=ib fabric=fat-tree leaf=1 oversubscription=8" "" 171798) $(engines sendrecv "$thin" "" 85899) $(engines gather "$thin" "" 64424) $(engines scatter "$thin" "" 64424)" "1 1 1 1"
+check one_rail "$(engines scatter "gpu=h800 gpus=6 node=3 nvlink=200GB/s nics=1 nic=400Gbps class=roce fabric=rail leaf=2 oversubscription=4") $(engines alltoall "gpu=h100 gpus=32 node=4 nvlink=450GB/s nics=1 nic=400Gbps class=ib fabric=rail leaf=4 oversubscription=8" --no-pxn)" "1 1"
+# a card without NVLink sends all through its slot, 25 GB/s, to the NIC too: of 1 GiB 15/16 (all-to-all, gather) or all (four slingshot nodes)
+slots() { "$STEPCAST" coll $1 -c "gpu=l40s $2" -b 1G -e 1G --csv - | awk -F, 'NR == 2 {print ($7 > 15 && $7 <= 25)}'; }
+check slots "$(slots alltoall "gpus=16 node=8 nics=8 nic=400Gbps class=ib") $(slots gather "gpus=16 node=8 nics=8 nic=400Gbps class=ib") $(slots all_gather "gpus=24 node=3 nics=1 nic=800Gbps class=slingshot") $(slots sendrecv "gpus=4 node=1 nics=1 nic=400Gbps class=slingshot")" "1 1 1 1"
+# a message among eight GPUs of a node has four of a GPU's channels, whatever engine is asked
+check message_in_a_node "$("$STEPCAST" coll sendrecv -c dgx-h100:8 -b 16M -e 16M --net analytic,flow,packet | awk '!/^#/ {print ($3 == $2), ($4 > 0.98 * $2 && $4 < 1.02 * $2)}')" "1 1"
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for

@@ -282,3 +282,7 @@ p = json.load(open('$tmp/p.json'))['plans'][0]
 print('%.4g K' % (p['days'] * 24 * 8 * 2.5 / 1e3))")"
 "$S" plans --model mixtral-8x7b --cluster dgx-h100:64 --global-batch 256 --seq 4096 --try etp --top 20 >"$tmp/out"
 check "etp is tp where it is not said" "$(grep -c 'next best family: ' "$tmp/out") $(grep -c 'instead of 0' "$tmp/out") $(grep -c 'etp 1, *$' "$tmp/out")" "1 0 0"
+# Why a machine that was named has no plan: 256 sequences on 72 GPUs cannot be cut, whatever the memory; and a model without experts has no etp.
+"$S" plans --model llama3-8b --cluster dgx-h100:16,gb200-nvl72:72,a100:1 --global-batch 256 --seq 4096 >"$tmp/out"
+check "machines without plans" "$(grep -c -e 'no plan can be made for 72 GPUs of gb200-nvl72:72: a global batch that more splits divide' -e 'no plan fits into the memory of 1 GPU of a100:1' "$tmp/out")" 2
+check "etp that nobody says" "$(grep -c 'next best family: tp 2 instead of 1, micro-batch' "$tmp/out")" 1
