@@ -93,6 +93,26 @@ void sc__step_gradient_parts(const struct sc__lowering *l,
                                         twice ? mirrored_experts : 0};
 }
 
+/* Copies of the shards are summed by a communicator of their own, behind the scattering. */
+static void emit_reduction(struct sc__step_emitter *e,
+                           const struct sc__gradient_part *part,
+                           double bytes,
+                           uint8_t stream,
+                           uint32_t layer) {
+    bool copies = part->group == SC__GROUP_REPLICA || part->group == SC__GROUP_REPLICA_EP;
+    bool apart = copies && stream == SC__STREAM_DP && e->l->plan.zero >= 2;
+    sc__step_emit_collective(e,
+                             SC__UPDATE,
+                             part->coll,
+                             part->group,
+                             apart ? SC__STREAM_REDUCE : stream,
+                             bytes,
+                             "gradients",
+                             layer);
+    if (apart)
+        e->w->ops[e->w->op_count - 1].after |= 1u << stream;
+}
+
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,
@@ -104,14 +124,7 @@ void sc__step_reduce_gradients(struct sc__step_emitter *e,
     for (unsigned i = 0; i < SC__GRADIENT_PARTS * messages; i++) {
         const struct sc__gradient_part *part = &parts[i / messages];
         if (part->bytes >= 1 && sc__mesh_group_size(&p->mesh, part->group) > 1)
-            sc__step_emit_collective(e,
-                                     SC__UPDATE,
-                                     part->coll,
-                                     part->group,
-                                     stream,
-                                     part->bytes / messages,
-                                     "gradients",
-                                     layer);
+            emit_reduction(e, part, part->bytes / messages, stream, layer);
     }
     if (sc__offload_beside(p))
         sc__offload_gradients(e, s, stream, layer);

@@ -345,11 +345,17 @@ static bool reduces_after_backward(const struct sc__plan *p) {
     return p->torch_copies && p->mesh.pp > 1;
 }
 
+/* Where the ranks that share have one communicator, gradients wait for the weights that
+ * were asked for before them, and those for gradients. */
+static uint8_t reduce_stream(const struct sc__lowering *l) {
+    return l->constants.software.one_communicator > 0 ? SC__STREAM_DP : SC__STREAM_REDUCE;
+}
+
 static void reduce_all_units(struct sc__step_emitter *e, const struct chunk *c) {
     for (uint32_t i = c->count; i-- > 0;)
         sc__step_reduce_gradients(e,
                                   &c->items[i].trained,
-                                  SC__STREAM_REDUCE,
+                                  reduce_stream(e->l),
                                   c->items[i].layer);
 }
 
@@ -393,7 +399,7 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.dep[0] = next[0];
         e.dep[1] = next[1];
         if (sharded && !later)
-            sc__step_reduce_gradients(&e, &u->trained, SC__STREAM_REDUCE, u->layer);
+            sc__step_reduce_gradients(&e, &u->trained, reduce_stream(l), u->layer);
         sum.dense += u->trained.dense;
         sum.experts += u->trained.experts;
         if (buckets)

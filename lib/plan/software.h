@@ -55,6 +55,9 @@ struct sc__software_constants {
     /* 1: ZeRO 2 gives gathered weights back after every backward; 0: they stay whole, and
      * are gathered once a step */
     double weights_given_back;
+    /* 1: one communicator gathers weights and scatters gradients, which therefore never
+     * run at once, whichever streams they are started on */
+    double one_communicator;
     /* 1: words are looked up by a product of their one-hot rows with the table */
     double one_hot_embedding;
     /* 1: rotary positions by complex numbers of fp32, which compilers leave alone */

@@ -39,6 +39,7 @@
     DO(early_stop)                                                                         \
     DO(gather_again)                                                                       \
     DO(weights_given_back)                                                                 \
+    DO(one_communicator)                                                                   \
     DO(one_hot_embedding)                                                                  \
     DO(complex_rope)                                                                       \
     DO(stacked_layers)                                                                     \

@@ -39,6 +39,16 @@ check option_first "$(step $run --software "$tmp/switches.json" --grad-dtype fp3
 check graphs_off "$(step $run --gpu b200 --software bridge-25.09 --cuda-graph none)" \
     "$(step $run --gpu b200 --software nemo-25.04 --cuda-graph none)"
 
+# gathers and scatterings of one communicator take turns: behind each other they keep more waiting than side by side
+for n in 0 1; do
+    printf '{"schema": "stepcast/software/1", "title": "ours", "stack": "ours", "source": "a test", "from": "2026-01", "to": "2026-12", "like": "fsdp1",
+ "switches": [], "constants": [{"name": "one_communicator", "value": %d, "why": "w"}]}' $n >"$tmp/communicator_$n.json"
+done
+sharded="$STEPCAST run --model llama2-7b --gpus 16 --cluster dgx-a100:16 --seq 512 --micro-batch 1 --global-batch 16 --recompute none --ignore-memory"
+check one_communicator "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
+    "$(step $sharded --software "$tmp/communicator_0.json")" "$(step $sharded --software "$tmp/communicator_1.json")")" True
+check one_communicator_of_fsdp "$(step $sharded --software fsdp1)" "$(step $sharded --software "$tmp/communicator_1.json")"
+
 # --explain: every row is the step with that switch said otherwise
 $run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
 expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"
