@@ -49,6 +49,14 @@ check one_communicator "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < 
     "$(step $sharded --software "$tmp/communicator_0.json")" "$(step $sharded --software "$tmp/communicator_1.json")")" True
 check one_communicator_of_fsdp "$(step $sharded --software fsdp1)" "$(step $sharded --software "$tmp/communicator_1.json")"
 
+# FSDP without compile runs modules like transformers', whose loss is of wide logits, and AdamW by lists
+check fsdp_by_modules "$(step $sharded --software fsdp-eager)" \
+    "$(step $sharded --software fsdp1 --fusion hf --cross-entropy fp32 --optimizer adam-foreach --host-launch 8)"
+# complex numbers rotate positions without a compiler too
+sed 's/"like": "fsdp1"/"like": "torchtitan-2024"/; s/one_communicator/complex_rope/' "$tmp/communicator_0.json" >"$tmp/by_halves.json"
+check complex_rope_without_compile "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
+    "$(step $sharded --fusion hf --software torchtitan-2024)" "$(step $sharded --fusion hf --software "$tmp/by_halves.json")")" True
+
 # --explain: every row is the step with that switch said otherwise
 $run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
 expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"
