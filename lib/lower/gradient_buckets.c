@@ -63,13 +63,19 @@ bool sc__step_owns_tensors(const struct sc__lowering *l) {
     return l->plan.zero == 1 && l->constants.software.owned_tensors > 0;
 }
 
+/* Every rank gets the whole sum, whether it needs it or not. */
+static bool sums_everywhere(const struct sc__lowering *l) {
+    bool summed = l->plan.zero < 3 && l->constants.software.whole_reductions > 0;
+    return !l->plan.zero || sc__step_owns_tensors(l) || summed;
+}
+
 /* With copies of the shards, what is left of a gradient is summed over them. */
 void sc__step_gradient_parts(const struct sc__lowering *l,
                              const struct sc__shard *s,
                              struct sc__gradient_part out[SC__GRADIENT_PARTS]) {
     const struct sc__plan *p = &l->plan;
     const struct sc__mesh *mesh = &p->mesh;
-    bool whole = !p->zero || sc__step_owns_tensors(l);
+    bool whole = sums_everywhere(l);
     enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
     enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(mesh);
     enum sc__group_kind of_experts =

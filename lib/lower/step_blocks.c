@@ -286,11 +286,18 @@ static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit
 /* ZeRO 2 keeps weights whole and gathers what the update made, once a step (DeepSpeed,
  * Megatron's optim_grads); PyTorch's gives them back after every backward
  * (SHARD_GRAD_OP, reshard_after_forward=False). */
+static bool keeps_weights(const struct sc__lowering *l) {
+    return l->plan.zero == 2 && !l->plan.torch_copies &&
+           !(l->constants.software.weights_given_back > 0);
+}
+
+bool sc__step_gathers_late(const struct sc__lowering *l) {
+    return keeps_weights(l) && l->constants.software.whole_reductions > 0;
+}
+
 static bool gathers_weights(const struct sc__lowering *l, bool first) {
-    const struct sc__plan *p = &l->plan;
-    bool whole =
-        p->zero == 2 && !p->torch_copies && !(l->constants.software.weights_given_back > 0);
-    return sharded_weights(p, first) && (first || !whole);
+    bool now = first && !sc__step_gathers_late(l);
+    return sharded_weights(&l->plan, first) && (now || !keeps_weights(l));
 }
 
 /* Every unit with the weights it needs: those of the next are fetched when

@@ -373,7 +373,7 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
         optimizer(&e, stage, &s);
     if (sc__step_owns_tensors(l)) {
         broadcast_weights(&e, stage, &s);
-    } else if (p->zero == 1 && !p->overlap_param) {
+    } else if ((p->zero == 1 && !p->overlap_param) || sc__step_gathers_late(l)) {
         double width = sc__plan_gathered_bytes(p);
         update_collective(&e, SC__ALLGATHER, shard, width * s.dense, "weights");
         update_collective(&e,

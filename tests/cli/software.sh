@@ -57,6 +57,18 @@ sed 's/"like": "fsdp1"/"like": "torchtitan-2024"/; s/one_communicator/complex_ro
 check complex_rope_without_compile "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
     "$(step $sharded --fusion hf --software torchtitan-2024)" "$(step $sharded --fusion hf --software "$tmp/by_halves.json")")" True
 
+# DeepSpeed's second stage sums gradients on every rank for every micro-batch, and gathers weights once, when they have
+# been updated; its third scatters, and gathers for every forward and backward
+deepspeed="$STEPCAST run --model llama2-7b --gpus 8 --cluster dgx-a100:8 --seq 1024 --micro-batch 1 --global-batch 16 --recompute full --ignore-memory"
+sent() { "$@" --json - | python3 -S -c 'import json,sys
+print(*sorted("%s %s %.1f" % (v["phase"], v["collective"], v["bytes"] / 6738415616 / 2) for v in json.load(sys.stdin)["volumes"] if v["group"] == "dp"), sep=", ")'; }
+check deepspeed_sums "$(sent $deepspeed --software deepspeed --zero 2)" "update ALLGATHER 1.0, update ALLREDUCE 2.0"
+check deepspeed_scatters "$(sent $deepspeed --software deepspeed --zero 3)" "forward ALLGATHER 4.0, update REDUCESCATTER 2.0"
+check others_scatter "$(sent $deepspeed --software megatron-core-2025 --grad-dtype bf16 --zero 2)" "forward ALLGATHER 1.0, update REDUCESCATTER 2.0"
+sed 's/"like": "fsdp1"/"like": "deepspeed"/; s/one_communicator/gradient_copies/' "$tmp/communicator_0.json" >"$tmp/no_copies.json"
+check deepspeed_copies "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
+    "$(step $deepspeed --zero 3 --software "$tmp/no_copies.json")" "$(step $deepspeed --zero 3 --software deepspeed)")" True
+
 # --explain: every row is the step with that switch said otherwise
 $run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
 expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"
