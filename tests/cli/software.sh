@@ -69,6 +69,9 @@ sed 's/"like": "fsdp1"/"like": "deepspeed"/; s/one_communicator/gradient_copies/
 check deepspeed_copies "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
     "$(step $deepspeed --zero 3 --software "$tmp/no_copies.json")" "$(step $deepspeed --zero 3 --software deepspeed)")" True
 
+# torchtitan's tensor parallelism is one by the sequence too
+check torchtitan_by_the_sequence "$(step $sharded --tp 2 --software torchtitan-2024)" "$(step $sharded --tp 2 --sequence-parallel --software torchtitan-2024)"
+
 # --explain: every row is the step with that switch said otherwise
 $run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
 expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"
