@@ -208,7 +208,7 @@ static void rotate(struct sc__layer_maker *m, const struct heads *h) {
         op = SC__MEM_ROPE_OPS_F;
     else if (eager(m))
         op = SC__MEM_ROPE_EAGER_F;
-    if (s->rope && s->complex_rope && !eager(m))
+    if (s->rope && s->complex_rope)
         rotate_complex(m, (double)m->tokens * (double)width);
     else if (s->rope)
         sc__layer_either(m, op, m->tokens, width);

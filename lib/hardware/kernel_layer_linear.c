@@ -178,7 +178,7 @@ static uint64_t adapter_rank(const struct sc__layer_maker *m, const struct sc__l
 }
 
 /* x·A·B beside a frozen layer, scaled and added; backward has an input and a weight
- * gradient of each. */
+ * gradient of each. Without a compiler scaling is an operator of its own, both ways. */
 static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     uint64_t rank = adapter_rank(m, l);
     uint64_t all = rows * (l->experts ? l->experts : 1);
@@ -199,6 +199,11 @@ static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint6
         m,
         sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
     sc__layer_memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
+    if (sc__fusion_eager(m->s->fusion))
+        sc__layer_elementwise(m,
+                              "lora_scale",
+                              2 * sc__dtype_bytes(t) * (double)(all * l->out),
+                              1);
     if (!m->backward)
         return;
     struct sc__kernel a =

@@ -103,13 +103,19 @@ bool sc__step_owns_tensors(const struct sc__lowering *l) {
     return l->plan.zero == 1 && l->constants.software.owned_tensors > 0;
 }
 
+/* Every rank gets the whole sum, whether it needs it or not. */
+static bool sums_everywhere(const struct sc__lowering *l) {
+    bool summed = l->plan.zero < 3 && l->constants.software.whole_reductions > 0;
+    return !l->plan.zero || sc__step_owns_tensors(l) || summed;
+}
+
 /* With copies of the shards, what is left of a gradient is summed over them. */
 void sc__step_gradient_parts(const struct sc__lowering *l,
                              const struct sc__shard *s,
                              struct sc__gradient_part out[SC__GRADIENT_PARTS]) {
     const struct sc__plan *p = &l->plan;
     const struct sc__mesh *mesh = &p->mesh;
-    bool whole = !p->zero || sc__step_owns_tensors(l);
+    bool whole = sums_everywhere(l);
     enum sc__coll coll = whole ? SC__ALLREDUCE : SC__REDUCESCATTER;
     enum sc__group_kind shard = whole ? SC__GROUP_DP_CP : sc__mesh_shard_kind(mesh);
     enum sc__group_kind of_experts =
@@ -133,6 +139,26 @@ void sc__step_gradient_parts(const struct sc__lowering *l,
                                         twice ? mirrored_experts : 0};
 }
 
+/* Copies of the shards are summed by a communicator of their own, behind the scattering. */
+static void emit_reduction(struct sc__step_emitter *e,
+                           const struct sc__gradient_part *part,
+                           double bytes,
+                           uint8_t stream,
+                           uint32_t layer) {
+    bool copies = part->group == SC__GROUP_REPLICA || part->group == SC__GROUP_REPLICA_EP;
+    bool apart = copies && stream == SC__STREAM_DP && e->l->plan.zero >= 2;
+    sc__step_emit_collective(e,
+                             SC__UPDATE,
+                             part->coll,
+                             part->group,
+                             apart ? SC__STREAM_REDUCE : stream,
+                             bytes,
+                             "gradients",
+                             layer);
+    if (apart)
+        e->w->ops[e->w->op_count - 1].after |= 1u << stream;
+}
+
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
                                const struct sc__shard *s,
                                uint8_t stream,
@@ -144,14 +170,7 @@ void sc__step_reduce_gradients(struct sc__step_emitter *e,
     for (unsigned i = 0; i < SC__GRADIENT_PARTS * messages; i++) {
         const struct sc__gradient_part *part = &parts[i / messages];
         if (part->bytes >= 1 && sc__mesh_group_size(&p->mesh, part->group) > 1)
-            sc__step_emit_collective(e,
-                                     SC__UPDATE,
-                                     part->coll,
-                                     part->group,
-                                     stream,
-                                     part->bytes / messages,
-                                     "gradients",
-                                     layer);
+            emit_reduction(e, part, part->bytes / messages, stream, layer);
     }
     if (sc__offload_beside(p))
         sc__offload_gradients(e, s, stream, layer);

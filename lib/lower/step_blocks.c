@@ -283,8 +283,14 @@ static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit
     }
 }
 
+bool sc__step_gathers_late(const struct sc__lowering *l) {
+    bool whole = l->plan.zero == 2 && sc__step_keeps_weights(l);
+    return whole && l->constants.software.whole_reductions > 0;
+}
+
 static bool gathers_weights(const struct sc__lowering *l, bool first) {
-    return sharded_weights(&l->plan, first) && (first || !sc__step_keeps_weights(l));
+    bool now = first && !sc__step_gathers_late(l);
+    return sharded_weights(&l->plan, first) && (now || !sc__step_keeps_weights(l));
 }
 
 /* Every unit with the weights it needs: those of the next are fetched when
@@ -339,11 +345,17 @@ static bool reduces_after_backward(const struct sc__plan *p) {
     return p->torch_copies && p->mesh.pp > 1;
 }
 
+/* Where the ranks that share have one communicator, gradients wait for the weights that
+ * were asked for before them, and those for gradients. */
+static uint8_t reduce_stream(const struct sc__lowering *l) {
+    return l->constants.software.one_communicator > 0 ? SC__STREAM_DP : SC__STREAM_REDUCE;
+}
+
 static void reduce_all_units(struct sc__step_emitter *e, const struct chunk *c) {
     for (uint32_t i = c->count; i-- > 0;)
         sc__step_reduce_gradients(e,
                                   &c->items[i].trained,
-                                  SC__STREAM_REDUCE,
+                                  reduce_stream(e->l),
                                   c->items[i].layer);
 }
 
@@ -387,7 +399,7 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.dep[0] = next[0];
         e.dep[1] = next[1];
         if (sharded && !later)
-            sc__step_reduce_gradients(&e, &u->trained, SC__STREAM_REDUCE, u->layer);
+            sc__step_reduce_gradients(&e, &u->trained, reduce_stream(l), u->layer);
         sum.dense += u->trained.dense;
         sum.experts += u->trained.experts;
         if (buckets)

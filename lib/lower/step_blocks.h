@@ -113,6 +113,8 @@ void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute);
 /* ZeRO 1 by whole tensors: see struct sc__software_constants. */
+/* Weights that ZeRO 2 keeps are gathered at the end of the step, not beside the next. */
+bool sc__step_gathers_late(const struct sc__lowering *l);
 bool sc__step_owns_tensors(const struct sc__lowering *l);
 /* The collectives that reduce gradients of these parameters, in order; those of groups of
  * one and of nothing are none. */

@@ -615,10 +615,11 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
 
 /* Adding the weight gradients of a micro-batch to those of the step; or, where
  * they are sharded with copies, out of the gathered buffer twice (read, write)
- * and into the one that is reduced. */
+ * and into the one that is reduced; or as often as the software copies them. */
 void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
     const struct sc__plan *p = &k->l->plan;
-    double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : 0;
+    double sent = k->l->constants.software.gradient_copies * sc__plan_width(p);
+    double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : sent;
     double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
                    (params->dense + params->experts);
     /* amp casts every weight for its product and its gradient back */

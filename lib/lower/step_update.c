@@ -386,7 +386,7 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
         optimizer(&e, stage, &s);
     if (sc__step_owns_tensors(l)) {
         broadcast_weights(&e, stage, &s);
-    } else if (p->zero == 1 && !p->overlap_param) {
+    } else if ((p->zero == 1 && !p->overlap_param) || sc__step_gathers_late(l)) {
         struct sc__shard bytes = updated_bytes(l, stage, &s);
         update_collective(&e, SC__ALLGATHER, shard, bytes.dense, "weights");
         update_collective(&e,

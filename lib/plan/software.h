@@ -55,6 +55,13 @@ struct sc__software_constants {
     /* 1: ZeRO 2 gives gathered weights back after every backward; 0: they stay whole, and
      * are gathered once a step */
     double weights_given_back;
+    /* 1: one communicator gathers weights and scatters gradients, which therefore never
+     * run at once, whichever streams they are started on */
+    double one_communicator;
+    /* 1: ZeRO 1 and 2 sum gradients on every rank, and ZeRO 2 gathers the weights when they
+     * have been updated, before the next step begins */
+    double whole_reductions;
+    double gradient_copies; /* times ZeRO 2 and 3 read or write a gradient to send it */
     /* 1: words are looked up by a product of their one-hot rows with the table */
     double one_hot_embedding;
     /* 1: rotary positions by complex numbers of fp32, which compilers leave alone */

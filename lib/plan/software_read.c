@@ -39,6 +39,9 @@
     DO(early_stop)                                                                         \
     DO(gather_again)                                                                       \
     DO(weights_given_back)                                                                 \
+    DO(one_communicator)                                                                   \
+    DO(whole_reductions)                                                                   \
+    DO(gradient_copies)                                                                    \
     DO(one_hot_embedding)                                                                  \
     DO(complex_rope)                                                                       \
     DO(stacked_layers)                                                                     \

@@ -192,6 +192,11 @@ n = 32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096
 wanted = 4 * n * 8192 + 12 * 32 * 8192 * 8192 * 4096
 print(round(d["tflops_per_gpu"] * d["step_time_us"] * 1e6 / wanted, 6))'; }
 check lora_flops "$(lora)" 1.0
+# an adapter's output is added both ways (two values read, one written), and without a compiler scaled before (one and one)
+elementwise() { "$STEPCAST" run --model llama2-7b --gpus 1 --gpu h200 --seq 4096 --micro-batch 1 --global-batch 1 --recompute none --ignore-memory --lora 16 "$@" --json - | python3 -S -c 'import json,sys
+print(json.load(sys.stdin)["work_us"]["elementwise"])'; }
+one_more() { echo "$(elementwise --fusion $1 --lora-targets q_proj,o_proj) $(elementwise --fusion $1 --lora-targets q_proj)"; }
+check adapters_are_scaled "$(python3 -S -c 'import sys; a, b, c, d = map(float, sys.argv[1:]); print(1.6 < (a - b) / (c - d) < 2.1)' $(one_more hf) $(one_more megatron))" True
 # and ZeRO 1 gathers them alone, after the update or beside forward: two bytes each of 16·32·(2·4096 + 4096 + 1024)
 gathered() { "$STEPCAST" run --model llama3-8b --seq 2048 --global-batch 8 --lora 16 --zero 1 --cluster dgx-h100:8 "$@" --json - | python3 -S -c 'import json,sys
 print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'; }

@@ -39,6 +39,39 @@ check option_first "$(step $run --software "$tmp/switches.json" --grad-dtype fp3
 check graphs_off "$(step $run --gpu b200 --software bridge-25.09 --cuda-graph none)" \
     "$(step $run --gpu b200 --software nemo-25.04 --cuda-graph none)"
 
+# gathers and scatterings of one communicator take turns: behind each other they keep more waiting than side by side
+for n in 0 1; do
+    printf '{"schema": "stepcast/software/1", "title": "ours", "stack": "ours", "source": "a test", "from": "2026-01", "to": "2026-12", "like": "fsdp1",
+ "switches": [], "constants": [{"name": "one_communicator", "value": %d, "why": "w"}]}' $n >"$tmp/communicator_$n.json"
+done
+sharded="$STEPCAST run --model llama2-7b --gpus 16 --cluster dgx-a100:16 --seq 512 --micro-batch 1 --global-batch 16 --recompute none --ignore-memory"
+check one_communicator "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
+    "$(step $sharded --software "$tmp/communicator_0.json")" "$(step $sharded --software "$tmp/communicator_1.json")")" True
+check one_communicator_of_fsdp "$(step $sharded --software fsdp1)" "$(step $sharded --software "$tmp/communicator_1.json")"
+
+# FSDP without compile runs modules like transformers', whose loss is of wide logits, and AdamW by lists
+check fsdp_by_modules "$(step $sharded --software fsdp-eager)" \
+    "$(step $sharded --software fsdp1 --fusion hf --cross-entropy fp32 --optimizer adam-foreach --host-launch 8)"
+# complex numbers rotate positions without a compiler too
+sed 's/"like": "fsdp1"/"like": "torchtitan-2024"/; s/one_communicator/complex_rope/' "$tmp/communicator_0.json" >"$tmp/by_halves.json"
+check complex_rope_without_compile "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
+    "$(step $sharded --fusion hf --software torchtitan-2024)" "$(step $sharded --fusion hf --software "$tmp/by_halves.json")")" True
+
+# DeepSpeed's second stage sums gradients on every rank for every micro-batch, and gathers weights once, when they have
+# been updated; its third scatters, and gathers for every forward and backward
+deepspeed="$STEPCAST run --model llama2-7b --gpus 8 --cluster dgx-a100:8 --seq 1024 --micro-batch 1 --global-batch 16 --recompute full --ignore-memory"
+sent() { "$@" --json - | python3 -S -c 'import json,sys
+print(*sorted("%s %s %.1f" % (v["phase"], v["collective"], v["bytes"] / 6738415616 / 2) for v in json.load(sys.stdin)["volumes"] if v["group"] == "dp"), sep=", ")'; }
+check deepspeed_sums "$(sent $deepspeed --software deepspeed --zero 2)" "update ALLGATHER 1.0, update ALLREDUCE 2.0"
+check deepspeed_scatters "$(sent $deepspeed --software deepspeed --zero 3)" "forward ALLGATHER 4.0, update REDUCESCATTER 2.0"
+check others_scatter "$(sent $deepspeed --software megatron-core-2025 --grad-dtype bf16 --zero 2)" "forward ALLGATHER 1.0, update REDUCESCATTER 2.0"
+sed 's/"like": "fsdp1"/"like": "deepspeed"/; s/one_communicator/gradient_copies/' "$tmp/communicator_0.json" >"$tmp/no_copies.json"
+check deepspeed_copies "$(python3 -S -c 'import sys; print(float(sys.argv[1]) < float(sys.argv[2]))' \
+    "$(step $deepspeed --zero 3 --software "$tmp/no_copies.json")" "$(step $deepspeed --zero 3 --software deepspeed)")" True
+
+# torchtitan's tensor parallelism is one by the sequence too
+check torchtitan_by_the_sequence "$(step $sharded --tp 2 --software torchtitan-2024)" "$(step $sharded --tp 2 --sequence-parallel --software torchtitan-2024)"
+
 # --explain: every row is the step with that switch said otherwise
 $run --software nemo-25.04 --explain --json "$tmp/e.json" >"$tmp/e.txt"
 expect explain_text 0 "--grad-dtype bf16" cat "$tmp/e.txt"

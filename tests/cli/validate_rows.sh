@@ -108,8 +108,12 @@ row "somebody" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "iteration second
 has compiled "--software fsdp1"
 row "torchtune" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full no "iteration seconds" "" 10 "with compile"
 has compiled_by_its_notes "--fusion megatron"
+row "a fork of torchtitan" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP2 "iteration seconds" "" 10 "eager"
+has eager_by_its_notes "--fusion hf"
+row "somebody" "Llama 7B" $llama7 A100 8 1 1 "" bf16 none FSDP "iteration seconds" "" 10 '"fused norm, SwiGLU, rotary and cross entropy"'
+has fused_by_hand "--fusion megatron --cross-entropy flash"
 row "fms-fsdp" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "iteration seconds" "" 10 "no compile"
-has not_compiled "--fusion megatron --fusion eager" # the last one holds
+has not_compiled "--fusion megatron --fusion hf" # the last one holds
 # a size in a name is the preset's, or it is another model
 row "x" "DeepSeek-V3 671B" $none H100 64 1 1 64 bf16 full dist-opt "iteration seconds" "" 10 ""
 has size_of_the_preset "--model deepseek-v3 "
