@@ -8,7 +8,8 @@ unseen=$(mktemp)
 second=$(mktemp)
 third=$(mktemp)
 fourth=$(mktemp)
-trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth"' EXIT
+fifth=$(mktemp)
+trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth" "$fifth"' EXIT
 stepcast=$1
 shared=${STEPCAST_SHARED:-../shared}/truth
 if [ -f "$shared/collectives.csv" ]; then
@@ -27,6 +28,8 @@ printf '\n== a third table, collected when everything was fitted\n'
 "$stepcast" validate data/truth/training_steps_3.csv --markdown "$third" || exit
 printf '\n== a fourth table, half of its sources left out of every mending\n'
 "$stepcast" validate data/truth/training_steps_4.csv --markdown "$fourth" || exit
+printf '\n== a fifth table, plain PyTorch and DeepSpeed, half of its sources left out of every mending\n'
+"$stepcast" validate data/truth/training_steps_5.csv --markdown "$fifth" || exit
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {
@@ -41,6 +44,8 @@ printf '\n== steps that no constant was fitted to\n'
     cat "$third"
     printf '\n## A fourth table\n\n'
     cat "$fourth"
+    printf '\n## A fifth table\n\n'
+    cat "$fifth"
     cat <<TEXT
 
 ## Steps that no constant was fitted to
