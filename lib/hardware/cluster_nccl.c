@@ -111,7 +111,7 @@ static const char *gpu_of_device(struct sc__str device) {
         {"0x2335", "h200"},    {"0x2684", "rtx-4090"},     {"0x26b5", "l40"},
         {"0x26b9", "l40s"},    {"0x2901", "b200"},         {"0x7408", "mi250x"},
         {"0x740c", "mi250x"},  {"0x74a1", "mi300x"},       {"0x74b5", "mi300x"},
-        {"0x74a5", "mi325x"},  {"0x75a0", "mi350x"},       {"0x75a3", "mi355x"}};
+        {"0x74a5", "mi325x"}};
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         if (sc__str_is_any_case(device, devices[i].device))
             return devices[i].gpu;
