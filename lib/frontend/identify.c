@@ -76,6 +76,11 @@ static const struct {
      {"Out of bounds values", "busbw"},
      {"a log of nccl-tests", "stepcast coll COLLECTIVE --cluster C --against FILE"}},
     {NULL,
+     {"GPU0", "between two GPUs"},
+     {"links of a node of AMD's GPUs (rocm-smi --showtopo)",
+      "name the machine, --cluster amd-mi300x:8, or give RCCL's description of it "
+      "(NCCL_TOPO_DUMP_FILE)"}},
+    {NULL,
      {"GPU0", "CPU Affinity"},
      {"links of a node (nvidia-smi topo -m)",
       "stepcast run INPUT --cluster \"FILE gpu=NAME nic=400Gbps\": a cluster of such nodes",

@@ -4,7 +4,9 @@
  *
  *     <system version="1"><cpu …><pci … device="0x20b2" …>
  *       <gpu dev="0" sm="80" …><nvlink target="0000:c3:00.0" count="2" tclass="0x068000"/>
- *       <nic><net name="mlx5_0" dev="0" speed="200000" …/></nic> */
+ *       <nic><net name="mlx5_0" dev="0" speed="200000" …/></nic>
+ *
+ * RCCL writes the same, with <xgmi …> for <nvlink …>. */
 #include "hardware/cluster_fields.h"
 
 #include <string.h>
@@ -22,6 +24,7 @@ struct nccl_reader {
     uint32_t links; /* NVLinks of the first GPU */
     uint32_t peers; /* that they lead to */
     bool to_gpus;   /* they lead to GPUs, not to NVSwitches */
+    bool xgmi;      /* they are AMD's */
     /* NICs of the fastest kind below a PCI switch that has GPUs, and of any place; those
      * beside the GPUs are for them, the others for storage */
     uint32_t near_nics;
@@ -95,28 +98,20 @@ static sc_status attribute_number(const struct nccl_reader *r,
                                 SC__SHOW(value)));
 }
 
-/* PCI ids of NVIDIA's devices, as the PCI ID repository lists them. */
+/* PCI ids of NVIDIA's and AMD's devices, as the PCI ID repository lists them. */
 static const char *gpu_of_device(struct sc__str device) {
     static const struct {
         const char *device;
         const char *gpu;
-    } devices[] = {{"0x1db1", "v100-16"},
-                   {"0x1db5", "v100"},
-                   {"0x20b0", "a100-40"},
-                   {"0x20b2", "a100-80"},
-                   {"0x20b5", "a100-80-pcie"},
-                   {"0x20f1", "a100-40-pcie"},
-                   {"0x20f3", "a800"},
-                   {"0x2235", "a40"},
-                   {"0x2324", "h800"},
-                   {"0x2329", "h20"},
-                   {"0x2330", "h100-sxm"},
-                   {"0x2331", "h100-pcie"},
-                   {"0x2335", "h200"},
-                   {"0x2684", "rtx-4090"},
-                   {"0x26b5", "l40"},
-                   {"0x26b9", "l40s"},
-                   {"0x2901", "b200"}};
+    } devices[] = {
+        {"0x1db1", "v100-16"}, {"0x1db5", "v100"},         {"0x20b0", "a100-40"},
+        {"0x20b2", "a100-80"}, {"0x20b5", "a100-80-pcie"}, {"0x20f1", "a100-40-pcie"},
+        {"0x20f3", "a800"},    {"0x2235", "a40"},          {"0x2324", "h800"},
+        {"0x2329", "h20"},     {"0x2330", "h100-sxm"},     {"0x2331", "h100-pcie"},
+        {"0x2335", "h200"},    {"0x2684", "rtx-4090"},     {"0x26b5", "l40"},
+        {"0x26b9", "l40s"},    {"0x2901", "b200"},         {"0x7408", "mi250x"},
+        {"0x740c", "mi250x"},  {"0x74a1", "mi300x"},       {"0x74b5", "mi300x"},
+        {"0x74a5", "mi325x"}};
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         if (sc__str_is_any_case(device, devices[i].device))
             return devices[i].gpu;
@@ -201,11 +196,13 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
         leave_pci(r);
     if (tag_is(tag, "gpu"))
         return read_gpu_tag(r, tag);
-    if (tag_is(tag, "nvlink") && r->gpus == 1) {
+    bool xgmi = tag_is(tag, "xgmi");
+    if ((xgmi || tag_is(tag, "nvlink")) && r->gpus == 1) {
         SC__TRY(attribute_number(r, tag, "count", &count));
         r->links += count;
         r->peers++;
-        r->to_gpus = sc__str_starts(attribute(tag, "tclass"), "0x0302") ||
+        r->xgmi = xgmi;
+        r->to_gpus = xgmi || sc__str_starts(attribute(tag, "tclass"), "0x0302") ||
                      sc__str_starts(attribute(tag, "tclass"), "0x0300");
     }
     if (tag_is(tag, "net")) {
@@ -220,7 +217,7 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
 }
 
 static void fill_inside(const struct nccl_reader *r, struct sc__cluster *c) {
-    c->nvlink = r->links * nvlink_rate(r->sm);
+    c->nvlink = r->xgmi ? 0 : r->links * nvlink_rate(r->sm); /* 0: as the GPU has it */
     c->inside = SC__INSIDE_SWITCH;
     if (!r->links)
         c->inside = SC__INSIDE_PCIE;
@@ -256,12 +253,13 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
     fill_inside(&r, out);
     sc__note(ctx,
              "nccl-node",
-             "%s: %u × %s, %u NVLinks each, %u NICs of %u Gb/s; what joins the nodes is "
+             "%s: %u × %s, %u %s each, %u NICs of %u Gb/s; what joins the nodes is "
              "not in it: an ideal switch is taken",
              file,
              r.gpus,
              r.gpu ? r.gpu : "a GPU whose PCI id is not known (--gpu)",
              r.links,
+             r.xgmi ? "xGMI links" : "NVLinks",
              r.nics,
              r.nic_speed / 1000);
     return SC_OK;

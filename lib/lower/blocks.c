@@ -22,7 +22,21 @@ static bool starts_micro_batch(const struct sc__row *row) {
     return !strcmp(row->name, "embedding_layer");
 }
 
-/* No embedding_layer: the rows are the step, but for step rows at both ends. */
+/* Whether the rows are `times` times the same names, one block after another, that begin
+ * with a name which stands nowhere else. */
+static bool repeats(const struct sc__row *rows, uint32_t count, uint32_t times) {
+    if (times < 2 || count % times)
+        return false;
+    uint32_t length = count / times;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(rows[i].name, rows[i % length].name) != 0 ||
+            (i % length && !strcmp(rows[i].name, rows[0].name)))
+            return false;
+    return true;
+}
+
+/* No embedding_layer: the rows are the step, but for step rows at both ends; where the
+ * header says how many micro-batches there are, and they are as many blocks, those. */
 static struct sc__row_blocks whole_file(const struct sc__layers *l) {
     uint32_t from = 0;
     uint32_t to = l->count;
@@ -30,7 +44,11 @@ static struct sc__row_blocks whole_file(const struct sc__layers *l) {
         from++;
     while (to > from && row_is_of_step(l->rows[to - 1].name))
         to--;
-    return (struct sc__row_blocks){.head = from, .length = to - from, .count = to > from};
+    uint32_t length = to - from;
+    uint32_t blocks = repeats(l->rows + from, length, l->ga) ? l->ga : length > 0;
+    return (struct sc__row_blocks){.head = from,
+                                   .length = blocks ? length / blocks : 0,
+                                   .count = blocks};
 }
 
 struct sc__row_blocks sc__find_micro_batches(const struct sc__layers *l) {

@@ -669,7 +669,7 @@ static sc_status check_blocks(struct layers_lowering *l) {
                         "there is no micro-batch: all rows belong to the step");
     for (uint32_t m = 1; m < b->count; m++) {
         uint32_t row = b->head + m * b->length;
-        if (row < l->in->count && !strcmp(l->in->rows[row].name, "embedding_layer"))
+        if (row < l->in->count && !strcmp(l->in->rows[row].name, l->in->rows[b->head].name))
             continue;
         at.line =
             row < l->in->count ? l->in->rows[row].line : l->in->rows[l->in->count - 1].line;

@@ -43,6 +43,8 @@ head -2 "$tmp/calls.csv" >"$tmp/warm.csv"
 for i in 1 2 3; do echo 'CommType.all_reduce,CommGroup.dp_group,2,4096,warmup,None,None,,None,None,None,1'; done >>"$tmp/warm.csv"
 { echo 'CommType.epoch_end,None,None,0,,None,None,,None,None,None,1'; sed -n '3,$p' "$tmp/calls.csv"; } >>"$tmp/warm.csv"
 check warm_up_is_no_step "$(step_us "$tmp/warm.csv" --cluster dgx-h100:16)" "$alone"
+{ head -2 "$tmp/calls.csv"; echo 'CommType.all_reduce,CommGroup.pp_group,1,4096,test_step,None,None,,None,None,None,1'; } >"$tmp/alone.csv"
+expect groups_of_one 0 'every call is of a group of one rank and takes no time' "$STEPCAST" run "$tmp/alone.csv" --cluster dgx-h100:16
 sed '$d; /init/d; 4d' "$tmp/calls.csv" >"$tmp/open.csv"
 check open_end "$(step_us "$tmp/open.csv" --cluster dgx-h100:16)" "$alone"
 # the log of a run: milliseconds; without the line of ranks the groups decide

@@ -143,3 +143,11 @@ sed '1d; $d; s/   */ | /g; s/^/| /; s/$/ |/' "$tmp/first.txt" >"$tmp/table.md"
 check table_in_markdown "$(step_of "$tmp/table.md")" 40000
 sed 's/^ProfilerStep\*.*/ProfilerStep*       0.00%   0.000us          0.00%    0.000us   410.000ms      102.50%  410.000ms          10/' "$tmp/first.txt" >"$tmp/mark.txt"
 check table_steps_of_the_device "$(step_of "$tmp/mark.txt")" 40000
+
+# a layer workload without embedding_layer whose rows are ga blocks of the same names: micro-batches of 70 us on two stages, (2 + 1) · 70
+rows=$(for m in 0 1; do for layer in 0 1; do echo "layer_$layer -1 10000 NONE 0 20000 NONE 0 5000 NONE 0 0"; done; done)
+head='HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 1 pp: 2 vpp: 1 ga: 2 all_gpus: 2 pp_comm: 0'
+printf '%s\n4\n%s\n' "$head" "$rows" >"$tmp/blocks.txt"
+check blocks_of_micro_batches "$(step_of "$tmp/blocks.txt" --cluster ideal:2)" 210
+sed 's/layer_1/layer_0/' "$tmp/blocks.txt" >"$tmp/alike.txt" # rows of one name may be layers of one micro-batch
+expect rows_alike 0 'the header says ga 2, the rows hold 1 micro-batches' "$STEPCAST" run "$tmp/alike.txt" --cluster ideal:2

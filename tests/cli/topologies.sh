@@ -113,6 +113,21 @@ cat >"$tmp/node.xml" <<'X'
 </system>
 X
 check nccl_as_a_line "$(all_reduce_times "$tmp/node.xml" 8 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nvlink=450GB/s nics=2 nic=400Gbps" 8 analytic)"
+# RCCL's: xGMI to all the others, at the rate of the GPU; without a GPU that is known none is taken
+{
+    echo '<system version="2"><cpu numaid="0">'
+    for g in 0 1 2 3 4 5 6 7; do
+        echo "<pci busid=\"0000:${g}c:00.0\" class=\"0x120000\" device=\"0x74a1\"><gpu dev=\"$g\" sm=\"94\" gcn=\"942\" rank=\"$g\">"
+        for peer in 0 1 2 3 4 5 6 7; do [ $peer = $g ] || echo "<xgmi target=\"0000:${peer}c:00.0\" count=\"1\" tclass=\"0x120000\"/>"; done
+        echo '</gpu></pci>'
+    done
+    echo '</cpu></system>'
+} >"$tmp/amd.xml"
+check nccl_of_amd "$(all_reduce_times "$tmp/amd.xml" 8 analytic)" "$(all_reduce_times amd-mi300x:8 8 analytic)"
+sed 's/0x74a1/0xffff/' "$tmp/amd.xml" >"$tmp/other.xml"
+expect nccl_of_an_unknown_gpu 3 'the bandwidth between the GPUs of a node is not known' "$STEPCAST" show --cluster "$tmp/other.xml"
+printf '======= Weight between two GPUs =======\n       GPU0         GPU1\nGPU0   0            15\nGPU1   15           0\n' >"$tmp/rocm.txt"
+expect rocm_smi 3 "links of a node of AMD's GPUs (rocm-smi --showtopo)" "$STEPCAST" show --cluster "$tmp/rocm.txt"
 head -5 "$tmp/node.xml" >"$tmp/half.xml"
 expect nccl_cut 3 'is missing: is the file cut off' "$STEPCAST" show --cluster "$tmp/half.xml" --gpus 2
 printf '<system version="1"><cpu></cpu></system>' >"$tmp/none.xml"

@@ -576,6 +576,23 @@ static sc_status lower_sections(struct aicb_reader *p) {
     return SC_OK;
 }
 
+/* AICB's micro tests name a group that has one rank in the file: nothing is sent. */
+static void note_groups_of_one(const struct aicb_reader *p) {
+    uint32_t calls = 0;
+    uint32_t alone = 0;
+    for (uint32_t i = 0; i < p->row_count; i++) {
+        if (p->rows[i].kind != AICB_COLLECTIVE)
+            continue;
+        calls++;
+        alone += p->size[p->rows[i].group] == 1;
+    }
+    if (calls && alone == calls)
+        sc__note(p->ctx,
+                 "aicb-groups-of-one",
+                 "%s: every call is of a group of one rank and takes no time",
+                 p->in.name);
+}
+
 static void note_aicb(const struct aicb_reader *p) {
     bool computes = false;
     for (uint32_t i = 0; i < p->row_count; i++)
@@ -604,6 +621,7 @@ static void note_aicb(const struct aicb_reader *p) {
                  "%s has %u iterations; the first is taken",
                  p->in.name,
                  p->sections[0].iterations);
+    note_groups_of_one(p);
 }
 
 static sc_status read_aicb_job(struct aicb_reader *p) {
