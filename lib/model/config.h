@@ -41,8 +41,8 @@ enum sc__config_kind {
 };
 
 struct sc__config_key {
-    unsigned kinds; /* bits of enum sc__config_kind */
-    const char *key;
+    unsigned kinds;  /* bits of enum sc__config_kind */
+    const char *key; /* at any depth; "=key": in no section */
     const char *flag;
     /* NULL: the value itself; "": a switch, given where the value is true; else "from=to"
      * with blanks between, and "*" where other values pass as they are. */

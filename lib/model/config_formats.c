@@ -120,6 +120,8 @@ static bool key_is(const struct sc__config_item *item, const char *key) {
     plain[i] = 0;
     whole.p = plain;
     whole.n = i;
+    if (*key == '=') /* in no section */
+        return sc__str_is(whole, key + 1);
     return sc__str_is(whole, key) ||
            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.');
 }
