@@ -146,6 +146,10 @@ sc_status sc__config_automodel(struct sc__launch *l,
 sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
+/* An id of Hugging Face that is a preset, or a path. */
+sc_status sc__config_model_id(struct sc__launch *l,
+                              const struct sc__config_item *item,
+                              struct sc__flag_list *out);
 /* The file that Primus names for the model, or NULL. */
 const char *sc__config_primus_model(const struct sc__config *c);
 /* It names classes of NeMo Automodel. */

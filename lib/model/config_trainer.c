@@ -38,8 +38,7 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
                                        "variable behind it with --set",
                                        "--%s has no value",
                                        *key);
-            sc__config_add(l, out, "model", item->value);
-            return SC_OK;
+            return sc__config_model_id(l, item, out);
         }
     return SC_OK;
 }

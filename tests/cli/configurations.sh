@@ -327,3 +327,10 @@ same olmo_other_norm "$dir/olmo1.yaml" --gpus 8 -- $olmo --normalization LayerNo
 printf "${trainer}max_prompt_length: 512\nmax_completion_length: 1024\nnum_generations: 8\n" >"$dir/grpo.yaml"
 same answers "$dir/grpo.yaml" --gpus 8 -- $(echo "$hf" | sed 's/--seq 1024/--seq 1536/')
 noted answers_are_said 'trains on answers to prompts' "$S" run "$dir/grpo.yaml" --gpus 8 --ignore-memory
+# a model that is no preset is named where it stands; --model, or a folder with its config.json, does
+printf 'base_model: acme/Anvil-7B-v3\nsequence_len: 1024\nmicro_batch_size: 1\n' >"$dir/anvil.yaml"
+refuse a_model_that_is_no_preset 3 'anvil.yaml:1: error: base_model: the model acme/Anvil-7B-v3 is not known' "$S" run "$dir/anvil.yaml" --gpus 8
+mkdir "$dir/anvil" && cp data/models/llama3-8b.json "$dir/anvil/config.json"
+sed "s|acme/Anvil-7B-v3|$dir/anvil|" "$dir/anvil.yaml" >"$dir/folder.yaml"
+same a_model_in_a_folder "$dir/folder.yaml" --gpus 8 -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
+same a_model_of_the_command_line "$dir/anvil.yaml" --gpus 8 --model llama3-8b -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
