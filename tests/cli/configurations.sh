@@ -334,3 +334,5 @@ mkdir "$dir/anvil" && cp data/models/llama3-8b.json "$dir/anvil/config.json"
 sed "s|acme/Anvil-7B-v3|$dir/anvil|" "$dir/anvil.yaml" >"$dir/folder.yaml"
 same a_model_in_a_folder "$dir/folder.yaml" --gpus 8 -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
 same a_model_of_the_command_line "$dir/anvil.yaml" --gpus 8 --model llama3-8b -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
+sed 's/remat_policy: full/remat_policy: save_qkv_proj/' "$dir/named.yml" >"$dir/policy.yml"
+noted maxtext_policy 'remat_policy save_qkv_proj is counted as --recompute selective' "$S" run "$dir/policy.yml" --gpus 8 --ignore-memory
