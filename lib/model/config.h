@@ -41,8 +41,8 @@ enum sc__config_kind {
 };
 
 struct sc__config_key {
-    unsigned kinds; /* bits of enum sc__config_kind */
-    const char *key;
+    unsigned kinds;  /* bits of enum sc__config_kind */
+    const char *key; /* at any depth; "=key": in no section */
     const char *flag;
     /* NULL: the value itself; "": a switch, given where the value is true; else "from=to"
      * with blanks between, and "*" where other values pass as they are. */
@@ -146,6 +146,10 @@ sc_status sc__config_automodel(struct sc__launch *l,
 sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
+/* An id of Hugging Face that is a preset, or a path. */
+sc_status sc__config_model_id(struct sc__launch *l,
+                              const struct sc__config_item *item,
+                              struct sc__flag_list *out);
 /* The file that Primus names for the model, or NULL. */
 const char *sc__config_primus_model(const struct sc__config *c);
 /* It names classes of NeMo Automodel. */

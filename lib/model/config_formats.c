@@ -73,11 +73,38 @@ static const char *plain_number(struct sc__arena *arena, const char *value) {
     return plain;
 }
 
+sc_status sc__config_model_id(struct sc__launch *l,
+                              const struct sc__config_item *item,
+                              struct sc__flag_list *out) {
+    bool known = sc__model_preset(&l->ctx->arena, item->value) ||
+                 sc__path_look(item->value).kind != SC__PATH_NONE;
+    if (sc__launch_overridden(l, "model"))
+        return SC_OK;
+    if (!known)
+        return sc__launch_fail(l,
+                               item->line,
+                               "give the config.json of its repository, or a preset of "
+                               "the same shape, with --model (stepcast list models)",
+                               "%s: the model %.80s is not known",
+                               item->key,
+                               item->value);
+    sc__config_add(l, out, "model", item->value);
+    return SC_OK;
+}
+
+static void add_flags(struct config_taking *t, const struct sc__flag_list *flags);
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = plain_number(arena, item->value);
+    if (!strcmp(k->flag, "model")) {
+        struct sc__flag_list flags = {0};
+        SC__TRY(sc__config_model_id(t->l, item, &flags));
+        add_flags(t, &flags);
+        return SC_OK;
+    }
     if (!k->words) {
         double number;
         /* 1.0 for 1, as YAML of Python has it */
@@ -120,6 +147,8 @@ static bool key_is(const struct sc__config_item *item, const char *key) {
     plain[i] = 0;
     whole.p = plain;
     whole.n = i;
+    if (*key == '=') /* in no section */
+        return sc__str_is(whole, key + 1);
     return sc__str_is(whole, key) ||
            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.');
 }

@@ -61,6 +61,9 @@ sc_status sc__config_olmo(struct sc__launch *l,
     if (!both && hidden && ratio <= 1u << 10)
         both = hidden * ratio;
     take_llama(l, out);
+    const char *norm = sc__config_value(c, "model.layer_norm_type");
+    if (norm && strcmp(norm, "rms") != 0) /* of OLMo 1 */
+        sc__config_add(l, out, "normalization", "LayerNorm");
     sc__config_add(l, out, "ffn-hidden-size", sc__format(&l->ctx->arena, "%u", both / 2));
     if (sc__config_value(c, "fsdp.wrapping_strategy") ||
         sc__config_value(c, "fsdp.precision"))

@@ -137,6 +137,19 @@ static sc_status take_quantization(struct sc__launch *l,
     return SC_OK;
 }
 
+/* Policies between full and minimal save some products more or less; they are counted as
+ * minimal ones are (config_table.c). */
+static void note_policy(struct sc__launch *l, const struct sc__config *c) {
+    const char *policy = sc__config_value(c, "remat_policy");
+    if (policy && !sc__config_nothing(policy) && strcmp(policy, "full") != 0 &&
+        !sc__str_starts(sc__str(policy), "minimal"))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: remat_policy %.60s is counted as --recompute selective",
+                 l->file,
+                 policy);
+}
+
 sc_status sc__config_maxtext(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
@@ -160,6 +173,7 @@ sc_status sc__config_maxtext(struct sc__launch *l,
                  "not taken from the file (--global-batch, --tp, --cp)",
                  l->file,
                  batch);
+    note_policy(l, c);
     SC__TRY(take_axes(l, c, out));
     take_sharding(l, c, out);
     return take_quantization(l, c, out);

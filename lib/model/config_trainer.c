@@ -2,6 +2,7 @@
  * ms-swift) mean together: sharding, recomputation, the loss, fp8, the optimizer. */
 #include "model/config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool has_section(const struct sc__config *c, const char *beginning) {
@@ -37,10 +38,29 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
                                        "variable behind it with --set",
                                        "--%s has no value",
                                        *key);
-            sc__config_add(l, out, "model", item->value);
-            return SC_OK;
+            return sc__config_model_id(l, item, out);
         }
     return SC_OK;
+}
+
+/* TRL's trainers on answers (GRPO, DPO): sequences are a prompt and an answer, and what
+ * makes or judges answers is no part of a step of plain training. */
+static void
+take_answers(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    uint64_t prompt = sc__config_number(c, "max_prompt_length", 0);
+    uint64_t answer = sc__config_number(c, "max_completion_length", 0);
+    if (!prompt && !answer && !sc__config_value(c, "num_generations"))
+        return;
+    if (answer && !sc__config_value(c, "max_length"))
+        sc__config_add(l,
+                       out,
+                       "seq",
+                       sc__format(&l->ctx->arena, "%" PRIu64, prompt + answer));
+    sc__note(l->ctx,
+             "config-not-modelled",
+             "%s trains on answers to prompts: making them, a model they are compared with "
+             "and pairs of them are not counted, a step of plain training is",
+             l->file);
 }
 
 /* ---- sharding ---- */
@@ -200,6 +220,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
     SC__TRY(take_model(l, c, out));
+    take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);
     take_loss(l, c, out);

@@ -330,3 +330,22 @@ printf 'modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3.1
 same primus_torchtitan "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --recompute full --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
 printf 'modules:\n  post_trainer:\n    framework: megatron_bridge\n    model: ${PRIMUS_MODEL:qwen3_30B_A3B}.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 32\n      seq_length: 2048\n      tensor_model_parallel_size: 1\n      expert_model_parallel_size: 4\n' >"$dir/primus.yaml"
 same primus_post_trainer "$dir/primus.yaml" --gpus 8 -- --model qwen3-30b-a3b --seq 2048 --micro-batch 1 --global-batch 32 --ep 4 --gpus 8 --overlap-grad no
+# OLMo's sections have a precision of their own, and OLMo 2 norms of queries and keys; TRL's trainers on answers say how long those are
+sed 's/^fsdp:.*/fsdp: {wrapping_strategy: by_block, precision: mixed}/; s/activation_type: swiglu/activation_type: swiglu, attention_layer_norm: true, layer_norm_type: rms/' "$dir/olmo.yaml" >"$dir/olmo2.yaml"
+olmo="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --position-embedding-type rope --swiglu"
+olmo="$olmo --seq 2048 --micro-batch 2 --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8"
+same olmo2 "$dir/olmo2.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-layernorm
+sed 's/layer_norm_type: rms/layer_norm_type: default/' "$dir/olmo2.yaml" >"$dir/olmo1.yaml"
+same olmo_other_norm "$dir/olmo1.yaml" --gpus 8 -- $olmo --normalization LayerNorm --qk-layernorm
+printf "${trainer}max_prompt_length: 512\nmax_completion_length: 1024\nnum_generations: 8\n" >"$dir/grpo.yaml"
+same answers "$dir/grpo.yaml" --gpus 8 -- $(echo "$hf" | sed 's/--seq 1024/--seq 1536/')
+noted answers_are_said 'trains on answers to prompts' "$S" run "$dir/grpo.yaml" --gpus 8 --ignore-memory
+# a model that is no preset is named where it stands; --model, or a folder with its config.json, does
+printf 'base_model: acme/Anvil-7B-v3\nsequence_len: 1024\nmicro_batch_size: 1\n' >"$dir/anvil.yaml"
+refuse a_model_that_is_no_preset 3 'anvil.yaml:1: error: base_model: the model acme/Anvil-7B-v3 is not known' "$S" run "$dir/anvil.yaml" --gpus 8
+mkdir "$dir/anvil" && cp data/models/llama3-8b.json "$dir/anvil/config.json"
+sed "s|acme/Anvil-7B-v3|$dir/anvil|" "$dir/anvil.yaml" >"$dir/folder.yaml"
+same a_model_in_a_folder "$dir/folder.yaml" --gpus 8 -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
+same a_model_of_the_command_line "$dir/anvil.yaml" --gpus 8 --model llama3-8b -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
+sed 's/remat_policy: full/remat_policy: save_qkv_proj/' "$dir/named.yml" >"$dir/policy.yml"
+noted maxtext_policy 'remat_policy save_qkv_proj is counted as --recompute selective' "$S" run "$dir/policy.yml" --gpus 8 --ignore-memory
