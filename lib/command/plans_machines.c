@@ -253,6 +253,7 @@ static sc_status machine_goodput(struct sc__plans *x,
                          "a run on %u GPUs does not get on",
                          machine->gpus);
     machine->ettr = by_dp;
+    machine->spare_gpus = in.spares * in.set->unit_gpus[SC__SCOPE_NODE];
     return SC_OK;
 }
 

@@ -11,12 +11,28 @@ double sc__search_score(const struct sc__search_plan *p) {
     return p->factor * (double)p->step;
 }
 
+/* Seconds for a step of `ps`, in a run with failures with what it loses to them. */
+static double run_seconds(const struct sc__search_plan *p, int64_t ps) {
+    return (double)ps * 1e-12 / (p->ettr > 0 ? p->ettr : 1);
+}
+
+static double
+usd_of(const struct sc__search *s, const struct sc__search_plan *p, int64_t ps) {
+    const struct sc__search_machine *m = &s->machines[p->machine];
+    return p->usd_per_hour * (m->gpus + m->spare_gpus) * run_seconds(p, ps) / 3600;
+}
+
+static double
+joule_of(const struct sc__search *s, const struct sc__search_plan *p, int64_t ps) {
+    return p->watts * s->machines[p->machine].gpus * run_seconds(p, ps);
+}
+
 double sc__search_usd(const struct sc__search *s, const struct sc__search_plan *p) {
-    return p->usd_per_hour * s->machines[p->machine].gpus * (double)p->step / 3600e12;
+    return usd_of(s, p, p->step);
 }
 
 double sc__search_joule(const struct sc__search *s, const struct sc__search_plan *p) {
-    return p->watts * s->machines[p->machine].gpus * (double)p->step * 1e-12;
+    return joule_of(s, p, p->step);
 }
 
 uint32_t sc__search_dp(const struct sc__search *s, const struct sc__search_plan *p) {
@@ -78,16 +94,14 @@ static bool beats(const struct sc__search *s,
                   const struct sc__search_plan *a,
                   const struct sc__search_plan *b,
                   int64_t time_of_b) {
-    double gpus_a = s->machines[a->machine].gpus;
-    double gpus_b = s->machines[b->machine].gpus;
-    const double of_a[] = {(double)a->step,
+    const double of_a[] = {run_seconds(a, a->step),
                            a->memory,
-                           a->usd_per_hour * gpus_a * (double)a->step,
-                           a->watts * gpus_a * (double)a->step};
-    const double of_b[] = {(double)time_of_b,
+                           usd_of(s, a, a->step),
+                           joule_of(s, a, a->step)};
+    const double of_b[] = {run_seconds(b, time_of_b),
                            b->memory,
-                           b->usd_per_hour * gpus_b * (double)time_of_b,
-                           b->watts * gpus_b * (double)time_of_b};
+                           usd_of(s, b, time_of_b),
+                           joule_of(s, b, time_of_b)};
     bool better = false;
     for (unsigned i = 0; i < sizeof of_a / sizeof *of_a; i++) {
         if (of_a[i] > of_b[i])

@@ -89,6 +89,7 @@ struct sc__search_machine {
     /* Productive share of the time of a run, by the number of replicas (dp): for the
      * divisors of gpus; NULL: not asked for. */
     const double *ettr;
+    double spare_gpus; /* of machines that stand by in such a run, and are paid too */
 };
 
 enum sc__search_objective {

@@ -79,6 +79,7 @@ job="run --model llama3-8b --gpus 16 --tp 8 --global-batch 16 --seq 4096 --clust
 check fail-chooses-flow 0 "the flow engine simulates the network" "$STEPCAST" $job --fail leaf0-spine0
 check fail-needs-a-link 2 "no link 'leaf0-spine999'" "$STEPCAST" $job --fail leaf0-spine999
 check degrade-chooses-flow 0 '"net": "flow"' "$STEPCAST" $job --degrade port0.up=0.5 --json -
+check degrade-twice-is-said 0 'has port0.up several times: its factors are multiplied' "$STEPCAST" $job --degrade port0.up=0.5 --degrade port1.up=0.5 --degrade port0.up=0.5
 check fail-and-analytic 2 "knows no links" "$STEPCAST" $job --net analytic --fail leaf0-spine0
 check fail-and-loggops 2 "two networks" "$STEPCAST" $job --loggops 1,1,1,1 --fail leaf0-spine0
 check coll-fail-chooses-flow 3 "cannot be reached" "$STEPCAST" coll all_reduce -c dgx-h100:8 --fail gpu0.nvlink.out

@@ -286,3 +286,19 @@ check "etp is tp where it is not said" "$(grep -c 'next best family: ' "$tmp/out
 "$S" plans --model llama3-8b --cluster dgx-h100:16,gb200-nvl72:72,a100:1 --global-batch 256 --seq 4096 >"$tmp/out"
 check "machines without plans" "$(grep -c -e 'no plan can be made for 72 GPUs of gb200-nvl72:72: a global batch that more splits divide' -e 'no plan fits into the memory of 1 GPU of a100:1' "$tmp/out")" 2
 check "etp that nobody says" "$(grep -c 'next best family: tp 2 instead of 1, micro-batch' "$tmp/out")" 1
+# Days, dollars and energy of a run with failures are of the same run: as train has them, within what 20 runs scatter.
+cat >"$tmp/gpus.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "ours", "source": "a test", "node_gpus": 8, "requeue_s": [[64, 300], [4096, 600]], "hot_s": [[64, 30], [4096, 60]],
+ "classes": [{"name": "g", "scope": "gpu", "symptom": "crash", "per_1000_days": 100, "detect_s": 10, "locate_s": 120, "repair_s": 3600}]}
+J
+of_a_run() { # recovery
+    "$S" plans --model llama3-8b --cluster dgx-h100:256 --global-batch 1024 --seq 8192 --train-tokens 5T --objective goodput --failures "$tmp/gpus.json" --recovery $1 --price 2 --top 1 --json "$tmp/run.json" >/dev/null
+    "$S" train $(python3 -S -c "import json; print(json.load(open('$tmp/run.json'))['plans'][0]['command'][len('stepcast run '):])") --train-tokens 5T --failures "$tmp/gpus.json" --recovery $1 --price 2 --json "$tmp/train.json" >/dev/null
+    python3 -S -c "
+import json
+p, t = json.load(open('$tmp/run.json'))['plans'][0], json.load(open('$tmp/train.json'))
+near = lambda a, b: abs(a / b - 1) < 0.01
+print(p['ettr'] < 0.95, near(p['days'], t['days']['p50']), near(p['cost_usd'], t['cost_usd']), near(p['kwh_per_billion_tokens'] * 5000, t['energy_kwh']))"
+}
+check "dollars of a run with failures" "$(of_a_run requeue)" "True True True True"
+check "dollars of spare machines" "$(of_a_run spares=20)" "True True True True"

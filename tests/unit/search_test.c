@@ -229,6 +229,8 @@ static void test_what_is_left_out(void **state) {
 
 static const double gpu_hours_usd[2] = {1.5, 4};
 
+#define SPARE_GPUS 4.0
+
 /* Small, and every plan is evaluated: 16 cheap GPUs, and 8 of an older kind that are dear
  * but draw less. Plans that overlap more need the same memory. */
 static struct sc__search small_search(struct sc_context *ctx, enum sc__search_objective o) {
@@ -263,6 +265,7 @@ static struct sc__search small_search(struct sc_context *ctx, enum sc__search_ob
             ettr[dp] = 1.0 / dp; /* replicas are lost that often */
         s.machines[i].usd_per_hour = gpu_hours_usd[i];
         s.machines[i].ettr = ettr;
+        s.machines[i].spare_gpus = SPARE_GPUS;
     }
     s.objective = o;
     return s;
@@ -309,11 +312,12 @@ static void check_order(const struct sc__search *s) {
 
 static void
 of_plan(const struct sc__search *s, const struct sc__search_plan *p, double *out) {
-    double work = (double)p->step * s->machines[p->machine].gpus;
-    out[0] = (double)p->step;
+    double gpus = s->machines[p->machine].gpus;
+    double seconds = (double)p->step * 1e-12 / p->ettr;
+    out[0] = seconds;
     out[1] = p->memory;
-    out[2] = work * p->usd_per_hour;
-    out[3] = work * p->watts;
+    out[2] = p->usd_per_hour * (gpus + SPARE_GPUS) * seconds / 3600;
+    out[3] = p->watts * gpus * seconds;
 }
 
 static bool is_beaten(const struct sc__search *s, const struct sc__search_plan *p) {
@@ -350,17 +354,20 @@ static void check_front(const struct sc__search *s) {
     assert_true(on_front > 1 && on_front < s->count);
 }
 
-/* Dollars and joules of a step, memory that is left free, and the floor of the seed. */
+/* Dollars and joules of a step with what failures cost, memory that is left free, and the
+ * floor of the seed. */
 static void check_figures(const struct sc__search *s) {
     for (uint32_t k = 0; k < s->count; k++) {
         const struct sc__search_plan *p = &s->plans[k];
         double gpus = s->machines[p->machine].gpus;
-        double seconds = (double)p->step * 1e-12;
+        double seconds = (double)p->step * 1e-12 * sc__search_dp(s, p);
         if (p->outcome != SC__PLAN_FITS)
             continue;
         assert_number(p->memory, <=, 0.92 * s->machines[p->machine].capacity);
         assert_within(p->usd_per_hour, gpu_hours_usd[p->machine], 1e-12);
-        assert_within(sc__search_usd(s, p), gpus * seconds / 3600 * p->usd_per_hour, 1e-9);
+        assert_within(sc__search_usd(s, p),
+                      (gpus + SPARE_GPUS) * seconds / 3600 * p->usd_per_hour,
+                      1e-9);
         assert_within(sc__search_joule(s, p), gpus * seconds * p->watts, 1e-9);
         assert_true(p->watts > 100);
         assert_number(sc__families_floor(s, (uint32_t)(p->serial / SC__SEARCH_VALUES)),

@@ -240,14 +240,36 @@ static sc_status degrade(struct sc_context *ctx, struct sc__graph *g, const char
                              factor);
 }
 
+/* Factors of one link that are given several times multiply: a class of failures may
+ * degrade what is degraded anyway. Who says it twice is told. */
+static void note_degraded_again(struct sc_context *ctx,
+                                const struct sc__settings *settings,
+                                unsigned which) {
+    const char *text = sc__setting_nth(settings, "degrade", which);
+    size_t name = (size_t)(strrchr(text, '=') - text) + 1;
+    for (unsigned i = 0; i < which; i++) {
+        const char *before = sc__setting_nth(settings, "degrade", i);
+        if (strncmp(before, text, name))
+            continue;
+        sc__note(ctx,
+                 "degraded-again",
+                 "--degrade has %.*s several times: its factors are multiplied",
+                 (int)name - 1,
+                 text);
+        return;
+    }
+}
+
 sc_status sc__flow_settings(struct sc_context *ctx,
                             const struct sc__settings *settings,
                             struct sc__graph *g,
                             struct sc__route_policy *route) {
     const char *text = sc__setting(settings, "route");
     SC__TRY(sc__route_parse(ctx, text ? text : "ecmp", route));
-    for (unsigned i = 0; (text = sc__setting_nth(settings, "degrade", i)); i++)
+    for (unsigned i = 0; (text = sc__setting_nth(settings, "degrade", i)); i++) {
         SC__TRY(degrade(ctx, g, text));
+        note_degraded_again(ctx, settings, i);
+    }
     for (unsigned i = 0; (text = sc__setting_nth(settings, "fail", i)); i++)
         SC__TRY(sc__graph_fail(ctx, g, text));
     return SC_OK;
