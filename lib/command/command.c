@@ -119,6 +119,11 @@ const struct sc__option *sc__command_option(const struct sc__command *c, const c
     return NULL;
 }
 
+const struct sc__option *
+sc__command_denial(struct sc_context *ctx, const struct sc__command *c, const char *flag) {
+    return sc__command_option(c, sc__format(&ctx->arena, "no-%s", flag));
+}
+
 static uint32_t unique_options(struct sc__arena *a,
                                const struct sc__command *c,
                                const struct sc__option ***out) {

@@ -25,6 +25,9 @@ const struct sc__option **sc__command_options(struct sc__arena *a,
                                               const struct sc__command *c);
 /* The option of this name or letter, or NULL. */
 const struct sc__option *sc__command_option(const struct sc__command *c, const char *name);
+/* The flag that says no where a profile might say yes (--no-dropout), or NULL. */
+const struct sc__option *
+sc__command_denial(struct sc_context *ctx, const struct sc__command *c, const char *flag);
 /* The name of an option that is spelt almost so, or NULL. */
 const char *
 sc__command_nearest(struct sc_context *ctx, const struct sc__command *c, const char *name);

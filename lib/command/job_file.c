@@ -102,6 +102,9 @@ take_option(struct sc_request *req,
         return set(req, o->name, item->value);
     if (!strcmp(item->value, "true"))
         return set(req, o->name, NULL);
+    const struct sc__option *denial = sc__command_denial(req->ctx, req->command, o->name);
+    if (!strcmp(item->value, "false") && denial && !was_given(req, given, denial->name))
+        return set(req, denial->name, NULL);
     if (!strcmp(item->value, "false"))
         return SC_OK;
     return sc__fail(req->ctx,

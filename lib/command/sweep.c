@@ -277,7 +277,8 @@ static const char *value_at(const struct sweep *s, uint32_t axis, uint32_t point
     return s->axes[axis].values[point % s->axes[axis].count];
 }
 
-/* All options of a point. A flag is an axis of yes and no. */
+/* All options of a point. A flag is an axis of yes and no; a profile may have it, so that
+ * no is said where there is a word for it. */
 static struct sc__setting_list
 settings_of(struct sc_context *ctx, const struct sweep *s, uint32_t point) {
     sc_setting *list =
@@ -289,8 +290,9 @@ settings_of(struct sc_context *ctx, const struct sweep *s, uint32_t point) {
         const struct sc__option *o = s->axes[i].option;
         const char *value = value_at(s, i, point);
         if (!o->arg && !strcmp(value, "no"))
-            continue;
-        list[n++] = (sc_setting){o->name, o->arg ? value : ""};
+            o = sc__command_denial(ctx, s->req->command, o->name);
+        if (o)
+            list[n++] = (sc_setting){o->name, o->arg ? value : ""};
     }
     return (struct sc__setting_list){list, n};
 }

@@ -264,6 +264,25 @@ static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p
     return SC_OK;
 }
 
+/* The chunks of a model; a stage of DualPipe has two, of two copies of it. */
+static const char *cut_words(struct sc_context *ctx, const struct sc__plan *p) {
+    if (p->schedule == SC__SCHEDULE_DUALPIPE)
+        return sc__format(&ctx->arena, "pp %u", p->mesh.pp);
+    return sc__format(&ctx->arena,
+                      "pp %u · vpp %u = %u",
+                      p->mesh.pp,
+                      p->vpp,
+                      sc__plan_parts(p));
+}
+
+static const char *
+near_cuts(struct sc_context *ctx, const struct sc__plan *p, uint32_t layers) {
+    if (p->schedule != SC__SCHEDULE_DUALPIPE)
+        return near_divisors(ctx, layers, sc__plan_parts(p), "pp·vpp");
+    return layers % 2 ? "give a number of layers that an even pp divides"
+                      : "an even pp that divides them would do";
+}
+
 static sc_status
 check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     if (p->vpp > SC__MOST_LAYERS) /* pp · vpp would not be a number any more */
@@ -282,22 +301,17 @@ check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc_
             ctx,
             SC_USAGE,
             NULL,
-            near_divisors(ctx, m->layers + counted, chunks, "pp·vpp"),
-            "pp %u · vpp %u = %u does not divide the %u layers and what counts as a "
-            "layer beside them",
-            p->mesh.pp,
-            p->vpp,
-            chunks,
+            near_cuts(ctx, p, m->layers + counted),
+            "%s does not divide the %u layers and what counts as a layer beside them",
+            cut_words(ctx, p),
             m->layers);
     if (chunks > m->layers + (p->uneven ? 2 : counted))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        near_divisors(ctx, m->layers, chunks, "pp·vpp"),
-                        "pp %u · vpp %u = %u chunks, but there are only %u layers",
-                        p->mesh.pp,
-                        p->vpp,
-                        chunks,
+                        near_cuts(ctx, p, m->layers),
+                        "%s chunks, but there are only %u layers",
+                        cut_words(ctx, p),
                         m->layers);
     if ((uint64_t)p->first_layers + p->last_layers > m->layers)
         return sc__fail(ctx,
@@ -316,17 +330,14 @@ check_stages(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                  "embedding and head",
                  chunks);
     else if (m->layers % chunks && !given)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        sc__format(&ctx->arena,
-                                   "%s; or --uneven-stages",
-                                   near_divisors(ctx, m->layers, chunks, "pp·vpp")),
-                        "pp %u · vpp %u = %u does not divide the %u layers",
-                        p->mesh.pp,
-                        p->vpp,
-                        chunks,
-                        m->layers);
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            sc__format(&ctx->arena, "%s; or --uneven-stages", near_cuts(ctx, p, m->layers)),
+            "%s does not divide the %u layers",
+            cut_words(ctx, p),
+            m->layers);
     /* where the model is there twice, chunk 1 is of the other copy */
     uint32_t copies = p->schedule == SC__SCHEDULE_DUALPIPE ? 1 : p->vpp;
     for (uint32_t s = 0; s < p->mesh.pp; s++)

@@ -47,3 +47,8 @@ done
 "$STEPCAST" gen --model llama3-8b --seq 4096 --global-batch 32 --ignore-memory --gpus 8 --pp 8 --schedule dualpipe --to ir-json -o "$tmp/ir.json" >/dev/null 2>&1
 "$STEPCAST" run "$tmp/ir.json" --cluster dgx-h100:8 --json "$tmp/ir-run.json" >/dev/null 2>&1
 check written_and_read "$(python3 -S -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/ir-run.json")" "$(python3 -S -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/dual.json")"
+# two copies of 16 chunks are not 2 · 16, and 61 stages no way out
+odd="$STEPCAST run --model deepseek-v3 --cluster hgx-h800:2048 --pp 16 --ep 64 --global-batch 15360 --seq 4096 --schedule dualpipe --ignore-memory"
+expect uneven_layers 2 "pp 16 does not divide the 61 layers" $odd
+expect uneven_hint 2 "that an even pp divides; or --uneven-stages" $odd
+expect too_many_stages 2 "an even pp that divides them would do" "$STEPCAST" run --model llama3-8b --gpus 64 --pp 64 --global-batch 128 --schedule dualpipe --ignore-memory

@@ -45,3 +45,13 @@ gpus: 8
 $(echo "$pair" | tr '|' '\n')
 "
 done
+# a profile has sequence parallel: false is --no-sequence-parallel, in a job and on an axis of a sweep
+nemo="--model llama3-8b --cluster dgx-h100:8 --tp 2 --global-batch 8 --zero 1 --software nemo-25.02 --seq 4096"
+printf 'stepcast: job/1\nmodel: llama3-8b\ncluster: dgx-h100:8\ntp: 2\nglobal-batch: 8\nzero: 1\nsoftware: nemo-25.02\nseq: 4096\nsequence-parallel: false\n' >"$dir/denied.yaml"
+seconds() { "$S" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p' | head -1; }
+denied=$(seconds $nemo --no-sequence-parallel)
+[ -n "$denied" ] && [ "$(seconds "$dir/denied.yaml")" = "$denied" ] && [ "$(seconds $nemo)" != "$denied" ]
+check "false is no" $?
+"$S" sweep --db "$dir/denied.db" $nemo --axis sequence-parallel=yes,no >"$dir/denied" 2>&1
+[ "$(awk '/sequence-parallel=/ { print $1 }' "$dir/denied" | sort -u | wc -l)" -eq 2 ]
+check "no of an axis" $?
