@@ -298,6 +298,16 @@ static double dims_bisection(const struct sc__cluster *c) {
     return least;
 }
 
+/* Of a group's global links only some lead to the other half: as many to each other
+ * group. */
+static double dragonfly_bisection(const struct sc__cluster *c, double half) {
+    const struct sc__fabric *f = &c->fabric;
+    double others = fmax(1, f->groups - 1.0);
+    double pair = floor((double)f->group_routers * f->global_links / others);
+    double pairs = floor(f->groups / 2.0) * ceil(f->groups / 2.0);
+    return fmin(half, pairs * pair * (f->link > 0 ? f->link : c->nic));
+}
+
 double sc__cluster_bisection(const struct sc__cluster *c) {
     double nodes = node_count(c);
     if (c->ideal)
@@ -309,6 +319,8 @@ double sc__cluster_bisection(const struct sc__cluster *c) {
     /* What one half can send, over the oversubscription of each level it crosses. */
     double half = floor(nodes / 2) * c->node_nics * c->nic;
     double leaf = sc__fabric_leaf_nodes(c);
+    if (c->fabric.kind == SC__FABRIC_DRAGONFLY && nodes > leaf)
+        return dragonfly_bisection(c, half);
     if (nodes > pod_nodes(c))
         half /= c->fabric.pod_oversubscription;
     return nodes > leaf ? half / sc__fabric_oversubscription(c) : half;

@@ -108,8 +108,9 @@ put_fabric(const struct sc__cluster *c, struct sc__buffer *out, uint32_t nodes) 
         put_tree(c, out, nodes);
     }
     double middle = sc__cluster_bisection(c);
-    double ends = (double)c->gpus / 2 *
-                  (nodes > 1 ? (double)c->node_nics / c->node_gpus * c->nic : c->nvlink);
+    /* of an odd number of nodes the smaller half */
+    double ends = nodes > 1 ? floor(nodes / 2.0) * c->node_nics * c->nic
+                            : (double)c->gpus / 2 * c->nvlink;
     sc__puts(out, "├─ bisection ");
     put_rate(out, middle);
     if (f->kind != SC__FABRIC_DIMS && ends > 0)

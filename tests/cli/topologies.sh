@@ -263,3 +263,5 @@ expect ib_no_adapter 3 'no switch in it leads to an adapter' "$STEPCAST" show "$
 expect file_with_words 0 'a100-80, NVSwitch 100 GB/s' "$STEPCAST" show --cluster "$tmp/hopper.txt gpu=a100-80 nvlink=100GB/s"
 mkdir "$tmp/mixed" && cp "$tmp/fabric.txt" "$tmp/cube.txt" "$tmp/mixed" && mkdir "$tmp/mixed/below"
 expect folder_counts 0 '2 files, 1 folder' "$STEPCAST" show "$tmp/mixed"
+# three nodes on one leaf: the smaller half sends all it can
+expect odd-nodes 0 "bisection 400 GB/s, 100 %" "$STEPCAST" show --cluster dgx-h100:24

@@ -347,6 +347,10 @@ static void middle(void **state) {
     assert_true(sc__cluster_bisection(&c) == 16 * 8 * 50e9);
     c = cluster("dims=4x4x4 link=50GB/s");
     assert_true(sc__cluster_bisection(&c) == 16 * 2 * 50e9);
+    /* four groups of 6 global links, 2 to each other group: 4 pairs across the middle */
+    c = cluster("gpu=h100 gpus=64 node=8 nvlink=450GB/s nics=4 nic=400Gbps class=ib "
+                "fabric=dragonfly router-nics=4 group-routers=2 global-links=3 groups=4");
+    assert_number(sc__cluster_bisection(&c), ==, 4 * 2 * 50e9);
 }
 
 static void drawing(void **state) {
