@@ -47,3 +47,5 @@ done
 "$STEPCAST" gen --model llama3-8b --seq 4096 --global-batch 32 --ignore-memory --gpus 8 --pp 8 --schedule dualpipe --to ir-json -o "$tmp/ir.json" >/dev/null 2>&1
 "$STEPCAST" run "$tmp/ir.json" --cluster dgx-h100:8 --json "$tmp/ir-run.json" >/dev/null 2>&1
 check written_and_read "$(python3 -S -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/ir-run.json")" "$(python3 -S -c 'import json,sys; print(json.load(open(sys.argv[1]))["step_time_us"])' "$tmp/dual.json")"
+expect "help names it for models" 0 "with --model dualpipe too" "$STEPCAST" help run all
+expect "help of a search names it" 0 "dualpipev or dualpipe" "$STEPCAST" help plans all
