@@ -749,7 +749,7 @@ const struct sc__option sc__layers_options[] = {
      "S",
      "as Megatron",
      "Plan",
-     "1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v or dualpipev",
+     "1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, dualpipev; with --model dualpipe too",
      0},
     {"pp-comm", 0, "SIZE", NULL, "Plan", "bytes of one message between stages", 0},
     {0}};

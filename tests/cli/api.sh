@@ -33,3 +33,21 @@ print("%d and %d KiB" % (early, late))
 PY
 ); then echo "ok api: 10,000 plans in one context, flat memory ($out)"
 else echo "not ok api: 10,000 plans in one context, flat memory"; fi
+# The program that docs/c-library.md shows prints what the page says.
+case $BUILD in
+*san*) echo "skip api: the page's program [needs no-sanitizer]" ;;
+*)
+    t=$(mktemp -d)
+    {
+        printf '#include <stepcast/stepcast.h>\n#include <stdio.h>\nint main(void) {\n'
+        sed -n '/^```c$/,/^```$/{/^```/d;p;}' docs/c-library.md
+        printf 'return 0;\n}\n'
+    } >"$t/page.c"
+    said=$(sed -n 's/^It prints `\(.*\)`\.$/\1/p' docs/c-library.md)
+    got=$("${CC:-cc}" -Iinclude "$t/page.c" -L"$BUILD" -lstepcast -o "$t/page" 2>&1 && LD_LIBRARY_PATH=$BUILD "$t/page" 2>&1)
+    if [ -n "$said" ] && [ "$got" = "$said" ]; then echo "ok api: the page's program"; else
+        echo "not ok api: the page's program: '$got', the page has '$said'"
+    fi
+    rm -rf "$t"
+    ;;
+esac

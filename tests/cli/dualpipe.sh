@@ -52,3 +52,5 @@ odd="$STEPCAST run --model deepseek-v3 --cluster hgx-h800:2048 --pp 16 --ep 64 -
 expect uneven_layers 2 "pp 16 does not divide the 61 layers" $odd
 expect uneven_hint 2 "that an even pp divides; or --uneven-stages" $odd
 expect too_many_stages 2 "an even pp that divides them would do" "$STEPCAST" run --model llama3-8b --gpus 64 --pp 64 --global-batch 128 --schedule dualpipe --ignore-memory
+expect "help names it for models" 0 "with --model dualpipe too" "$STEPCAST" help run all
+expect "help of a search names it" 0 "dualpipev or dualpipe" "$STEPCAST" help plans all

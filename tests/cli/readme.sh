@@ -1,9 +1,15 @@
 #!/bin/sh
-# What README.md shows is what the program prints, and its other commands run.
+# not of the program: docs: links and files
+# What README.md shows is what the program prints, and its other commands run. What pages link to
+# and name is there.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 . tests/tools/expect
 if python3 tests/tools/check_readme.py "$STEPCAST" README.md; then echo "ok readme: the example"; else echo "not ok readme: the example"; fi
+if python3 tests/tools/check_docs.py >"$tmp/docs"; then echo "ok docs: links and files"; else
+    echo "not ok docs: links and files"
+    cat "$tmp/docs"
+fi
 expect "readme: coll" 0 "Avg bus bandwidth" "$STEPCAST" coll all_reduce --cluster dgx-h100:64 -b 8 -e 8G -f 2
 expect "readme: run a file" 0 "step time" "$STEPCAST" run tests/data/seed_003.txt --cluster dgx-h100:1024
 expect "readme: show a table" 0 "torch.profiler table" "$STEPCAST" show tests/data/seed_001.txt
