@@ -20,7 +20,7 @@ steps=data/truth/training_steps.csv
 printf '\n== training steps: %s\n' "$steps"
 "$stepcast" validate "$steps" -j "$(getconf _NPROCESSORS_ONLN)" \
     --markdown "$tables" --plot docs/validation.svg || exit
-python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
+python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/training_steps_5.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
 mv data/bands.json.tmp data/bands.json
 printf '\n== a second table, a third of it left out of every fit\n'
 "$stepcast" validate data/truth/training_steps_2.csv --markdown "$second" || exit

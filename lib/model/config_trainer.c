@@ -186,7 +186,7 @@ static void take_optimizer(struct sc__launch *l,
         {"ao_adamw_8bit", "adam-8bit"},
         {"muon", "muon"},
         {"sgd", "sgd"},
-        {"adamw_torch", NULL},
+        {"adamw_torch", "adam-foreach"}, /* PyTorch's own default: by lists of tensors */
         {"adamw_torch_fused", NULL},
         {"adamw_apex_fused", NULL},
         {"adamw_hf", NULL},

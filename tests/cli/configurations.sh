@@ -50,19 +50,21 @@ same torchtitan_types "$dir/types.toml" --gpus 16 -- --model llama3-8b --gpus 16
 sed 's/replicate_degree = 1/replicate_degree = 4/; s/shard_degree = -1/shard_degree = 8/' $data/torchtitan.toml >"$dir/hybrid.toml"
 same torchtitan_hybrid "$dir/hybrid.toml" --gpus 64 -- --model llama3-8b --gpus 64 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 8 --software torchtitan-2026
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers
-# which attention runs, in each trainer's words
-trainer_attention() { # name, line, what it means
-    { grep -v 'flash_att' $data/axolotl.yaml; echo "$2"; } >"$dir/attention.yaml"
-    same attention_$1 "$dir/attention.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers $3
+# which attention and optimizer run, in each trainer's words
+trainer_says() { # name, line, what it means
+    { grep -v 'flash_att\|^optim' $data/axolotl.yaml; echo "$2"; } >"$dir/attention.yaml"
+    same says_$1 "$dir/attention.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers $3
 }
-trainer_attention eager "attn_implementation: eager" "--attention unfused"
-trainer_attention flash2 "attn_implementation: flash_attention_2" "--attention flash2"
-trainer_attention flash3 "attn_implementation: kernels-community/vllm-flash-attn3" "--attention current"
-trainer_attention sdpa "attn_implementation: sdpa" ""
-trainer_attention disabled "flash_attn: disabled" "--attention unfused"
-trainer_attention fa2 "flash_attn: fa2" "--attention flash2"
-trainer_attention axolotl "flash_attention: true" "--attention flash2"
-trainer_attention axolotl_eager "eager_attention: true" "--attention unfused"
+trainer_says eager "attn_implementation: eager" "--attention unfused"
+trainer_says flash2 "attn_implementation: flash_attention_2" "--attention flash2"
+trainer_says flash3 "attn_implementation: kernels-community/vllm-flash-attn3" "--attention current"
+trainer_says sdpa "attn_implementation: sdpa" ""
+trainer_says adam_by_lists "optim: adamw_torch" "--optimizer adam-foreach"
+trainer_says adam_fused "optim: adamw_torch_fused" ""
+trainer_says disabled "flash_attn: disabled" "--attention unfused"
+trainer_says fa2 "flash_attn: fa2" "--attention flash2"
+trainer_says axolotl "flash_attention: true" "--attention flash2"
+trainer_says axolotl_eager "eager_attention: true" "--attention unfused"
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software hf-transformers
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
