@@ -156,7 +156,7 @@ static void emit_reduction(struct sc__step_emitter *e,
                              "gradients",
                              layer);
     if (apart)
-        e->w->ops[e->w->op_count - 1].after |= 1u << stream;
+        e->w->ops[e->w->op_count - 1].after |= 1u << SC__STREAM_DP;
 }
 
 void sc__step_reduce_gradients(struct sc__step_emitter *e,
