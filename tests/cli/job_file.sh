@@ -55,3 +55,9 @@ check "false is no" $?
 "$S" sweep --db "$dir/denied.db" $nemo --axis sequence-parallel=yes,no >"$dir/denied" 2>&1
 [ "$(awk '/sequence-parallel=/ { print $1 }' "$dir/denied" | sort -u | wc -l)" -eq 2 ]
 check "no of an axis" $?
+# … and fp8 weights that NeMo's profile gathers
+fp8="--model llama3-8b --cluster dgx-h100:64 --global-batch 64 --zero 1 --software nemo-24.07 --fp8 --seq 4096"
+printf 'stepcast: job/1\nmodel: llama3-8b\ncluster: dgx-h100:64\nglobal-batch: 64\nzero: 1\nsoftware: nemo-24.07\nfp8: true\nseq: 4096\nfp8-param-gather: false\n' >"$dir/wide.yaml"
+wide=$(seconds $fp8 --no-fp8-param-gather)
+[ -n "$wide" ] && [ "$(seconds "$dir/wide.yaml")" = "$wide" ] && [ "$(seconds $fp8)" != "$wide" ]
+check "weights are gathered wide" $?
