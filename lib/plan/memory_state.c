@@ -67,6 +67,13 @@ static double state_bytes(const struct sc__plan *p, const struct parameter_count
     }
 }
 
+/* Weights of a layer that are gathered. Experts that no other rank has are whole where they
+ * are; PyTorch copies them all the same. */
+static double gathered_weights(const struct sc__plan *p, const struct sc__shard *layer) {
+    bool shared = sc__mesh_group_size(&p->mesh, SC__GROUP_SHARD_EP) > 1;
+    return layer->dense + (shared || p->torch_copies ? layer->experts : 0);
+}
+
 /* The largest two that are in use at once: a layer and the next, or a layer and an end;
  * each weight takes so much. */
 static double two_units(const struct sc__model *m,
@@ -81,7 +88,7 @@ static double two_units(const struct sc__model *m,
         uint32_t n = sc__plan_layers(p, m, stage, c, &first);
         for (uint32_t i = first; i < first + n; i++) {
             struct sc__shard s = sc__plan_layer_shard(p, m, i);
-            largest = fmax(largest, of_layer * (s.dense + s.experts));
+            largest = fmax(largest, of_layer * gathered_weights(p, &s));
         }
     }
     if (sc__plan_has_embedding(p, stage))

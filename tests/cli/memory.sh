@@ -183,3 +183,12 @@ sinks() { value activations --model gpt-oss-20b --cluster hgx-h200:8 --fsdp --se
 written=$(sinks)
 fused=$(sinks --attention flash2)
 holds "scores of sinks are kept" "${written:-0} - ${fused:-0} == 24 * 64 * 4096 * (2 * 4096 - 4)"
+
+# Experts that no other rank has are whole where they are: ZeRO 3 gathers no copy of them. 48 layers of 128 experts of three
+# matrices of 2048 × 768 on two ranks: what stands gathered beside the shards are two layers without them, or one and the head with its norm.
+beside() { value weights --model qwen3-30b-a3b --dp 2 --gpus 2 --ep "$1" --etp 1 --seq 2048 --micro-batch 1 --global-batch 2 --zero "$2" --cluster dgx-h100:2 --ignore-memory; }
+dense=$((2 * (2048 * 4096 * 2 + 2048 * 512 * 2 + 2048 * 128 + 2 * 2048 + 2 * 128)))
+ends=$((2 * 151936 * 2048))
+whole=$(beside 2 0)
+sharded=$(beside 2 3)
+holds "experts of one rank are not gathered" "$sharded - ($whole - (48 * $dense + 2 * $ends + 2 * 2048) / 2) == max(2 * $dense, $dense + $ends + 2 * 2048)"

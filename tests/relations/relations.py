@@ -176,8 +176,12 @@ def most_zero(c):
     a time, which is all of a small stage; in a pipeline all of them stay gathered, beside shards of another type in fp8. PyTorch's
     shards are fp32: in a pipeline they come on top of what is gathered, and over two ranks those of gradients take what whole ones
     of two bytes do; beside them the gradients of a unit are whole, of which embedding and head are a large part of a small model.
-    Adapters have next to no gradients that sharding them would save, so that the shards of frozen weights come on top."""
+    Adapters have next to no gradients that sharding them would save, so that the shards of frozen weights come on top. Experts
+    that no other rank has are not sharded: of the few weights beside them ZeRO 3 saves less than the whole gradients of a unit,
+    the embedding among them, take."""
     p = c.plan
+    if c.experts and p["ep"] * p["etp"] == p["dp"] * p["cp"] * p["tp"]:
+        return 2
     layers_decide = c.layers >= 4 * p["pp"] and c.mostly_layers()
     if p["pp"] > 1 and p.get("software") in TORCH:
         return 0
