@@ -32,6 +32,8 @@ struct passes {
 
 #define WIDEN_OR_NARROW                                                                    \
     { SC__MEM_CAST_FP32, CAST }
+#define SOFTMAX_IN_FP32(direction)                                                         \
+    WIDEN_OR_NARROW, {SC__MEM_SOFTMAX_##direction, WIDE}, WIDEN_OR_NARROW
 
 static const struct passes ways[SC__SCORES_WAYS] = {
     /* scale, mask and softmax in one kernel */
@@ -51,25 +53,16 @@ static const struct passes ways[SC__SCORES_WAYS] = {
                               .backward_count = 4,
                               .forward = {{SC__MEM_COPY, AS_MODEL},
                                           {SC__MEM_ADD_BROADCAST, AS_MODEL},
-                                          WIDEN_OR_NARROW,
-                                          {SC__MEM_SOFTMAX_F, WIDE},
-                                          WIDEN_OR_NARROW},
-                              .backward = {WIDEN_OR_NARROW,
-                                           {SC__MEM_SOFTMAX_B, WIDE},
-                                           WIDEN_OR_NARROW,
-                                           {SC__MEM_COPY, AS_MODEL}}},
+                                          SOFTMAX_IN_FP32(F)},
+                              .backward = {SOFTMAX_IN_FP32(B), {SC__MEM_COPY, AS_MODEL}}},
     /* the biases are copied to where the product adds to them; plus the mask; softmax in
      * fp32. The scale is the product's. */
     [SC__SCORES_ALIBI] = {.forward_count = 5,
                           .backward_count = 3,
                           .forward = {{SC__MEM_COPY, AS_MODEL},
                                       {SC__MEM_ADD_BROADCAST, AS_MODEL},
-                                      WIDEN_OR_NARROW,
-                                      {SC__MEM_SOFTMAX_F, WIDE},
-                                      WIDEN_OR_NARROW},
-                          .backward = {WIDEN_OR_NARROW,
-                                       {SC__MEM_SOFTMAX_B, WIDE},
-                                       WIDEN_OR_NARROW}},
+                                      SOFTMAX_IN_FP32(F)},
+                          .backward = {SOFTMAX_IN_FP32(B)}},
     /* times the scale, plus biases that are fp32 and make the scores so, filled where the
      * mask is; the kernel of scale and mask was measured as one */
     [SC__SCORES_ALIBI_FP32] = {.forward_count = 4,
