@@ -116,9 +116,9 @@ static void of_shards(const struct sc__settings *s,
         {"overlap-offload",
          !(p->offload_optimizer > 0),
          "only gradients and weights of --offload-optimizer are copied so"},
-        {"reshard-after-forward",
-         alone || p->zero != 3,
-         alone ? one : "only ZeRO 3 gathers weights for each use"},
+        {"reshard-after-forward", /* PyTorch's copies are given back on one rank too */
+         plain || p->zero != 3,
+         plain ? one : "only ZeRO 3 gathers weights for each use"},
     };
     PUT_NOTES(s, list);
 }

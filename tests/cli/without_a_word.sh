@@ -239,3 +239,8 @@ for window in 1,2,3 1024,abc 1024,, "1024;"; do
     expect "window of $window" 2 "--window-size takes keys before and after, not '$window'" "$STEPCAST" run $step --window-size "$window"
 done
 check windows "$(for window in 1023 1023,0 '(1023, 0)' '[1023,-1]'; do result $step --window-size "$window" | field step_time_us; done | uniq | wc -l)" 1
+
+# PyTorch's FSDP keeps copies of its shards on one rank too: whether they are given back changes what they take
+alone="--num-layers 12 --hidden-size 1536 --num-attention-heads 16 --vocab-size 151936 --gpus 1 --seq 2048 --global-batch 4 --zero 3 --software torchtitan-2024 --cluster hgx-h200:1"
+check copies_of_one_rank "$("$STEPCAST" run $alone --reshard-after-forward no | grep -c 'reshard-after-forward has no effect')$(
+    for word in yes no; do "$STEPCAST" run $alone --reshard-after-forward $word --json - | sed -n 's/.*"memory_bytes": {"weights": \([0-9]*\),.*/\1/p'; done | sort -u | wc -l)" 02
