@@ -180,14 +180,13 @@ def most_zero(c):
     that no other rank has are not sharded: of the few weights beside them ZeRO 3 saves less than the whole gradients of a unit,
     the embedding among them, take."""
     p = c.plan
-    if c.experts and p["ep"] * p["etp"] == p["dp"] * p["cp"] * p["tp"]:
-        return 2
     layers_decide = c.layers >= 4 * p["pp"] and c.mostly_layers()
     if p["pp"] > 1 and p.get("software") in TORCH:
         return 0
     if p.get("software") in TORCH and (p["dp"] * p["cp"] == 2 or not layers_decide or "lora" in p):
         return 1
-    return 3 if layers_decide and not ("fp8" in p and p["pp"] > 1) else 2
+    whole_experts = c.experts and p["ep"] * p["etp"] == p["dp"] * p["cp"] * p["tp"]
+    return 3 if layers_decide and not whole_experts and not ("fp8" in p and p["pp"] > 1) else 2
 
 
 def check_plan(c, rng):
