@@ -101,20 +101,20 @@ uint32_t sc__step_emit_collective(struct sc__step_emitter *e,
                                   uint32_t layer);
 
 /* gradient_buckets.c */
-/* The weights of a unit; the next compute waits for them. wait_compute: the
- * gather itself waits for the compute issued before it. */
 /* ZeRO 2 keeps weights whole and gathers what the update made, once a step (DeepSpeed,
  * Megatron's optim_grads); PyTorch's gives them back after every backward
  * (SHARD_GRAD_OP, reshard_after_forward=False). */
 bool sc__step_keeps_weights(const struct sc__lowering *l);
 /* Of a rank's shard of a unit, as it comes from the host. */
 double sc__step_shard_bytes(const struct sc__lowering *l, const struct sc__step_unit *u);
+/* The weights of a unit; the next compute waits for them. wait_compute: the
+ * gather itself waits for the compute issued before it. */
 void sc__step_gather_weights(struct sc__step_emitter *e,
                              const struct sc__step_unit *u,
                              bool wait_compute);
-/* ZeRO 1 by whole tensors: see struct sc__software_constants. */
 /* Weights that ZeRO 2 keeps are gathered at the end of the step, not beside the next. */
 bool sc__step_gathers_late(const struct sc__lowering *l);
+/* ZeRO 1 by whole tensors: see struct sc__software_constants. */
 bool sc__step_owns_tensors(const struct sc__lowering *l);
 /* The collectives that reduce gradients of these parameters, in order; those of groups of
  * one and of nothing are none. */

@@ -83,6 +83,8 @@ uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t
 bool sc__config_nothing(const char *value);
 bool sc__config_true(const char *value);
 bool sc__config_false(const char *value);
+/* Whether a key is there and says yes. */
+bool sc__config_on(const struct sc__config *c, const char *key);
 
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-static bool is_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
 static bool has_target(const struct sc__config *c, const char *part) {
     for (uint32_t i = 0; i < c->count; i++)
         if (!strcmp(c->items[i].last, "_target_") && strstr(c->items[i].value, part))
@@ -63,24 +58,24 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     if (!rank)
         return;
     sc__config_add(l, out, "lora", rank);
-    if (is_on(c, "peft.match_all_linear"))
+    if (sc__config_on(c, "peft.match_all_linear"))
         sc__config_add(l, out, "lora-targets", "all");
 }
 
 sc_status sc__config_automodel(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out) {
-    bool checkpoints = is_on(c, "distributed.activation_checkpointing") ||
-                       is_on(c, "parallelizer.activation_checkpointing");
+    bool checkpoints = sc__config_on(c, "distributed.activation_checkpointing") ||
+                       sc__config_on(c, "parallelizer.activation_checkpointing");
     sc__config_add(l, out, "recompute", checkpoints ? "full" : "none");
     take_batch(l, c, out);
     take_sharding(l, c, out);
     take_adapters(l, c, out);
     if (has_target(c, "FusedLinearCrossEntropy"))
         sc__config_add(l, out, "cross-entropy", "chunked");
-    if (is_on(c, "backend.fake_balanced_gate"))
+    if (sc__config_on(c, "backend.fake_balanced_gate"))
         sc__config_add(l, out, "moe-routing", "in-turn");
-    if (is_on(c, "fp8.enabled")) {
+    if (sc__config_on(c, "fp8.enabled")) {
         sc__config_add(l, out, "fp8", NULL);
         sc__config_add(l, out, "fp8-scaling", "dynamic");
     }

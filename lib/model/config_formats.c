@@ -22,6 +22,11 @@ bool sc__config_true(const char *v) {
            sc__str_is_any_case(sc__str(v), "yes");
 }
 
+bool sc__config_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_value(c, key);
+    return value && sc__config_true(value);
+}
+
 bool sc__config_false(const char *v) {
     return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
            sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");

@@ -11,11 +11,6 @@ static void take_llama(struct sc__launch *l, struct sc__flag_list *out) {
     sc__config_add(l, out, "swiglu", NULL);
 }
 
-static bool is_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
 /* MoEConfig of config/models_config.py: -1, its default, is all layers. */
 static sc_status take_nanotron_experts(struct sc__launch *l,
                                        const struct sc__config *c,
@@ -28,7 +23,7 @@ static sc_status take_nanotron_experts(struct sc__launch *l,
                                "take the key out to forecast experts in every layer",
                                "moe_config.layers: experts in some layers by number are "
                                "not modelled");
-    if (!is_on(c, "moe_config.enable_shared_expert"))
+    if (!sc__config_on(c, "moe_config.enable_shared_expert"))
         return SC_OK;
     if (shared)
         sc__config_add(l, out, "moe-shared-expert-intermediate-size", shared);

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool is_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
 /* A recipe of precision by its name (training/mixed_precision.py of Megatron-Bridge,
  * recipes/precision of NeMo): current scaling keeps the first and the last layer in bf16,
  * and all but blocks of subchannels gather parameters in fp8. */
@@ -65,7 +60,10 @@ void sc__config_nemo(struct sc__launch *l,
     const char *precision = sc__config_value(c, "precision");
     if (precision && !strcmp(precision, "fp8"))
         sc__config_add(l, out, "fp8", NULL);
-    if (is_on(c, "fp8"))
-        sc__config_add(l, out, "fp8-format", is_on(c, "fp8_e4m3") ? "e4m3" : "hybrid");
+    if (sc__config_on(c, "fp8"))
+        sc__config_add(l,
+                       out,
+                       "fp8-format",
+                       sc__config_on(c, "fp8_e4m3") ? "e4m3" : "hybrid");
     take_recipes(l, c, out);
 }

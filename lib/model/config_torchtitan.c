@@ -59,18 +59,13 @@ static void note_torchtitan_layers(struct sc__launch *l, const struct sc__config
             each);
 }
 
-static bool is_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
 /* Compiling is off unless it is said, and may leave the model out (config/job_config.py);
  * linear layers of q, k, v, gate and up are then products of their own. */
 static void take_compiling(struct sc__launch *l,
                            const struct sc__config *c,
                            struct sc__flag_list *out) {
     const char *parts = sc__config_value(c, "compile.components");
-    bool on = is_on(c, "compile.enable") || is_on(c, "training.compile");
+    bool on = sc__config_on(c, "compile.enable") || sc__config_on(c, "training.compile");
     if (on && (!parts || strstr(parts, "model")))
         return;
     sc__config_add(l, out, "fusion", "hf");
@@ -88,7 +83,7 @@ take_float8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_li
     const char *recipe = sc__config_value(c, "float8.recipe_name");
     bool mx = converters && strstr(converters, "linear.mx");
     bool float8 = (converters && strstr(converters, "float8")) ||
-                  is_on(c, "float8.enable_float8_linear");
+                  sc__config_on(c, "float8.enable_float8_linear");
     if (!mx && !float8)
         return;
     sc__config_add(l, out, "fp8", NULL);

@@ -12,11 +12,6 @@ static bool has_section(const struct sc__config *c, const char *beginning) {
     return false;
 }
 
-static bool is_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
 /* ---- the model ---- */
 
 /* ms-swift has it under --model; a flag without a value, as an empty variable leaves it,
@@ -123,12 +118,12 @@ static void take_recomputation(struct sc__launch *l,
                                struct sc__flag_list *out) {
     bool factory =
         sc__config_value(c, "finetuning_type") || sc__config_value(c, "cutoff_len");
-    if (is_on(c, "fsdp_activation_checkpointing") ||
-        is_on(c, "fsdp_config.activation_checkpointing"))
+    if (sc__config_on(c, "fsdp_activation_checkpointing") ||
+        sc__config_on(c, "fsdp_config.activation_checkpointing"))
         sc__config_add(l, out, "recompute", "full");
     if (!factory || sc__config_value(c, "gradient_checkpointing"))
         return;
-    bool off = is_on(c, "disable_gradient_checkpointing");
+    bool off = sc__config_on(c, "disable_gradient_checkpointing");
     sc__config_add(l, out, "recompute", off ? "none" : "full");
 }
 
@@ -141,10 +136,10 @@ take_loss(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
                                         "enable_liger_kernel",
                                         NULL};
     bool kernels = false;
-    bool pieces = is_on(c, "use_cce") || is_on(c, "cut_cross_entropy") ||
-                  is_on(c, "liger_fused_linear_cross_entropy");
+    bool pieces = sc__config_on(c, "use_cce") || sc__config_on(c, "cut_cross_entropy") ||
+                  sc__config_on(c, "liger_fused_linear_cross_entropy");
     for (const char *const *key = liger; *key; key++)
-        kernels = kernels || is_on(c, *key);
+        kernels = kernels || sc__config_on(c, *key);
     for (uint32_t i = 0; i < c->count; i++)
         pieces = pieces || (sc__str_starts(sc__str(c->items[i].key), "plugins") &&
                             strstr(c->items[i].value, "CutCrossEntropy"));
@@ -165,11 +160,11 @@ take_fp8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list 
     const char *precision = sc__config_value(c, "mixed_precision");
     bool named = precision && sc__str_is_any_case(sc__str(precision), "fp8");
     bool fused = backend && !strcmp(backend, "te");
-    if (!is_on(c, "fp8") && !named)
+    if (!sc__config_on(c, "fp8") && !named)
         return;
     sc__config_add(l, out, "fp8", NULL);
     sc__config_add(l, out, "fp8-scaling", fused ? "fused" : "dynamic");
-    if (is_on(c, "fp8_enable_fsdp_float8_all_gather"))
+    if (sc__config_on(c, "fp8_enable_fsdp_float8_all_gather"))
         sc__config_add(l, out, "fp8-param-gather", NULL);
 }
 
@@ -198,7 +193,7 @@ static void take_optimizer(struct sc__launch *l,
     const char *name = sc__config_value(c, "optim");
     if (!name)
         name = sc__config_value(c, "optimizer");
-    if (is_on(c, "use_muon"))
+    if (sc__config_on(c, "use_muon"))
         name = "muon";
     if (!name || sc__config_nothing(name))
         return;
@@ -228,7 +223,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     take_optimizer(l, c, out);
     /* without autocast weights and Adam are in bf16 alone (LLaMA-Factory's finetuning_args)
      */
-    if (is_on(c, "pure_bf16"))
+    if (sc__config_on(c, "pure_bf16"))
         sc__config_add(l, out, "update", "plain");
     return sc__config_adapters(l, c, out);
 }

@@ -215,17 +215,6 @@ refuse two_recipes 3 'two.py:35: error: tensor_model_parallel_size is 8 here and
 same two_recipes_and_an_option "$dir/two.py" --gpus 128 --tp 8 -- --model llama3-70b --tp 8 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no
 sed 's/meta-llama.*70B/someone\/Unheard-70B/' $data/bridge_recipe.py >"$dir/unheard.py"
 refuse recipe_of_no_known_model 3 'names no model that is known' "$S" run "$dir/unheard.py" --gpus 128
-# recipes of precision by their names, called or in quotes; a module of NeMo's recipes names the model, types of PyTorch are values
-printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import bf16_with_fp8_mixed\ndef executor(nodes: int = 1, devices: int = 2):\n    return run.LocalExecutor(ntasks_per_node=devices)\nrecipe = llm.llama31_70b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\nrecipe.trainer.strategy.tensor_model_parallel_size=4\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\nrecipe.trainer.plugins = bf16_with_fp8_mixed()\n' >"$dir/run.py"
-same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no
-{ cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
-same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \
-    --fp8 --fp8-recipe tensorwise --fp8-param-gather --num-layers-at-start-in-bf16 1 --num-layers-at-end-in-bf16 1 --exp-avg-dtype bf16 --grad-dtype bf16
-{ cat $data/bridge_recipe.py; printf '\ncfg.tokenizer.vocab_size = SIZE_FROM_ELSEWHERE\n'; } >"$dir/elsewhere.py"
-refuse a_name_of_another_file 3 'elsewhere.py:34: error: vocab_size is SIZE_FROM_ELSEWHERE, which is no value that can be read' "$S" run "$dir/elsewhere.py" --gpus 128
-# sizes beside a class change its model; the rest of it stays: gates, norms, vocabulary
-printf 'import torch\ncfg = llm.Llama32Config1B(num_layers=25, hidden_size=2048, num_attention_heads=16, num_query_groups=16, ffn_hidden_size=6144, tensor_model_parallel_size=1)\nglobal_batch_size = 64\nmicro_batch_size = 1\nseq_length = 4096\n' >"$dir/class.py"
-same sizes_beside_a_class "$dir/class.py" --gpus 8 -- --model llama3.2-1b --num-layers 25 --hidden-size 2048 --num-attention-heads 16 --num-query-groups 16 --ffn-hidden-size 6144 --seq 4096 --global-batch 64 --micro-batch 1 --gpus 8 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\nother = "meta-llama/Meta-Llama-3-8B"\n'; } >"$dir/models.py"
 refuse recipe_of_two_models 3 'names two models' "$S" run "$dir/models.py" --gpus 128
 sed 's/micro_batch_size: int = 1/micro_batch_size: int = args.batch/' $data/bridge_recipe.py >"$dir/args.py"
