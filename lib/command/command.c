@@ -196,6 +196,7 @@ static const char *name_elsewhere(const struct sc__command *c, const char *name)
         {"num-nodes", "nodes"},
         {"gradient-checkpointing", "recompute full"},
         {"zero-stage", "zero"},
+        {"tokens", "train-tokens"},
         {"output", "json"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char option[32];

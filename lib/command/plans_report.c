@@ -135,7 +135,7 @@ static double kwh_per_billion(const struct sc__search *s, const struct sc__searc
 
 bool sc__plans_has_costs(const struct sc__plans *x) {
     return has_machines(x) || x->search.objective != SC__SEARCH_FASTEST ||
-           sc__option(x->req, "price");
+           sc__option(x->req, "price") || x->tokens > 0;
 }
 
 /* Names of modules are longer than those of the usual recomputations. */
@@ -162,7 +162,7 @@ static void put_head(const struct sc__plans *x, struct sc__buffer *out) {
     if (sc__plans_has_costs(x))
         sc__puts(out, "    $/Gtok  kWh/Gtok");
     if (x->tokens > 0)
-        sc__puts(out, sc__plans_has_costs(x) ? "     days         $" : "     days");
+        sc__puts(out, "     days         $");
     sc__puts(out, s->tries ? "  with\n" : "\n");
 }
 
@@ -222,9 +222,8 @@ static void put_row(const struct sc__plans *x,
             sc__puts(out, "   unknown"); /* no --price, and none in the data */
         sc__printf(out, " %9.1f", kwh_per_billion(s, p));
     }
-    if (x->tokens > 0)
+    if (x->tokens > 0) {
         sc__printf(out, " %8.2f", sc__plans_days(x, p));
-    if (x->tokens > 0 && sc__plans_has_costs(x)) {
         put_money(x, usd_per_billion(s, p) * x->tokens / 1e9, out);
     }
     if (s->tries)

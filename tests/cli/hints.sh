@@ -21,6 +21,7 @@ run --model gpt2 --batch-size 8|--global-batch (sequences of a step) or --micro-
 run --model gpt2 --gradient-accumulation-steps 4|--micro-batches?
 run --model gpt2 --tensor-parallel-size 2|--tp?
 plans --model gpt2 --num-gpus 8|--gpus?
+plans --model gpt2 --tokens 1T|--train-tokens?
 run --model gpt2 --ctx 512|--seq?
 L
 expect count_first 2 "write it as H100:8" "$STEPCAST" run --model gpt2 --cluster 8xH100

@@ -129,6 +129,9 @@ first = min(g for g in days if days[g] <= 16)
 print(best["gpus"] == first and abs(best["days"] / days[first] - 1) < 1e-9, len({d <= 16 for d in days.values()}))
 P
 )" "True 2"
+# days · 24 h · 2 GPUs · 3 USD an hour (data/prices.json, H100), to the digits that both are printed with
+check "dollars of a run without a word on prices" "$("$S" plans $few --train-tokens 300B |
+    awk '/days/ { getline; want = $(NF - 2) * 24 * 2 * 3 / 1000; print $NF, ($(NF - 1) > 0.999 * want && $(NF - 1) < 1.001 * want) }')" "K 1"
 expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
 # 14 bytes of each of 8.03 B parameters; of adapters of rank 8 beside queries and values, 32 · 8 · (4096 + 4096 + 4096 + 1024) parameters.
 expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
