@@ -52,9 +52,6 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
         return SC_OK;
     if (strcmp(word, "auto"))
         return sc__usage(req, "--plan auto", "--plan: unknown '%s'", word);
-    if (!job->plan.global_batch)
-        job->plan.global_batch = sc__plan_usual_batch(req->ctx, &job->plan, job->model);
-    s.given.global_batch = job->plan.global_batch;
     keep_settings(req, &s.engine_settings);
     s.machines = SC__NEW(&req->ctx->arena, struct sc__search_machine);
     s.machine_count = 1;
@@ -64,6 +61,10 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
                                sc__option(req, "cluster"),
                                job->plan.gpus,
                                s.machines));
+    if (!job->plan.global_batch)
+        job->plan.global_batch =
+            sc__plan_usual_batch(req->ctx, &job->plan, job->model, s.machines->gpus);
+    s.given.global_batch = job->plan.global_batch;
     if (!sc__option(req, "jobs"))
         req->ctx->jobs = sc__cores();
     SC__TRY(sc__search_run(&s));

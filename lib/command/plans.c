@@ -35,9 +35,6 @@ static sc_status read_job(struct sc__plans *x) {
         return sc__usage(req,
                          "--model NAME, or Megatron's flags",
                          "plans are searched for a model");
-    if (!x->job.plan.global_batch)
-        x->job.plan.global_batch =
-            sc__plan_usual_batch(req->ctx, &x->job.plan, x->job.model);
     return sc__options_read(&x->job.settings, &x->job.options);
 }
 

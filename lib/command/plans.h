@@ -12,6 +12,7 @@ struct sc__plans {
     double tokens;                 /* of a run; 0: not asked for */
     double days;                   /* it may take; 0: any */
     double checkpoint_bytes;       /* with goodput: of the last machine */
+    bool batch_assumed;            /* nobody gave one: commands name it */
     struct sc__search search;
     /* Of several machines those that the best families leave out: each with its best
      * plan. */

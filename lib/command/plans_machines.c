@@ -204,8 +204,6 @@ static sc_status checkpoint_bytes(struct sc__plans *x,
     whole.tp = whole.cp = whole.pp = whole.ep = whole.etp = whole.vpp = 1;
     whole.dp = whole.shard_group = whole.optimizer_instances = whole.micro_batches = 0;
     whole.micro_batch = 1;
-    if (!whole.global_batch)
-        whole.global_batch = machine->gpus;
     SC__TRY(sc__plan_resolve(x->req->ctx, &whole, s->model, &around, &plan));
     *out = sc__plan_checkpoint_bytes(s->model, &plan);
     return SC_OK;
@@ -299,8 +297,31 @@ static sc_status read_goodput(struct sc__plans *x) {
     return SC_OK;
 }
 
+static uint64_t common_multiple(uint64_t a, uint64_t b) {
+    uint64_t x = a;
+    uint64_t y = b;
+    while (y) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* A batch that nobody gave is one that all machines can share. */
+static void assume_batch(struct sc__plans *x) {
+    struct sc__search *s = &x->search;
+    uint64_t gpus = 1;
+    for (uint32_t i = 0; i < s->machine_count && gpus <= UINT32_MAX; i++)
+        gpus = common_multiple(gpus, s->machines[i].gpus);
+    s->given.global_batch = sc__plan_usual_batch(x->req->ctx, &s->given, s->model, gpus);
+    x->batch_assumed = true;
+}
+
 sc_status sc__plans_machines(struct sc__plans *x) {
     SC__TRY(add_machines(x));
+    if (!x->search.given.global_batch)
+        assume_batch(x);
     SC__TRY(read_prices(x));
     return read_goodput(x);
 }

@@ -60,6 +60,8 @@ static void plans_put_command(const struct sc__plans *x,
         sc__plans_put_option(out, "cluster", m->cluster);
     if (has_machines(x))
         sc__printf(out, " --gpus %u", m->gpus);
+    if (x->batch_assumed) /* run assumes another one, that of its replicas */
+        sc__printf(out, " --global-batch %u", x->search.given.global_batch);
     sc__space_settings(x->req->ctx, &x->search, p, sc__plans_put_option, out);
 }
 

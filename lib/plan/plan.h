@@ -211,10 +211,13 @@ struct sc__plan_surroundings {
 /* What the options say. Text stays where the settings have it. */
 sc_status sc__plan_read(const struct sc__settings *settings, sc_plan *out);
 /* Decides what is left open. around may be NULL. */
-/* Sequences of a step where a search is asked for without them; a note says so. */
+/* Sequences of a step where a search is asked for without them, as many as the replicas
+ * on so many GPUs can share; a note says so. */
 #define SC__USUAL_TOKENS (4u << 20)
-uint32_t
-sc__plan_usual_batch(struct sc_context *ctx, const sc_plan *g, const struct sc__model *m);
+uint32_t sc__plan_usual_batch(struct sc_context *ctx,
+                              const sc_plan *g,
+                              const struct sc__model *m,
+                              uint64_t gpus);
 sc_status sc__plan_resolve(struct sc_context *ctx,
                            const sc_plan *given,
                            const struct sc__model *m,

@@ -102,10 +102,25 @@ static uint32_t usual_seq(const struct sc__model *m) {
     return m->context && m->context <= 8192 ? m->context : 4096;
 }
 
-uint32_t
-sc__plan_usual_batch(struct sc_context *ctx, const sc_plan *g, const struct sc__model *m) {
+/* The nearest batch that replicas can share: as many of them as there are GPUs, or a
+ * half, a quarter … where the batch is no two for each. 288 GPUs have nine as a factor,
+ * and no power of two is divided by it. */
+static uint32_t nearest_shared(uint32_t batch, uint64_t gpus) {
+    uint64_t replicas = gpus;
+    while (replicas % 2 == 0 && replicas > batch / 2)
+        replicas /= 2;
+    if (!replicas || replicas > batch)
+        return batch;
+    return (uint32_t)((batch + replicas / 2) / replicas * replicas);
+}
+
+uint32_t sc__plan_usual_batch(struct sc_context *ctx,
+                              const sc_plan *g,
+                              const struct sc__model *m,
+                              uint64_t gpus) {
     uint32_t seq = g->seq ? g->seq : usual_seq(m);
-    uint32_t batch = seq < SC__USUAL_TOKENS ? SC__USUAL_TOKENS / seq : 1;
+    uint32_t batch =
+        nearest_shared(seq < SC__USUAL_TOKENS ? SC__USUAL_TOKENS / seq : 1, gpus);
     sc__note(ctx,
              "batch-assumed",
              "no --global-batch is given: %u sequences, about the 4 Mi tokens that Llama 3 "

@@ -53,6 +53,16 @@ import json
 print({(p['tp'], p['pp'], p['micro_batch'], p['recompute']) for p in json.load(open('$tmp/m.json'))['plans']})")" "{(1, 1, 1, 'full')}"
 expect no_batch 0 "512 sequences, about the 4 Mi tokens" "$S" plans --model llama3-8b --gpus 8
 check batch_as_given "$("$S" plans --model llama3-8b --gpus 8 | sed -n '4,6p')" "$("$S" plans --model llama3-8b --gpus 8 --global-batch 512 | sed -n '4,6p')"
+# 4 Mi tokens are 512 sequences of 8192; of 24 GPUs the replicas share 504, the nearest multiple of 24
+expect batch_of_24 0 "504 sequences, about the 4 Mi tokens" "$S" plans --model llama3-8b --gpus 24
+expect batch_of_24_auto 0 "504 sequences, about the 4 Mi tokens" "$S" run --model llama3-8b --gpus 24 --plan auto
+# machines of 24 and 16 GPUs: 528 is the nearest multiple of 48
+expect batch_of_both 0 "528 sequences, about the 4 Mi tokens" "$S" plans --model llama3-8b --sizes 24,16
+check command_names_the_batch "$("$S" plans --model llama3-8b --gpus 8 --json - | python3 -S -c '
+import json, shlex, subprocess, sys
+best = json.load(sys.stdin)["plans"][0]
+step = json.loads(subprocess.check_output([sys.argv[1], *shlex.split(best["command"])[1:], "--json", "-"]))["step_time_us"]
+print(step == best["step_time_us"])' "$S")" True
 expect no_model 2 "plans are searched for a model" "$S" plans --gpus 8 --global-batch 8
 expect no_gpus 2 "the number of GPUs is not known" "$S" plans --model llama3-8b --global-batch 8
 expect too_large 1 "fits into memory with 8 % to spare" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
