@@ -4,7 +4,8 @@
  *   measured      same software, same GPU, dense or with experts as this one
  *   calibrated    same GPU and kind, other software; or same software and kind,
  *                 another GPU
- *   extrapolated  all steps of the kind
+ *   extrapolated  all steps of the kind; or of a GPU with other software, where the GPU's
+ *                 constants are guessed: no kernel of it was measured
  *
  * Where the software is another one, errors count that were made with a profile that was
  * not the source's own; where it was assumed, those made with what is assumed. */
@@ -106,10 +107,14 @@ static const char *unlike_published(const struct sc__plan *p) {
     return towers ? "none of them has a tower" : NULL;
 }
 
-static void note_unlike(struct sc__evaluation *ev) {
+static void note_unlike(struct sc__evaluation *ev, const struct sc__gpu *gpu) {
     const char *unlike = unlike_published(&ev->plan);
     struct sc__band *band = &ev->result.band;
-    if (!unlike || !band->count)
+    if (!band->count)
+        return;
+    if (!unlike && sc__gpu_is_guessed(gpu) && !strcmp(band->grade, "calibrated"))
+        unlike = "no kernel of this GPU was measured";
+    if (!unlike)
         return;
     band->grade = "extrapolated";
     band->like = sc__format(&ev->result.arena, "%s; %s", band->like, unlike);
@@ -132,6 +137,6 @@ sc_status sc__evaluation_band(struct sc_context *ctx, struct sc__evaluation *ev)
                                 json_object_get(root, "groups"),
                                 &own,
                                 !ev->software_said);
-    note_unlike(ev);
+    note_unlike(ev, gpu);
     return SC_OK;
 }

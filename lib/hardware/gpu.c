@@ -225,6 +225,10 @@ static void carry_serving(
     }
 }
 
+bool sc__gpu_is_guessed(const struct sc__gpu *g) {
+    return g->grade && !strcmp(g->grade, "guessed");
+}
+
 void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     struct sc__gpu sheet = *g;
     *g = *base;

@@ -555,6 +555,8 @@ sc_status
 sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out);
 /* NULL where there is none of that name, which may be NULL. */
 const struct sc__gpu *sc__gpu_known(struct sc_context *ctx, const char *name);
+/* No kernel of it was measured, nor of a relative of its maker. */
+bool sc__gpu_is_guessed(const struct sc__gpu *g);
 /* Reads a description; place names it in errors. */
 sc_status sc__gpu_parse(struct sc_context *ctx,
                         const char *file,

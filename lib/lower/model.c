@@ -166,6 +166,14 @@ static void note_assumptions(const struct sc__lowering *l) {
         slower < 1.0005
             ? "no throttling"
             : sc__format(l->arena, "throttling makes GEMMs %.3f times as long", slower));
+    if (sc__gpu_is_guessed(l->gpu))
+        sc__note(l->ctx,
+                 "gpu-guessed",
+                 "no kernel of %s was measured: its constants are guessed "
+                 "(stepcast show --gpu %s), and products may be off by a third; "
+                 "stepcast fit-gpu takes measured ones",
+                 l->gpu->name,
+                 l->gpu->name);
     /* The host's pace was measured on some GPUs' machines only, so that a faster GPU
      * may come with a slower host. */
     bool by_operator = p->fusion == SC__FUSION_EAGER || p->fusion == SC__FUSION_HF;

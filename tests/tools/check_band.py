@@ -38,5 +38,7 @@ check("band of a GPU without rows", band("--model", "llama3-8b", "--gpu", "h20")
       {"experts": False}, "mean_assumed_pct", "extrapolated")
 check("band of a known stack on another GPU", band("--model", "llama3-8b", "--gpu", "h20", "--software", "nemo-24.07"),
       {"software": "nemo-24.07", "experts": False}, "mean_pct", "calibrated")
+check("band of a GPU without kernels", band("--model", "llama3-8b", "--gpu", "mi300x"),
+      {"gpu": "mi300x", "experts": False}, "mean_assumed_pct", "extrapolated")
 check("band of experts", band("--model", "mixtral-8x7b"),
       {"gpu": "h100-sxm", "experts": True}, "mean_assumed_pct", "calibrated")
