@@ -159,6 +159,7 @@ struct sc__search {
     bool exhaustive;      /* every plan is evaluated */
     bool pareto;          /* the front of time, memory, cost and energy is wanted */
     enum sc__search_objective objective;
+    double longest; /* ps: no plan with a longer step is wanted; 0: any */
 
     /* filled here */
     struct sc__search_axis axes[SC__CHOICES];

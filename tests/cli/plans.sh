@@ -129,6 +129,19 @@ first = min(g for g in days if days[g] <= 16)
 print(best["gpus"] == first and abs(best["days"] / days[first] - 1) < 1e-9, len({d <= 16 for d in days.values()}))
 P
 )" "True 2"
+# What draws the least takes longer than what is fastest: between the two a deadline is kept, by what draws the least in time.
+draw="--model llama3-8b --cluster dgx-h100 --sizes 64 --global-batch 64 --seq 1024 --train-tokens 1T"
+check "a deadline beside the energy" "$(python3 -S - "$S" $draw <<'P'
+import json, subprocess, sys
+def best(*words):
+    return json.loads(subprocess.check_output([sys.argv[1], "plans", *sys.argv[2:], "--top", "1", "--json", "-", *words]))["plans"][0]
+fast, least = best(), best("--objective", "energy")
+days = (fast["days"] + least["days"]) / 2
+kept = best("--objective", "energy", "--days", str(days))
+energy = [p["kwh_per_billion_tokens"] for p in (least, kept, fast)]
+print(fast["days"] < kept["days"] <= days < least["days"], energy == sorted(energy))
+P
+)" "True True"
 expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
 # 14 bytes of each of 8.03 B parameters; of adapters of rank 8 beside queries and values, 32 · 8 · (4096 + 4096 + 4096 + 1024) parameters.
 expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
