@@ -56,6 +56,15 @@ check work_in_amdahl "$(fsdp_says 'all(near(by_class[k], us) for k, us in work.i
 check work_of_operations "$(fsdp_says 'all(near(by_kind[k], us) for k, us in work.items())')" True
 # a kind of work is that kind in recomputation too, as --scale has it
 check what_if_repeats_too "$(fsdp_says '[w["step_at_half_us"] for w in r["what_if"] if w["key"] == "gemm"][0]')" "$(step $fsdp --scale gemm=0.5)"
+# Where several transfers are waited for at once the time is one's: a table of rows adds up to the breakdown.
+"$STEPCAST" run --model llama3-8b --gpus 16 --tp 2 --pp 4 --global-batch 12 --seq 4096 --recompute full --cluster dgx-h100:16 --schedule zb-h1 \
+    --offload-optimizer 0.5 --zero 1 --json "$t/rows.json" --csv "$t/rows.csv" >/dev/null 2>&1
+check rows_add_up "$(python3 -S -c 'import csv, json, sys
+part = json.load(open(sys.argv[1]))["breakdown_us"]
+rows = list(csv.DictReader(open(sys.argv[2])))
+total = lambda word: sum(float(v) for r in rows for k, v in r.items() if k.endswith(word))
+print(abs(total("_exposed_us") - sum(part["exposed_comm"].values())) < 0.01,
+      abs(total("_compute_us") - part["compute"] - part["recompute"] - part["other"]) < 0.01)' "$t/rows.json" "$t/rows.csv")" "True True"
 
 # show: a model that does not fit is shown all the same. FLOPs of a token by hand: 6 per
 # weight of a matrix (all but the input embedding), and 6·l·h·s of causal attention.
