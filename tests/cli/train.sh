@@ -134,6 +134,7 @@ above 0, or auto|--train-tokens 1T --checkpoint 0
 --recovery: 'spares=200%'|--train-tokens 1T --recovery spares=200%
 --recovery: 'pray'|--train-tokens 1T --recovery pray
 --price: '-1'|--train-tokens 1T --price=-1
+--price: '0' is no price|--train-tokens 1T --price 0
 --seeds|--train-tokens 1T --seeds 0
 --seeds|--train-tokens 1T --seeds 100000
 needs --blocking|--train-tokens 1T --checkpoint-kind async
@@ -196,6 +197,6 @@ expect less_than_a_step 0 "1 tokens are less than the 524288 of one step" train 
 expect state_without_unit 0 "--state 94 is 94 bytes, and the plan keeps" train $model --train-tokens 2T --state 94
 "$STEPCAST" train $model --train-tokens 2T --state 14GB >"$tmp/state" 2>&1
 check state_of_weights "$? $(grep -c "is its unit right" "$tmp/state")" "0 0"
-expect price_beyond_numbers 2 "--price: '1e308' is no value for it" train $model --train-tokens 2T --price 1e308
+expect price_beyond_numbers 2 "--price: '1e308' is no price" train $model --train-tokens 2T --price 1e308
 expect price_of_a_run 2 "--price: '1e308' is no price" "$STEPCAST" run $model --train-tokens 2T --price 1e308
 expect price_of_plans 2 "--price: '1e308' is no price" "$STEPCAST" plans --model llama2-7b --gpus 8 --global-batch 16 --seq 1024 --price 1e308
