@@ -497,7 +497,9 @@ sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     e.at.machine = machine;
     const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
                                                  .gpu = e.machine->description.cluster.gpu};
-    SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
+    sc_plan given = s->given;
+    given.micro_batches = 0; /* how many there are depends on the plan's dp */
+    SC__TRY(sc__plan_resolve(s->ctx, &given, s->model, &around, &e.base));
     SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, e.machine), &e.gpu));
     s->seq = e.base.seq;
     return enumerate(&e, 0);

@@ -132,6 +132,13 @@ P
 # As many stages as divide the GPUs are tried, evenly cut or not: nobody finds a better plan by saying so.
 thirds="--model llama3-70b --cluster dgx-h100:96 --global-batch 96 --seq 4096 --tp 4 --cp 1 --top 1"
 check "stages that divide the GPUs" "$("$S" plans $thirds --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)" "$("$S" plans $thirds --pp 3 --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)"
+# So many micro-batches, whatever dp leaves of the GPUs; and what a plan with one rank of experts would say of theirs is said of none.
+"$S" plans --model llama3-8b --cluster dgx-h100:16 --global-batch 32 --seq 4096 --micro-batches 8 --json "$tmp/eight.json" >/dev/null
+check "micro-batches of every dp" "$(python3 -S -c "import json
+plans = json.load(open('$tmp/eight.json'))['plans']
+print({32 / p['dp'] / p['micro_batch'] for p in plans}, len({p['dp'] for p in plans}) > 1)")" "{8.0} True"
+"$S" plans --model mixtral-8x7b --cluster dgx-h200:16 --global-batch 32 --seq 4096 --tp 2 --top 1 --moe-skew 1 >"$tmp/out"
+check "experts of one rank" "$? $(grep -c 'of 1 ranks' "$tmp/out")" "0 0"
 # What draws the least takes longer than what is fastest: between the two a deadline is kept, by what draws the least in time.
 draw="--model llama3-8b --cluster dgx-h100 --sizes 64 --global-batch 64 --seq 1024 --train-tokens 1T"
 check "a deadline beside the energy" "$(python3 -S - "$S" $draw <<'P'
