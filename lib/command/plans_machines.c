@@ -105,51 +105,51 @@ static sc_status add_machines(struct sc__plans *x) {
 
 /* ---- what they cost ---- */
 
-/* The machines' GPUs, each once, with what an hour is taken to cost. */
-static void note_prices(struct sc__plans *x) {
-    const struct sc__search *s = &x->search;
+/* What data/prices.json quotes, of each GPU once. */
+static void note_prices(struct sc__plans *x, const struct sc__search_price *prices) {
     struct sc__buffer text;
     sc__buffer_init(&text, &x->req->ctx->arena);
-    for (uint32_t i = 0; i < s->machine_count; i++) {
-        const char *gpu = sc__search_gpu(&s->given, &s->machines[i]);
-        double usd = s->machines[i].usd_per_hour;
-        bool said = false;
+    for (uint32_t i = 0; i < x->search.machine_count; i++) {
+        const struct sc__search_price *p = &prices[i];
+        bool said = !p->quoted;
         for (uint32_t k = 0; k < i && !said; k++)
-            said = !strcmp(gpu, sc__search_gpu(&s->given, &s->machines[k]));
+            said = prices[k].quoted && !strcmp(p->gpu, prices[k].gpu);
         if (said)
             continue;
-        sc__printf(&text, "%s%s ", text.size ? ", " : "", gpu);
-        if (usd > 0)
-            sc__printf(&text, "%g USD", usd);
+        sc__printf(&text, "%s%s ", text.size ? ", " : "", p->gpu);
+        if (p->usd_per_hour > 0)
+            sc__printf(&text, "%g USD", p->usd_per_hour);
         else
             sc__puts(&text, "unknown");
     }
-    sc__note(
-        x->req->ctx,
-        "prices-assumed",
-        "no --price is given: an hour of a GPU at what data/prices.json quotes, whoever "
-        "has the machine: %s",
-        text.text);
+    if (text.size)
+        sc__note(x->req->ctx,
+                 "prices-assumed",
+                 "no --price is given: an hour of a GPU at what data/prices.json quotes, "
+                 "whoever "
+                 "has the machine: %s",
+                 text.text);
 }
 
 static sc_status read_prices(struct sc__plans *x) {
     struct sc__search *s = &x->search;
+    struct sc__search_price prices[MOST_MACHINES];
     double price = 0;
     SC__TRY(sc__training_price_said(x->req, &price));
     for (uint32_t i = 0; i < s->machine_count; i++) {
         struct sc__search_machine *m = &s->machines[i];
-        const char *gpu = sc__search_gpu(&s->given, m);
-        SC__TRY(sc__search_price(x->req->ctx, gpu, &m->usd_per_hour));
-        if (price > 0)
-            m->usd_per_hour = price;
+        SC__TRY(sc__search_price(x->req->ctx, sc__search_gpu(&s->given, m), &prices[i]));
+        m->usd_per_hour = price > 0 ? price : prices[i].usd_per_hour;
         if (m->usd_per_hour <= 0 && s->objective == SC__SEARCH_CHEAPEST)
             return sc__usage(x->req,
                              "--price USD, of a GPU-hour",
                              "--objective cheapest: what a %s costs is not known",
-                             gpu);
+                             prices[i].gpu);
     }
-    if (!(price > 0) && sc__plans_has_costs(x))
-        note_prices(x);
+    bool shown =
+        sc__plans_has_costs(x) || sc__flag(x->req, "json") || sc__flag(x->req, "html");
+    if (!(price > 0) && shown)
+        note_prices(x, prices);
     return SC_OK;
 }
 

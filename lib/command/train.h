@@ -12,6 +12,9 @@ struct sc__train_step {
     double tokens_per_s;
     double gpus;
     uint32_t dp;
+    uint32_t replica_stride; /* GPUs from one replica to the next */
+    uint32_t shard_replicas; /* replicas that hold one copy of the state together; 0: all */
+    unsigned zero;
     double node_gpus;
     double watts;            /* of all GPUs */
     double usd_per_hour;     /* of one GPU */

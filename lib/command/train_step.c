@@ -3,6 +3,8 @@
 #include "command/train.h"
 #include "plan/memory.h"
 
+#include <math.h>
+
 #define MOST_BYTES ((size_t)256 << 20)
 
 /* ---- a saved result ---- */
@@ -24,10 +26,14 @@ static sc_status saved_step_fields(const struct sc__node *root,
     double usd = 0;
     uint32_t gpus = 0;
     uint32_t node = 0;
+    uint32_t tp = 1;
+    uint32_t cp = 1;
     SC__TRY(saved_step_positive(root, "step_time_us", &us));
     SC__TRY(sc__node_need(root, "plan", &plan));
     SC__TRY(sc__node_u32(&plan, "gpus", 1, UINT32_MAX, &gpus));
     SC__TRY(sc__node_u32(&plan, "dp", 1, UINT32_MAX, &out->dp));
+    SC__TRY(sc__node_u32(&plan, "tp", 1, UINT16_MAX, &tp));
+    SC__TRY(sc__node_u32(&plan, "cp", 1, UINT16_MAX, &cp));
     if (!gpus)
         return sc__node_fail(&plan, NULL, "the plan does not say \"gpus\"");
     if (cluster.value)
@@ -38,6 +44,8 @@ static sc_status saved_step_fields(const struct sc__node *root,
     out->step_s = us * 1e-6;
     out->gpus = gpus;
     out->node_gpus = node;
+    out->replica_stride = tp * cp;
+    out->shard_replicas = 1;
     out->watts = joules / out->step_s;
     out->usd_per_hour = usd / out->step_s * 3600 / gpus;
     return SC_OK;
@@ -57,6 +65,24 @@ saved_step(struct sc_request *req, const char *path, struct sc__train_step *out)
 
 /* ---- a simulated step ---- */
 
+static uint32_t replica_stride(const struct sc__mesh *m) {
+    const uint32_t sizes[SC__DIMS] = {[SC__DIM_TP] = m->tp,
+                                      [SC__DIM_CP] = m->cp,
+                                      [SC__DIM_DP] = m->dp,
+                                      [SC__DIM_PP] = m->pp};
+    uint32_t stride = 1;
+    for (unsigned i = 0; m->order[i] != SC__DIM_DP; i++)
+        stride *= sizes[m->order[i]];
+    return stride;
+}
+
+static void simulated_replicas(const struct sc__plan *p, struct sc__train_step *out) {
+    const struct sc__mesh *m = &p->mesh;
+    out->zero = p->zero;
+    if (p->zero)
+        out->shard_replicas = m->shard > m->cp ? m->shard / m->cp : m->shard != 0;
+}
+
 static sc_status simulated_step(struct sc_request *req, struct sc__train_step *out) {
     SC__TRY(sc__job_run(req, &out->job, false));
     const struct sc__result *r = &out->job.ev->result;
@@ -66,14 +92,18 @@ static sc_status simulated_step(struct sc_request *req, struct sc__train_step *o
     out->gpus = sc__mesh_ranks(m);
     out->node_gpus = r->cluster.node_gpus;
     out->dp = m->dp;
+    out->replica_stride = replica_stride(m);
+    out->shard_replicas = 1;
     if (out->step_s > 0) {
         out->watts = r->energy_j / out->step_s;
         out->usd_per_hour = r->cost_usd / out->step_s * 3600 / out->gpus;
     }
     sc__result_free(&out->job.ev->result);
-    if (out->job.model)
+    if (out->job.model) {
         out->checkpoint_bytes =
             sc__plan_checkpoint_bytes(out->job.model, &out->job.ev->plan);
+        simulated_replicas(&out->job.ev->plan, out);
+    }
     if (!(out->step_s > 0))
         return sc__fail(req->ctx, SC_INPUT, NULL, NULL, "the step takes no time");
     return SC_OK;
@@ -296,6 +326,53 @@ static sc_status slow_pace(struct sc_request *req,
     return SC_OK;
 }
 
+/* Replicas that a failed machine takes with it: those that have GPUs on it, and those
+ * that are no copy of the state without these. */
+static uint32_t replicas_together(const struct sc__train *t) {
+    const struct sc__train_step *step = &t->step;
+    double machine = t->in.set->unit_gpus[SC__SCOPE_NODE];
+    uint32_t here = (uint32_t)ceil(machine / step->replica_stride);
+    uint32_t copy = step->shard_replicas ? step->shard_replicas : 1;
+    return (here + copy - 1) / copy * copy;
+}
+
+static void
+note_replicas(struct sc_request *req, const struct sc__train *t, uint32_t part) {
+    sc__note(req->ctx,
+             "replica-back",
+             "a failed machine takes %u of %u replicas; what is lost is back when another "
+             "machine has come through the queue; with more than %u such losses the job "
+             "waits",
+             part,
+             t->step.dp,
+             SC__MOST_LOST);
+    if (t->in.recovery == SC__RECOVERY_DROP && !t->step.shard_replicas)
+        sc__note(
+            req->ctx,
+            "replica-sharded",
+            "ZeRO %u shards over all replicas: what a lost one held is taken to be kept "
+            "elsewhere; with --shard-group N every N ranks hold a copy",
+            t->step.zero);
+}
+
+/* The paces with 1 … parts of the job lost. */
+static sc_status paces_without_replicas(struct sc_request *req, struct sc__train *t) {
+    uint32_t dp = t->step.dp;
+    uint32_t part = replicas_together(t);
+    if (part >= dp)
+        return sc__usage(req,
+                         "more GPUs, or another --recovery",
+                         dp < 2 ? "--recovery %s: there is only one replica"
+                                : "--recovery %s: a failed machine takes all %u replicas",
+                         t->recovery,
+                         dp);
+    t->in.part_gpus = (double)part * t->step.replica_stride;
+    for (uint32_t lost = 1; lost <= SC__MOST_LOST && lost * part < dp; lost++)
+        t->in.lost_replicas[lost - 1] = replica_pace(req, t, lost * part);
+    note_replicas(req, t, part);
+    return SC_OK;
+}
+
 sc_status sc__train_paces(struct sc_request *req, struct sc__train *t) {
     const struct sc__failure_set *set = t->in.set;
     double *slow = SC__NEW_ARRAY(&req->ctx->arena, double, set->class_count);
@@ -303,19 +380,5 @@ sc_status sc__train_paces(struct sc_request *req, struct sc__train *t) {
         if (set->classes[i].symptom == SC__SYMPTOM_SLOW)
             SC__TRY(slow_pace(req, &t->step, &set->classes[i], &slow[i]));
     t->in.slow_share = slow;
-    if (!sc__recovery_drops(&t->in))
-        return SC_OK;
-    if (t->step.dp < 2)
-        return sc__usage(req,
-                         "dp 2 or more",
-                         "--recovery %s: there is only one replica",
-                         t->recovery);
-    for (uint32_t lost = 1; lost <= SC__MOST_LOST && lost < t->step.dp; lost++)
-        t->in.lost_replicas[lost - 1] = replica_pace(req, t, lost);
-    sc__note(req->ctx,
-             "replica-back",
-             "a lost replica is back when another machine has come through the queue; with "
-             "more than %u lost the job waits",
-             SC__MOST_LOST);
-    return SC_OK;
+    return sc__recovery_drops(&t->in) ? paces_without_replicas(req, t) : SC_OK;
 }

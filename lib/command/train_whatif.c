@@ -75,8 +75,7 @@ static bool async_checkpoints(struct sc__arena *a,
                               const struct sc__train *t,
                               struct sc__goodput_input *in) {
     (void)a;
-    (void)t;
-    if (in->write_s > 0 || in->blocking_s <= ASYNC_BLOCKING_S ||
+    if (strcmp(t->kind, "sync") || in->blocking_s <= ASYNC_BLOCKING_S ||
         in->blocking_s > in->interval_s)
         return false;
     in->write_s = in->blocking_s;

@@ -14,17 +14,21 @@ const struct sc__option sc__training_options[] = {
     {"price", 0, "USD", "data/prices.json", "Whole run", "of a GPU-hour", 0},
     {0}};
 
-sc_status
-sc__training_quote(struct sc_request *req, const char *gpu, double *usd_per_hour) {
-    *usd_per_hour = 0;
+sc_status sc__training_quote(struct sc_request *req,
+                             const struct sc__job *job,
+                             double *usd_per_hour) {
+    const struct sc__evaluation *ev = job->ev;
+    const char *gpu = job->model ? sc__plan_gpu(&ev->plan, &ev->cluster) : ev->cluster.gpu;
+    struct sc__search_price price = {0};
     if (gpu)
-        SC__TRY(sc__search_price(req->ctx, gpu, usd_per_hour));
-    if (*usd_per_hour > 0)
+        SC__TRY(sc__search_price(req->ctx, gpu, &price));
+    *usd_per_hour = price.usd_per_hour;
+    if (price.quoted && price.usd_per_hour > 0)
         sc__note(req->ctx,
                  "price-assumed",
                  "no --price is given: %g USD for an hour of a %s, of data/prices.json",
-                 *usd_per_hour,
-                 gpu);
+                 price.usd_per_hour,
+                 price.gpu);
     return SC_OK;
 }
 
@@ -43,14 +47,9 @@ sc_status sc__training_price_said(struct sc_request *req, double *usd_per_hour) 
 }
 
 static sc_status
-training_price(struct sc_request *req, const struct sc__result *r, double *usd_per_hour) {
+training_price(struct sc_request *req, const struct sc__job *job, double *usd_per_hour) {
     SC__TRY(sc__training_price_said(req, usd_per_hour));
-    if (sc__flag(req, "price"))
-        return SC_OK;
-    *usd_per_hour = r->workload->gpu_usd_per_hour;
-    if (*usd_per_hour > 0)
-        return SC_OK;
-    return sc__training_quote(req, r->cluster.gpu, usd_per_hour);
+    return sc__flag(req, "price") ? SC_OK : sc__training_quote(req, job, usd_per_hour);
 }
 
 void sc__training_note_short(struct sc_context *ctx, double tokens, double step_tokens) {
@@ -90,7 +89,7 @@ sc_status sc__training_add(struct sc_request *req, struct sc__job *job) {
     if (!sc__flag(req, "train-tokens") && !sc__flag(req, "price"))
         return SC_OK;
     SC__TRY(training_tokens(req, r, &tokens));
-    SC__TRY(training_price(req, r, &usd_per_hour));
+    SC__TRY(training_price(req, job, &usd_per_hour));
     r->cost_usd = usd_per_hour * sc__mesh_ranks(&r->workload->mesh) * (double)r->step /
                   (double)SC__PS_PER_S / 3600;
     if (tokens > 0)

@@ -164,6 +164,8 @@ sc_status sc__plan_resolve_routing(struct sc_context *ctx,
     p->imbalance = loads[0];
     if (ep > 1 && loads[0] > 1)
         sc__routing_levels(loads, ep, &p->routing);
+    if (ep == 1)
+        return SC_OK; /* one rank has all experts */
     sc__note(ctx,
              "routing",
              "experts wanted by a power law of exponent %g, dealt out at random: the "

@@ -31,7 +31,8 @@ put_together(struct sc__buffer *out, const struct sc__software_costs *s, int64_t
     if (s->usual_step < 0 || !s->count || !step || !strcmp(s->usual, s->name))
         return;
     sc__printf(out,
-               "  %-42s %+8.2f %%  against %s; the rows add up to %+.2f %%, since what one "
+               "  %-42s %+8.2f %%  of the step, against %s; the rows add up to %+.2f %%, "
+               "since what one "
                "costs depends on the others\n",
                "all of it",
                100 * (double)(step - s->usual_step) / (double)step,
@@ -42,11 +43,11 @@ put_together(struct sc__buffer *out, const struct sc__software_costs *s, int64_t
 void sc__write_software(const struct sc__result *r, struct sc__buffer *out) {
     const struct sc__software_costs *s = r->software;
     sc__printf(out,
-               "\nsoftware %s: %s\n  %-42s %10s  why\n",
+               "\nsoftware %s: %s\n  %-41s %11s  why\n",
                s->name,
                s->title,
                "set, and not by an option",
-               "step");
+               "of the step");
     for (uint32_t i = 0; i < s->count; i++)
         software_put_row(out, &s->rows[i], r->step);
     put_together(out, s, r->step);

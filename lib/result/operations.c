@@ -16,10 +16,13 @@ struct operations_sums {
 static uint64_t operations_key_of(const struct operations_sums *s,
                                   const struct sc__op *op) {
     bool collective = op->kind == SC__OP_COLLECTIVE;
+    bool compute = op->kind == SC__OP_COMPUTE;
     uint64_t key[3] = {op->name,
                        collective ? s->group_keys[op->group] : 0,
                        (uint64_t)op->kind << 16 | (uint64_t)op->phase << 8 |
-                           (collective ? op->coll : 0)};
+                           (collective ? op->coll
+                            : compute  ? op->work
+                                       : 0)};
     return sc__hash(key, sizeof key, 2);
 }
 

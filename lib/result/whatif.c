@@ -7,6 +7,7 @@
  */
 #include "result/whatif.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,8 +139,7 @@ static bool whatif_is_changed(const struct sc__workload *w,
     if (op->kind == SC__OP_COMPUTE) {
         if (c->label)
             return false;
-        return c->recompute ? op->phase == SC__RECOMPUTE
-                            : op->work == c->work && op->phase != SC__RECOMPUTE;
+        return c->recompute ? op->phase == SC__RECOMPUTE : op->work == c->work;
     }
     if (!c->label || op->kind == SC__OP_WAIT)
         return false;
@@ -156,7 +156,7 @@ static struct sc__workload whatif_scale(struct sc__arena *a,
     for (uint32_t i = 0; i < w->op_count; i++) {
         copy.ops[i] = w->ops[i];
         if (whatif_is_changed(w, &w->ops[i], c))
-            copy.ops[i].cost = (int64_t)((double)w->ops[i].cost * c->factor);
+            copy.ops[i].cost = llround((double)w->ops[i].cost * c->factor);
     }
     return copy;
 }
@@ -244,10 +244,10 @@ static void whatif_look(const struct sc__workload *w, struct whatif_seen *s) {
             whatif_see_label(s, w->groups[op->group].label);
         else if (op->kind == SC__OP_SEND || op->kind == SC__OP_RECV)
             whatif_see_label(s, sc__message_label(w));
-        else if (op->kind == SC__OP_COMPUTE && op->cost && op->phase == SC__RECOMPUTE)
-            s->recompute = true;
-        else if (op->kind == SC__OP_COMPUTE && op->cost)
+        else if (op->kind == SC__OP_COMPUTE && op->cost) {
             s->work[op->work] = true;
+            s->recompute |= op->phase == SC__RECOMPUTE;
+        }
     }
 }
 

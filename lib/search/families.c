@@ -195,6 +195,8 @@ void sc__families_take(struct sc__search *s, uint32_t plan) {
     uint32_t before = family->best;
     if (p->outcome != SC__PLAN_FITS || p->cut)
         return;
+    if (s->longest > 0 && (double)p->step > s->longest)
+        return;
     if (s->pareto)
         add_to_front(s, plan);
     if (before != SC__NONE && !is_better(s, plan, before))

@@ -159,6 +159,7 @@ struct sc__search {
     bool exhaustive;      /* every plan is evaluated */
     bool pareto;          /* the front of time, memory, cost and energy is wanted */
     enum sc__search_objective objective;
+    double longest; /* ps: no plan with a longer step is wanted; 0: any */
 
     /* filled here */
     struct sc__search_axis axes[SC__CHOICES];
@@ -196,8 +197,14 @@ sc_status sc__search_machine(struct sc_context *ctx,
                              const char *cluster,
                              uint32_t gpus,
                              struct sc__search_machine *out);
-/* Of data/prices.json; 0 where it does not have the GPU. */
-sc_status sc__search_price(struct sc_context *ctx, const char *gpu, double *usd_per_hour);
+/* What an hour of a GPU costs. */
+struct sc__search_price {
+    const char *gpu; /* its own name, whatever it was called */
+    double usd_per_hour;
+    bool quoted; /* in data/prices.json, or nowhere: then 0; else the GPU's file says it */
+};
+sc_status
+sc__search_price(struct sc_context *ctx, const char *gpu, struct sc__search_price *out);
 /* The GPU of a machine, where the plan does not name one. */
 const char *sc__search_gpu(const sc_plan *given, const struct sc__search_machine *m);
 /* Everything. SC_OK also where nothing fits: then best_count is 0. */

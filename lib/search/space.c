@@ -230,7 +230,7 @@ sc_status sc__space_make(struct sc__search *s) {
 
 /* ---- plans ---- */
 
-enum { MOST_VALUES = 32, MOST_PLANS = 4000000 };
+enum { MOST_VALUES = 64, MOST_PLANS = 4000000 };
 
 struct range {
     uint32_t value[MOST_VALUES];
@@ -254,7 +254,15 @@ static void parts(struct range *r, uint32_t n, uint32_t most) {
             add_value(r, d);
 }
 
-enum { MOST_CHUNKS = 12 };
+enum { MOST_CHUNKS = 12, MOST_STAGES = MOST_VALUES };
+
+/* Stages of equal layers, a power of two of them, or as many as divide the GPUs, without
+ * which 72 of them leave little to cut. */
+static void stage_values(struct range *r, uint32_t layers, uint32_t gpus) {
+    for (uint32_t d = 1; d <= layers && d <= MOST_STAGES; d++)
+        if (layers % d == 0 || gpus % d == 0 || (d & (d - 1)) == 0)
+            add_value(r, d);
+}
 
 /* Chunks of a stage: even ones, and those that come out even with the embedding and
  * the head counted as a layer each (126 layers on 16 stages: 8). */
@@ -282,7 +290,7 @@ struct enumeration {
 };
 
 /* Where the user left the choice: tensor parallel inside a node, pipelines that
- * divide the layers or are a power of two, context parallel while a rank keeps
+ * divide the layers or the GPUs or are a power of two, context parallel while a rank keeps
  * 4096 tokens. */
 static void number_values(const struct enumeration *e, int which, struct range *r) {
     const struct sc__model *m = e->s->model;
@@ -293,7 +301,7 @@ static void number_values(const struct enumeration *e, int which, struct range *
     else if (which == SC__NUMBER_TP)
         powers(r, 1, e->machine->node_gpus);
     else if (which == SC__NUMBER_PP)
-        parts(r, m->layers, 64);
+        stage_values(r, m->layers, e->machine->gpus);
     else if (which == SC__NUMBER_CP)
         powers(r, 1, e->base.seq / 4096 ? e->base.seq / 4096 : 1);
     else if (which == SC__NUMBER_EP)
@@ -489,7 +497,9 @@ sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
     e.at.machine = machine;
     const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
                                                  .gpu = e.machine->description.cluster.gpu};
-    SC__TRY(sc__plan_resolve(s->ctx, &s->given, s->model, &around, &e.base));
+    sc_plan given = s->given;
+    given.micro_batches = 0; /* how many there are depends on the plan's dp */
+    SC__TRY(sc__plan_resolve(s->ctx, &given, s->model, &around, &e.base));
     SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, e.machine), &e.gpu));
     s->seq = e.base.seq;
     return enumerate(&e, 0);

@@ -54,6 +54,8 @@ int64_t sc__run_end_time(const struct sc__executor *x,
 static void
 account_part(struct sc__executor *x, uint32_t class, struct sc__stream *s, int64_t to) {
     const struct sc__op *op = run_op(x, &x->runners[class], s);
+    if (op->kind == SC__OP_COMPUTE)
+        x->out->classes[class].work[op->work] += to - s->since;
     if (s->doing->ops > 1 && op->kind != SC__OP_WAIT)
         sc__account_time(x, class, sc__account_category(x, op), s->since, to);
     s->since = to;
@@ -103,8 +105,6 @@ void sc__run_pace(struct sc__executor *x, uint32_t class, uint32_t stream, bool 
 static void
 add_sums(struct sc__executor *x, uint32_t class, const struct sc__sums *s, bool times) {
     struct sc__class_result *to = &x->out->classes[class];
-    for (unsigned k = 0; k < SC__WORKS; k++)
-        to->work[k] += s->work[k];
     for (uint32_t g = 0; s->traffic && g < x->lanes; g++) {
         to->traffic[g].ops += s->traffic[g].ops;
         to->traffic[g].bytes += s->traffic[g].bytes;
@@ -114,6 +114,8 @@ add_sums(struct sc__executor *x, uint32_t class, const struct sc__sums *s, bool 
     }
     if (!times)
         return;
+    for (unsigned k = 0; k < SC__WORKS; k++)
+        to->work[k] += s->work[k];
     to->account.compute += s->compute;
     to->account.recompute += s->recompute;
     to->account.other += s->other;

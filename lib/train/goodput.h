@@ -24,7 +24,7 @@ enum sc__recovery {
     SC__RECOVERY_SHRINK   /* the same by a restart of the smaller job, and one to grow */
 };
 
-/* Replicas that may be missing at once; with more the job waits. */
+/* Replicas, or parts of several, that may be missing at once; with more the job waits. */
 #define SC__MOST_LOST 4
 
 /* A run as it goes: at each failure, and at its end, how much is done. */
@@ -53,10 +53,11 @@ struct sc__goodput_input {
 
     unsigned recovery; /* enum sc__recovery */
     uint32_t spares;   /* machines */
-    /* Of the throughput of the whole job: with 1 … lost replicas; 0 beyond what
-     * can be run. */
+    /* Of the throughput of the whole job: with 1 … parts of it lost, each of one
+     * replica or of several that go together; 0 beyond what can be run. */
     double lost_replicas[SC__MOST_LOST];
-    const double *slow_share;        /* by class, of those that are slow: their pace */
+    double part_gpus;         /* of such a part; 0: a failure takes one, however large */
+    const double *slow_share; /* by class, of those that are slow: their pace */
     struct sc__goodput_track *track; /* or NULL: the run is not kept */
 };
 

@@ -63,7 +63,7 @@ struct goodput_run {
     struct goodput_return *returns; /* earliest first */
     uint32_t return_count;
     uint32_t return_capacity;
-    uint32_t out_of_order; /* machines, or with SC__RECOVERY_DROP replicas */
+    uint32_t out_of_order; /* machines, or where the job goes on without them its parts */
 
     const struct sc__failure_class *slow; /* or NULL */
     double slow_until;
@@ -222,10 +222,18 @@ static void begin_recovery(struct goodput_run *r) {
     r->stall_until = r->now + sum;
 }
 
+/* Each part that has GPUs of the machines that are gone. */
+static uint32_t parts_lost(const struct goodput_run *r, const struct sc__failure_class *c) {
+    const struct sc__failure_set *set = r->in->set;
+    double gpus = sc__failure_machines(set, c) * set->unit_gpus[SC__SCOPE_NODE];
+    bool several = r->in->part_gpus > 0 && gpus > r->in->part_gpus;
+    return several ? (uint32_t)ceil(gpus / r->in->part_gpus) : 1;
+}
+
 /* Another machine comes through the queue, and the replica is back. */
 static void lose_replica(struct goodput_run *r, const struct sc__failure_class *c) {
     double queue = sc__restart_seconds(&r->in->set->requeue, r->in->gpus);
-    send_to_repair(r, c->detect_s + c->locate_s + queue, 1);
+    send_to_repair(r, c->detect_s + c->locate_s + queue, parts_lost(r, c));
 }
 
 /* A checkpoint, and a restart with the replica that is back. */

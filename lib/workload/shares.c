@@ -8,6 +8,11 @@ void sc__shares_init(struct sc__shares *s, struct sc__arena *arena, int64_t tota
     s->arena = arena;
     s->total = total;
     sc__names_init(&s->names, arena);
+    sc__map_init(&s->seen, arena);
+}
+
+static uint64_t share_key(uint32_t name, const char *class) {
+    return sc__hash(class, class ? strlen(class) : 0, name);
 }
 
 void sc__shares_add(struct sc__shares *s,
@@ -15,10 +20,14 @@ void sc__shares_add(struct sc__shares *s,
                     const char *class,
                     int64_t time) {
     uint32_t id = sc__names_add(&s->names, name, strlen(name));
-    if (id == s->count)
+    bool fresh;
+    uint64_t *place = sc__map_at(&s->seen, share_key(id, class), &fresh);
+    if (fresh) {
+        *place = s->count;
         *SC__PUSH(s->arena, s->items, s->count, s->capacity) =
             (struct sc__share){s->names.text[id], class, 0};
-    s->items[id].time += time;
+    }
+    s->items[*place].time += time;
 }
 
 static int shares_longest_first(const void *a, const void *b) {
@@ -26,7 +35,8 @@ static int shares_longest_first(const void *a, const void *b) {
     const struct sc__share *y = b;
     if (x->time != y->time)
         return x->time < y->time ? 1 : -1;
-    return strcmp(x->name, y->name);
+    int names = strcmp(x->name, y->name);
+    return names || !x->class || !y->class ? names : strcmp(x->class, y->class);
 }
 
 void sc__shares_sort(struct sc__shares *s) {

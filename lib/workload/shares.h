@@ -14,6 +14,7 @@ struct sc__share {
 struct sc__shares {
     struct sc__arena *arena;
     struct sc__names names;
+    struct sc__map seen; /* hash of name and class → index in items */
     struct sc__share *items;
     uint32_t count;
     uint32_t capacity;
@@ -21,7 +22,7 @@ struct sc__shares {
 };
 
 void sc__shares_init(struct sc__shares *s, struct sc__arena *arena, int64_t total);
-/* Parts of one name are one part. */
+/* Parts of one name and class are one part. */
 void sc__shares_add(struct sc__shares *s,
                     const char *name,
                     const char *class,

@@ -38,6 +38,34 @@ check layers_flow "$? $(grep -c '^  tp communication ' "$t/text") $(row layers_f
 "$STEPCAST" run "$t/w.txt" --cluster ideal:32 --what-if --json "$t/ideal.json" >/dev/null 2>&1
 check no_network_no_row "$(row ideal 'nic*2') $(row ideal 'nvlink*2')" "none none"
 
+# Kinds of work are what their kernels took, also beside transfers that slow them down and when repeated: of a rank
+# with one stream they add up to compute and recomputation, and every output has the same figure.
+fsdp="--model llama3-8b --gpus 16 --zero 3 --global-batch 32 --seq 4096 --recompute full --cluster dgx-h100:16"
+"$STEPCAST" run $fsdp --timeline --amdahl --what-if --json "$t/fsdp.json" >/dev/null 2>&1
+fsdp_says() { python3 -S -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+work, part = r["work_us"], r["breakdown_us"]
+near = lambda a, b: abs(a - b) < 0.01
+by_class = {x["name"]: x["time_us"] for x in r["amdahl"]["by_class"]}
+by_kind = {}
+for o in r["operations"]:
+    by_kind[o["kind"]] = by_kind.get(o["kind"], 0) + o["total_us"]
+print(eval(sys.argv[2]))' "$t/fsdp.json" "$1"; }
+check work_adds_up "$(fsdp_says 'near(sum(work.values()), part["compute"] + part["recompute"] + part["other"])')" True
+check work_in_amdahl "$(fsdp_says 'all(near(by_class[k], us) for k, us in work.items())')" True
+check work_of_operations "$(fsdp_says 'all(near(by_kind[k], us) for k, us in work.items())')" True
+# a kind of work is that kind in recomputation too, as --scale has it
+check what_if_repeats_too "$(fsdp_says '[w["step_at_half_us"] for w in r["what_if"] if w["key"] == "gemm"][0]')" "$(step $fsdp --scale gemm=0.5)"
+# Where several transfers are waited for at once the time is one's: a table of rows adds up to the breakdown.
+"$STEPCAST" run --model llama3-8b --gpus 16 --tp 2 --pp 4 --global-batch 12 --seq 4096 --recompute full --cluster dgx-h100:16 --schedule zb-h1 \
+    --offload-optimizer 0.5 --zero 1 --json "$t/rows.json" --csv "$t/rows.csv" >/dev/null 2>&1
+check rows_add_up "$(python3 -S -c 'import csv, json, sys
+part = json.load(open(sys.argv[1]))["breakdown_us"]
+rows = list(csv.DictReader(open(sys.argv[2])))
+total = lambda word: sum(float(v) for r in rows for k, v in r.items() if k.endswith(word))
+print(abs(total("_exposed_us") - sum(part["exposed_comm"].values())) < 0.01,
+      abs(total("_compute_us") - part["compute"] - part["recompute"] - part["other"]) < 0.01)' "$t/rows.json" "$t/rows.csv")" "True True"
+
 # show: a model that does not fit is shown all the same. FLOPs of a token by hand: 6 per
 # weight of a matrix (all but the input embedding), and 6·l·h·s of causal attention.
 "$STEPCAST" show --model llama3-8b --seq 8192 >"$t/show" 2>&1

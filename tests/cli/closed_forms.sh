@@ -52,6 +52,23 @@ check newton_schulz_of_adapters "$(python3 -S -c "print(2 * 4 * 2 * 30 < $(adapt
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
 expect training_quoted 0 "no --price is given: 4 USD for an hour of a h200" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens 3B
+# of the GPU that runs it, whatever it is called, and not of the cluster's; its own file goes before data/prices.json
+python3 -S -c 'import json
+gpu = json.load(open("data/gpus/h100-sxm.json"))
+gpu["name"], gpu["aliases"] = "ours", []
+gpu["datasheet"]["usd_per_hour"] = 7
+json.dump(gpu, open("'"$tmp"'/ours.json", "w"))'
+for gpu in "B200 5.6 b200" "$tmp/ours.json 7 ours"; do
+    set -- $gpu
+    of "priced_$3" 'r["training"]["usd_per_gpu_hour"]' "$2" $gpt --cluster hgx-h200:2 --gpu "$1" --train-tokens 3B
+    "$STEPCAST" train $gpt --cluster hgx-h200:2 --gpu "$1" --train-tokens 3B --seeds 1 --json "$tmp/days.json" >/dev/null 2>&1
+    check "train_priced_$3" "$(grep -o '"usd_per_gpu_hour": [0-9.]*' "$tmp/days.json")" "\"usd_per_gpu_hour\": $2"
+    "$STEPCAST" plans $gpt --cluster hgx-h200:2 --gpu "$1" --objective cheapest --top 1 --json "$tmp/cheapest.json" >/dev/null 2>&1
+    check "plans_priced_$3" "$(python3 -S -c 'import json, sys
+p = json.load(open(sys.argv[1]))["plans"][0]
+step_usd = p["usd_per_billion_tokens"] / 1e9 * 16 * 128
+print(abs(step_usd / (2 * float(sys.argv[2]) * p["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9)' "$tmp/cheapest.json" "$2")" True
+done
 expect training_bad_tokens 2 "--train-tokens: 'many'" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens many
 expect training_bad_price 2 "'-1' is no price" "$STEPCAST" run $gpt --cluster hgx-h200:2 --price=-1
 

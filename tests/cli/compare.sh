@@ -82,6 +82,12 @@ json.dump(d, open(sys.argv[2], "w"))
 P
 $STEPCAST compare "$t/full.json" "$t/moved.json" >"$t/moved.txt"
 ok "causes of steps that are alike" "$(sed -n "s/.* skew .*  \(.*\) of A's step/\1/p" "$t/moved.txt") $(grep -c 'adds up to little' "$t/moved.txt") $(grep -c '% of it' "$t/moved.txt")" "+10.0 % 1 0"
+# transfers beside kernels make these longer: that is what their kinds took, one stream has no kernels side by side
+for tax in 0 0.2; do
+    "$STEPCAST" run --model llama3-8b --gpus 16 --zero 3 --global-batch 32 --seq 4096 --recompute selective --cluster dgx-h100:16 --comm-sm-tax $tax --json "$t/tax$tax.json" >/dev/null
+done
+"$STEPCAST" compare "$t/tax0.json" "$t/tax0.2.json" --json "$t/tax.json" >"$t/tax.txt"
+ok "kernels beside transfers" "$(grep -c 'side by side' "$t/tax.txt") $(figure "$t/tax.json" '["causes"][0]["key"]') $(python3 -S -c 'import json, sys; print(sum(w["b_us"] > w["a_us"] for w in json.load(open(sys.argv[1]))["work"]) > 3)' "$t/tax.json")" "0 gemm True"
 
 # who is slow: one rank of sixteen computes 1.3 times as long, and is named
 $STEPCAST run --model llama3-8b --gpus 16 --zero 1 --recompute full --slow rank:5=1.3 --json "$t/slow.json" >"$t/slow.txt"

@@ -66,7 +66,7 @@ print(step == best["step_time_us"])' "$S")" True
 expect no_model 2 "plans are searched for a model" "$S" plans --gpus 8 --global-batch 8
 expect no_gpus 2 "the number of GPUs is not known" "$S" plans --model llama3-8b --global-batch 8
 expect too_large 1 "fits into memory with 8 % to spare" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
-expect no_split 2 "no plan can be made for 24 GPUs" "$S" plans --model llama3-8b --gpus 24 --global-batch 1 --seq 2048 --tp 8
+expect no_split 2 "no plan can be made for 24 GPUs" "$S" plans --model llama3-8b --gpus 24 --global-batch 1 --seq 2048 --tp 8 --pp 1
 expect a_file 2 "takes a model" "$S" plans tests/data/seed_003.txt --gpus 8 --global-batch 8
 
 few="--model gpt2 --gpus 2 --global-batch 4 --seq 512 --cluster dgx-h100:2"
@@ -142,6 +142,29 @@ P
 # days · 24 h · 2 GPUs · 3 USD an hour (data/prices.json, H100), to the digits that both are printed with
 check "dollars of a run without a word on prices" "$("$S" plans $few --train-tokens 300B |
     awk '/days/ { getline; want = $(NF - 2) * 24 * 2 * 3 / 1000; print $NF, ($(NF - 1) > 0.999 * want && $(NF - 1) < 1.001 * want) }')" "K 1"
+# As many stages as divide the GPUs are tried, evenly cut or not: nobody finds a better plan by saying so.
+thirds="--model llama3-70b --cluster dgx-h100:96 --global-batch 96 --seq 4096 --tp 4 --cp 1 --top 1"
+check "stages that divide the GPUs" "$("$S" plans $thirds --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)" "$("$S" plans $thirds --pp 3 --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)"
+# So many micro-batches, whatever dp leaves of the GPUs; and what a plan with one rank of experts would say of theirs is said of none.
+"$S" plans --model llama3-8b --cluster dgx-h100:16 --global-batch 32 --seq 4096 --micro-batches 8 --json "$tmp/eight.json" >/dev/null
+check "micro-batches of every dp" "$(python3 -S -c "import json
+plans = json.load(open('$tmp/eight.json'))['plans']
+print({32 / p['dp'] / p['micro_batch'] for p in plans}, len({p['dp'] for p in plans}) > 1)")" "{8.0} True"
+"$S" plans --model mixtral-8x7b --cluster dgx-h200:16 --global-batch 32 --seq 4096 --tp 2 --top 1 --moe-skew 1 >"$tmp/out"
+check "experts of one rank" "$? $(grep -c 'of 1 ranks' "$tmp/out")" "0 0"
+# What draws the least takes longer than what is fastest: between the two a deadline is kept, by what draws the least in time.
+draw="--model llama3-8b --cluster dgx-h100 --sizes 64 --global-batch 64 --seq 1024 --train-tokens 1T"
+check "a deadline beside the energy" "$(python3 -S - "$S" $draw <<'P'
+import json, subprocess, sys
+def best(*words):
+    return json.loads(subprocess.check_output([sys.argv[1], "plans", *sys.argv[2:], "--top", "1", "--json", "-", *words]))["plans"][0]
+fast, least = best(), best("--objective", "energy")
+days = (fast["days"] + least["days"]) / 2
+kept = best("--objective", "energy", "--days", str(days))
+energy = [p["kwh_per_billion_tokens"] for p in (least, kept, fast)]
+print(fast["days"] < kept["days"] <= days < least["days"], energy == sorted(energy))
+P
+)" "True True"
 expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
 # 14 bytes of each of 8.03 B parameters; of adapters of rank 8 beside queries and values, 32 · 8 · (4096 + 4096 + 4096 + 1024) parameters.
 expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
@@ -295,9 +318,9 @@ p = json.load(open('$tmp/p.json'))['plans'][0]
 print('%.4g K' % (p['days'] * 24 * 8 * 2.5 / 1e3))")"
 "$S" plans --model mixtral-8x7b --cluster dgx-h100:64 --global-batch 256 --seq 4096 --try etp --top 20 >"$tmp/out"
 check "etp is tp where it is not said" "$(grep -c 'next best family: ' "$tmp/out") $(grep -c 'instead of 0' "$tmp/out") $(grep -c 'etp 1, *$' "$tmp/out")" "1 0 0"
-# Why a machine that was named has no plan: 256 sequences on 72 GPUs cannot be cut, whatever the memory; and a model without experts has no etp.
-"$S" plans --model llama3-8b --cluster dgx-h100:16,gb200-nvl72:72,a100:1 --global-batch 256 --seq 4096 >"$tmp/out"
-check "machines without plans" "$(grep -c -e 'no plan can be made for 72 GPUs of gb200-nvl72:72: a global batch that more splits divide' -e 'no plan fits into the memory of 1 GPU of a100:1' "$tmp/out")" 2
+# Why a machine that was named has no plan: 256 sequences on 8 · 67 GPUs cannot be cut, whatever the memory; and a model without experts has no etp.
+"$S" plans --model llama3-8b --cluster dgx-h100:16,dgx-h100:536,a100:1 --global-batch 256 --seq 4096 >"$tmp/out"
+check "machines without plans" "$(grep -c -e 'no plan can be made for 536 GPUs of dgx-h100:536: a global batch that more splits divide' -e 'no plan fits into the memory of 1 GPU of a100:1' "$tmp/out")" 2
 check "etp that nobody says" "$(grep -c 'next best family: tp 2 instead of 1, micro-batch' "$tmp/out")" 1
 # Days, dollars and energy of a run with failures are of the same run: as train has them, within what 20 runs scatter.
 cat >"$tmp/gpus.json" <<'J'

@@ -92,6 +92,21 @@ expect degraded_plans 2 "depends on the plan" "$STEPCAST" plans --model llama2-7
 expect replica 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery drop-replica
 expect shrink 0 "slow GPUs, lost replicas" train $model --train-tokens 2T --recovery shrink
 check replica_simulated "$(grep -c ETTR "$tmp/out" | sed 's/[1-9].*/some/') $(grep -c 'by proportion' "$tmp/out")" "some 0"
+# A machine of 8 takes the 4 replicas of tp 2 that it holds part of, and with shard groups of 16 all that share a copy of
+# the weights. 8 machines fail 1.6 times a day, each for an hour: with a quarter of the job less 1.6/24 of the time.
+check replicas_of_a_machine "$(train $model --train-tokens 2T --recovery drop-replica | sed -n 's/.*machine takes \(.*\) replicas;.*/\1/p')" "4 of 32"
+expect replicas_sharded 0 "ZeRO 1 shards over all replicas" train $model --train-tokens 2T --recovery drop-replica
+expect one_machine_has_all 2 "a failed machine takes all 8 replicas" train --model llama2-7b --cluster dgx-h100:8 --global-batch 128 --seq 4096 --zero 1 --recompute full --train-tokens 2T --recovery drop-replica
+cat >"$tmp/hour.json" <<'J'
+{"schema": "stepcast/failures/1", "name": "hour", "source": "test", "node_gpus": 8, "requeue_s": [[1, 3600]], "hot_s": [[1, 0]],
+ "classes": [{"name": "node", "scope": "node", "symptom": "crash", "per_1000_days": 200, "detect_s": 0, "locate_s": 0, "repair_s": 0}]}
+J
+groups="--model llama2-7b --global-batch 192 --seq 4096 --zero 3 --shard-group 16 --recompute full"
+train $groups --cluster dgx-h100:64 --train-tokens 2T --failures "$tmp/hour.json" --recovery drop-replica --seeds 200 --json "$tmp/l.json" >/dev/null
+"$STEPCAST" run $groups --cluster dgx-h100:64 --json "$tmp/whole.json" >/dev/null
+"$STEPCAST" run $groups --cluster dgx-h100:48 --global-batch 144 --json "$tmp/less.json" >/dev/null
+pace=0.75*$(figure "$tmp/whole.json" 'd["step_time_us"]')/$(figure "$tmp/less.json" 'd["step_time_us"]')
+check lost_shard_group "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 1.6 / 24)) < 0.001")" True
 expect replica_without_model 0 "throughput by proportion" train "$tmp/r.json" --train-steps 100000 --recovery drop-replica --state 1GB
 expect spares 0 "1 spare machines among them" train $model --train-tokens 2T --recovery spares=2%
 
@@ -119,6 +134,7 @@ above 0, or auto|--train-tokens 1T --checkpoint 0
 --recovery: 'spares=200%'|--train-tokens 1T --recovery spares=200%
 --recovery: 'pray'|--train-tokens 1T --recovery pray
 --price: '-1'|--train-tokens 1T --price=-1
+--price: '0' is no price|--train-tokens 1T --price 0
 --seeds|--train-tokens 1T --seeds 0
 --seeds|--train-tokens 1T --seeds 100000
 needs --blocking|--train-tokens 1T --checkpoint-kind async
@@ -165,6 +181,8 @@ whatif() { # file, row, what else
 check whatif_restart "$(whatif crash restart --checkpoint 30min)" "$(whatif crash_restart detection --checkpoint 30min)"
 check whatif_failures "$(whatif crash failures --checkpoint 30min)" "$(whatif crash_failures detection --checkpoint 30min)"
 check whatif_async "$(whatif crash async --checkpoint 30min)" "$(whatif crash_async detection --checkpoint 30min:0.5s --checkpoint-kind async)"
+# checkpoints in memory have no storage to be written to behind the job
+check whatif_async_of_memory "$(whatif crash async --checkpoint-kind memory --blocking 1.5s --restore 1s)" "[]"
 
 # words that mean the same
 days() { train $model --train-tokens 2T --json "$tmp/d.json" "$@" >/dev/null && figure "$tmp/d.json" 'd["days"]["p50"]'; }
@@ -179,6 +197,6 @@ expect less_than_a_step 0 "1 tokens are less than the 524288 of one step" train 
 expect state_without_unit 0 "--state 94 is 94 bytes, and the plan keeps" train $model --train-tokens 2T --state 94
 "$STEPCAST" train $model --train-tokens 2T --state 14GB >"$tmp/state" 2>&1
 check state_of_weights "$? $(grep -c "is its unit right" "$tmp/state")" "0 0"
-expect price_beyond_numbers 2 "--price: '1e308' is no value for it" train $model --train-tokens 2T --price 1e308
+expect price_beyond_numbers 2 "--price: '1e308' is no price" train $model --train-tokens 2T --price 1e308
 expect price_of_a_run 2 "--price: '1e308' is no price" "$STEPCAST" run $model --train-tokens 2T --price 1e308
 expect price_of_plans 2 "--price: '1e308' is no price" "$STEPCAST" plans --model llama2-7b --gpus 8 --global-batch 16 --seq 1024 --price 1e308

@@ -142,6 +142,8 @@ static void ref_end(struct ref *r, struct ref_op *o) {
     struct sc__class_result *c = &r->classes[o->class];
     o->state = REF_DONE;
     o->end = c->end = r->now;
+    if (o->op->kind == SC__OP_COMPUTE)
+        c->work[o->op->work] += o->end - o->start;
     if (o->op->kind == SC__OP_COMPUTE || o->op->kind == SC__OP_WAIT)
         return;
     struct sc__traffic *t = &c->traffic[ref_lane(r, o->op)];
@@ -264,8 +266,6 @@ static void ref_start(struct ref *r, uint32_t i) {
         o->left = cost;
         o->paced = r->now;
         o->speed = 1;
-        if (o->op->kind == SC__OP_COMPUTE)
-            r->classes[o->class].work[o->op->work] += cost;
         if (!cost)
             ref_end(r, o);
     }
