@@ -288,6 +288,12 @@ double sc__fabric_oversubscription(const struct sc__cluster *c);
 double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level);
 double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level);
 bool sc__fabric_has_rails(const struct sc__cluster *c);
+/* Links between two GPUs along a dimension: on a ring the shorter way round, else one where
+ * their coordinates differ. */
+uint32_t sc__fabric_dim_hops(const struct sc__cluster *c,
+                             uint32_t dim,
+                             uint32_t from,
+                             uint32_t to);
 /* Refuses what cannot be wired: too many ports, devices that nothing joins. */
 sc_status sc__fabric_check(struct sc_context *ctx,
                            const struct sc__cluster *c,
@@ -321,6 +327,11 @@ int64_t sc__collective_time(const struct sc__cluster *c,
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);
 /* Time of one message alone, ps. */
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes);
+/* The same between two GPUs, which on dimensions may be several links apart. */
+int64_t sc__message_time_between(const struct sc__cluster *c,
+                                 uint32_t from,
+                                 uint32_t to,
+                                 uint64_t bytes);
 /* The same when it has one part in `sharing` of a NIC. */
 int64_t sc__message_time_shared(const struct sc__cluster *c,
                                 bool same_node,

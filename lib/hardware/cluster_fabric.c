@@ -88,6 +88,19 @@ static uint32_t coordinate(const struct sc__fabric *f, uint32_t gpu, uint32_t di
     return gpu % f->dim[dim].size;
 }
 
+uint32_t sc__fabric_dim_hops(const struct sc__cluster *c,
+                             uint32_t dim,
+                             uint32_t from,
+                             uint32_t to) {
+    const struct sc__fabric_dim *d = &c->fabric.dim[dim];
+    uint32_t a = coordinate(&c->fabric, from, dim);
+    uint32_t b = coordinate(&c->fabric, to, dim);
+    uint32_t apart = a < b ? b - a : a - b;
+    if (d->kind != SC__DIM_RING)
+        return apart > 0;
+    return apart < d->size - apart ? apart : d->size - apart;
+}
+
 /* Distinct coordinates along one dimension. A torus has at most 2^20 places a
  * dimension; groups are looked at once. */
 static uint32_t

@@ -244,14 +244,14 @@ static const struct sc__shape *shape_of(struct sc__placed_jobs *p,
  * all. */
 static struct sc__coll_cost message_model_time(struct sc__placed_jobs *p,
                                                const struct sc_transfer *t) {
-    uint32_t size = p->cluster->node_gpus;
     if (p->items[t->job].around)
         return sc__collective_cost(&p->open, SC__SHIFT, shape_of(p, t), t->bytes);
-    bool same =
-        sc__placed_gpu(p, t, t->rank) / size == sc__placed_gpu(p, t, t->peer) / size;
-    return (struct sc__coll_cost){.time = sc__message_time(&p->open, same, t->bytes),
-                                  .latency = sc__message_time(&p->open, same, 0),
-                                  .algo = SC__ALGO_DIRECT};
+    uint32_t from = sc__placed_gpu(p, t, t->rank);
+    uint32_t to = sc__placed_gpu(p, t, t->peer);
+    return (struct sc__coll_cost){
+        .time = sc__message_time_between(&p->open, from, to, t->bytes),
+        .latency = sc__message_time_between(&p->open, from, to, 0),
+        .algo = SC__ALGO_DIRECT};
 }
 
 struct sc__coll_cost sc__placed_model_time(struct sc__placed_jobs *p,
