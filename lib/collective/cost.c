@@ -372,10 +372,8 @@ int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t b
 
 /* Along each dimension in which its ends differ: hops follow each other, and the slowest
  * link decides. */
-static int64_t dims_message_time(const struct sc__cluster *c,
-                                 uint32_t from,
-                                 uint32_t to,
-                                 uint64_t bytes) {
+static int64_t
+dims_message_time(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t bytes) {
     double latency = 0;
     double rate = INFINITY;
     for (uint32_t i = 0; i < c->fabric.dims; i++) {

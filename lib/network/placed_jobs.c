@@ -14,6 +14,7 @@ void sc__placed_init(struct sc__placed_jobs *p,
     p->open.fabric.oversubscription = 1;
     p->open.fabric.pod_oversubscription = 1;
     p->open.fabric.spines = 0;
+    p->open.fabric.cores = 0;
     if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
         p->open.fabric.kind = SC__FABRIC_NONE;
     sc__map_init(&p->shapes, p->arena);

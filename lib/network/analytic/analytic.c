@@ -599,9 +599,8 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     sc__map_init(&n->members, n->arena);
     sc__map_init(&n->sharers, n->arena);
     sc__map_init(&n->joined, n->arena);
-    n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
-    n->thin[SC__POD] = cluster->fabric.pod_leaves &&
-                       (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
+    for (int i = 0; i < SC__LEVELS; i++)
+        n->thin[i] = sc__fabric_is_thin(cluster, (enum sc__level)i);
     sc__map_init(&n->loads, n->arena);
     n->sharing = sc__port_sharing_new(n->arena);
     sc__heap_init(&n->waiting, n->arena);
