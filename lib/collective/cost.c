@@ -70,6 +70,15 @@ static double switch_latency(const struct sc__cluster *c, const struct sc__shape
     return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
 }
 
+/* What a GPU of the emptiest node, which sends most to others, would have of a NIC of `nic`
+ * GB/s to take as long as the fullest NIC: all GPUs send at once. */
+static double
+nic_of_sender(const struct sc__coll_model *m, const struct sc__shape *s, double nic) {
+    if (!(s->nic_pairs > 0))
+        return m->nics * nic / m->per_node;
+    return nic * (m->ranks - m->least) / s->nic_pairs;
+}
+
 struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
                                           int coll,
                                           const struct sc__shape *s,
@@ -92,7 +101,7 @@ struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
     m.wire = fmin(m.nics * nic, m.per_node * sc__coll_slot(c));
-    m.nic = m.wire / m.per_node;
+    m.nic = fmin(nic_of_sender(&m, s, nic), sc__coll_slot(c));
     m.nic_alone =
         fmin(nic * fmax(1, (double)c->node_nics / c->node_gpus), sc__coll_slot(c));
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);

@@ -256,6 +256,7 @@ struct sc__shape {
     /* What follows may be 0: then the group is alone and takes consecutive
      * GPUs. */
     uint32_t nics;    /* distinct NICs its ranks have on the node that has fewest */
+    double nic_pairs; /* messages that the fullest NIC sends in an all-to-all */
     uint32_t leaves;  /* leaves (rail: segments) it touches */
     uint32_t on_leaf; /* ranks on the leaf whose uplinks an all-to-all fills most */
     /* the same for pods of a three-level tree */

@@ -206,6 +206,15 @@ extent(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, uint32_t di
     return count;
 }
 
+/* A node with so many ranks, of which the fullest NIC has so many. */
+static void count_nic_pairs(const struct sc__cluster *c,
+                            struct sc__shape *s,
+                            uint32_t ranks,
+                            uint32_t on_nic) {
+    double several = fmax(1, (double)c->node_nics / c->node_gpus);
+    s->nic_pairs = fmax(s->nic_pairs, on_nic * (double)(s->ranks - ranks) / several);
+}
+
 static void count_node(struct sc__shape *s, uint32_t ranks, uint32_t nics) {
     s->nodes++;
     if (ranks > s->per_node)
@@ -293,6 +302,18 @@ set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape 
     s->pod_edges = pods.edges;
 }
 
+/* Of the first ranks GPUs of a node. */
+static uint32_t most_on_a_nic(const struct sc__cluster *c, uint32_t ranks) {
+    uint32_t most = 0;
+    uint32_t first = 0;
+    for (uint32_t gpu = 0; gpu < ranks; gpu++) {
+        if (sc__cluster_nic(c, gpu) != sc__cluster_nic(c, first))
+            first = gpu;
+        most = gpu + 1 - first > most ? gpu + 1 - first : most;
+    }
+    return most;
+}
+
 static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
     uint32_t per_node = n < c->node_gpus ? n : c->node_gpus;
     struct sc__shape s = {.ranks = n,
@@ -300,6 +321,8 @@ static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
                           .per_node = per_node};
     s.least = n % c->node_gpus && n > c->node_gpus ? n % c->node_gpus : per_node;
     s.nics = sc__cluster_nics(c, s.least);
+    count_nic_pairs(c, &s, s.per_node, most_on_a_nic(c, s.per_node));
+    count_nic_pairs(c, &s, s.least, most_on_a_nic(c, s.least));
     set_parts(c, NULL, &s);
     return s;
 }
@@ -313,11 +336,16 @@ static void count_nodes(const struct sc__cluster *c,
         uint32_t node = gpu[i] / c->node_gpus;
         uint32_t nics = 0;
         uint32_t last_nic = UINT32_MAX;
+        uint32_t on_nic = 0;
+        uint32_t most = 0;
         for (j = i; j < n && gpu[j] / c->node_gpus == node; j++) {
             uint32_t nic = sc__cluster_nic(c, gpu[j]);
             nics += nic != last_nic;
+            on_nic = nic != last_nic ? 1 : on_nic + 1;
+            most = on_nic > most ? on_nic : most;
             last_nic = nic;
         }
+        count_nic_pairs(c, s, j - i, most);
         if (c->node_nics > c->node_gpus)
             nics = (uint32_t)((uint64_t)nics * c->node_nics / c->node_gpus);
         count_node(s, j - i, nics ? nics : 1);
