@@ -445,7 +445,8 @@ pairs_terms(const struct sc__coll_model *m, double nic, double more, double copi
         return terms(c.passes * t.latency, c.passes * t.bandwidth);
     }
     double sent = transfer_us(part * outside, nic_by_channels(m, nic, outside));
-    port = fmax(port, transfer_us(part * (inside + outside), sc__coll_slot(m->cluster)));
+    double slot = transfer_us(part * c.sent / c.passes, sc__coll_slot(m->cluster));
+    port = fmax(port, slot);
     return terms(c.passes * (latency + k->p2p_simple + k->p2p_net + m->hop),
                  c.passes * fmax(port, sent));
 }

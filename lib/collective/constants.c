@@ -1,5 +1,6 @@
 #include "collective/constants.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <string.h>
 
@@ -85,9 +86,12 @@ static json_t *coll_constants_load(void) {
     return sc__data_json("collectives.json");
 }
 
-/* "h100-sxm" begins with "h100"; the longest such name counts ("h200", not "h20"). */
+/* "h100-sxm" begins with "h100", but a card "a1000" is no "a100"; the longest such name
+ * counts ("h200", not "h20"). */
 static size_t match(const char *gpu, const char *name) {
-    return sc__str_starts_any_case(sc__str(gpu), name) ? strlen(name) : 0;
+    size_t length = strlen(name);
+    bool begins = sc__str_starts_any_case(sc__str(gpu), name);
+    return begins && !isdigit((unsigned char)gpu[length]) ? length : 0;
 }
 
 const char *

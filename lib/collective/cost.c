@@ -70,6 +70,15 @@ static double switch_latency(const struct sc__cluster *c, const struct sc__shape
     return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
 }
 
+/* What a GPU of the emptiest node, which sends most to others, would have of a NIC of `nic`
+ * GB/s to take as long as the fullest NIC: all GPUs send at once. */
+static double
+nic_of_sender(const struct sc__coll_model *m, const struct sc__shape *s, double nic) {
+    if (!(s->nic_pairs > 0))
+        return m->nics * nic / m->per_node;
+    return nic * (m->ranks - m->least) / s->nic_pairs;
+}
+
 struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
                                           int coll,
                                           const struct sc__shape *s,
@@ -92,7 +101,7 @@ struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
     m.nvlink = node_bandwidth(c, m.per_node, m.port);
     m.nics = s->nics ? s->nics : sc__cluster_nics(c, s->per_node);
     m.wire = fmin(m.nics * nic, m.per_node * sc__coll_slot(c));
-    m.nic = m.wire / m.per_node;
+    m.nic = fmin(nic_of_sender(&m, s, nic), sc__coll_slot(c));
     m.nic_alone =
         fmin(nic * fmax(1, (double)c->node_nics / c->node_gpus), sc__coll_slot(c));
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
@@ -343,7 +352,7 @@ struct sc__coll_cost sc__collective_cost(const struct sc__cluster *c,
 }
 
 double sc__message_share(const struct sc__cluster *c, bool same_node, uint64_t bytes) {
-    if (c->ideal || c->fabric.kind == SC__FABRIC_DIMS || coll_cost_is_plain(c) || !bytes)
+    if (c->ideal || coll_cost_is_plain(c) || !bytes)
         return 1;
     if (!same_node) {
         double nics = fmax(1, (double)c->node_nics / c->node_gpus);
@@ -360,11 +369,8 @@ int64_t sc__message_time_shared(const struct sc__cluster *c,
                                 bool same_node,
                                 double sharing,
                                 uint64_t bytes) {
-    const struct sc__fabric_dim *d = &c->fabric.dim[0];
     if (c->ideal)
         return 0;
-    if (c->fabric.kind == SC__FABRIC_DIMS)
-        return sc__coll_model_ps(sc__us(d->latency) + (double)bytes / d->rate * 1e6);
     double us = message_us(c, same_node, PAIR, sharing, (double)bytes);
     return sc__coll_model_ps(coll_cost_is_plain(c) ? us : fmax(us, launch_time(c, 0)));
 }
@@ -373,14 +379,38 @@ int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t b
     return sc__message_time_shared(c, same_node, 1, bytes);
 }
 
+/* Along each dimension in which its ends differ: hops follow each other, and the slowest
+ * link decides. */
+static int64_t
+dims_message_time(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t bytes) {
+    double latency = 0;
+    double rate = INFINITY;
+    for (uint32_t i = 0; i < c->fabric.dims; i++) {
+        const struct sc__fabric_dim *d = &c->fabric.dim[i];
+        uint32_t hops = sc__fabric_dim_hops(c, i, from, to);
+        if (!hops)
+            continue;
+        latency += hops * sc__us(d->latency);
+        rate = fmin(rate, d->rate);
+    }
+    return sc__coll_model_ps(latency + (double)bytes / rate * 1e6);
+}
+
+int64_t sc__message_time_between(const struct sc__cluster *c,
+                                 uint32_t from,
+                                 uint32_t to,
+                                 uint64_t bytes) {
+    if (!c->ideal && c->fabric.kind == SC__FABRIC_DIMS)
+        return dims_message_time(c, from, to, bytes);
+    return sc__message_time(c, from / c->node_gpus == to / c->node_gpus, bytes);
+}
+
 int64_t sc__message_bytes_time(const struct sc__cluster *c,
                                bool same_node,
                                double sharing,
                                uint64_t bytes) {
     if (c->ideal)
         return 0;
-    if (c->fabric.kind == SC__FABRIC_DIMS)
-        return sc__coll_model_ps((double)bytes / c->fabric.dim[0].rate * 1e6);
     return sc__coll_model_ps(message_us(c, same_node, PAIR, sharing, (double)bytes) -
                              message_us(c, same_node, PAIR, sharing, 0));
 }

@@ -27,10 +27,10 @@ struct sc__coll_model {
     double nodes;
     double per_node;
     double least;
-    double nvlink;    /* a ring's share of the GPU's port */
-    double port;      /* the GPU's port as specified, what others leave of it */
-    double nics;      /* of a node, that the group uses */
-    double nic;       /* of one GPU: what the wire gives it */
+    double nvlink; /* a ring's share of the GPU's port */
+    double port;   /* the GPU's port as specified, what others leave of it */
+    double nics;   /* of a node, that the group uses */
+    double nic;    /* of the GPU that sends most to other nodes: what the wire gives it */
     double nic_alone; /* of one GPU when the others leave the NICs to it */
     double wire;      /* of a node: all NICs of the group */
     double hop;       /* us added per network hop */

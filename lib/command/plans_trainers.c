@@ -27,13 +27,13 @@ static const char *unsaid_to_torchtitan(const struct sc__plans *x,
     const struct sc__model *m = x->search.model;
     bool vpp = p->vpp > 1;
     if (strncmp(software_of(x), "torchtitan", 10) != 0)
-        return "search with --software torchtitan-2026, which is what runs it";
+        return "search with --software torchtitan-2026 --zero 3, which is what runs it";
     if (sc__plan_unwritten(p))
         return sc__plan_unwritten(p);
     if (!m->name || !strchr(m->name, '-'))
         return "it knows models by name and flavor";
     if (p->zero != 3 && p->mesh.dp * p->mesh.cp > 1)
-        return "it shards as ZeRO 3 does";
+        return "it shards as ZeRO 3 does: search with --zero 3";
     if (p->mesh.dp % replicas_of(p))
         return "its groups of shards hold whole groups of context parallel";
     if (!is_plain_bf16(p))

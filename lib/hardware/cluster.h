@@ -256,6 +256,7 @@ struct sc__shape {
     /* What follows may be 0: then the group is alone and takes consecutive
      * GPUs. */
     uint32_t nics;    /* distinct NICs its ranks have on the node that has fewest */
+    double nic_pairs; /* messages that the fullest NIC sends in an all-to-all */
     uint32_t leaves;  /* leaves (rail: segments) it touches */
     uint32_t on_leaf; /* ranks on the leaf whose uplinks an all-to-all fills most */
     /* the same for pods of a three-level tree */
@@ -284,10 +285,34 @@ uint32_t sc__cluster_nics(const struct sc__cluster *c, uint32_t ranks);
 /* Nodes below a leaf (a segment, a dragonfly group), and its bandwidth down / up. */
 double sc__fabric_leaf_nodes(const struct sc__cluster *c);
 double sc__fabric_oversubscription(const struct sc__cluster *c);
+/* Ports of a GPU that do not meet before its peer, and what one sends is spread over: the
+ * planes of its NIC, of each of its NICs. */
+uint32_t sc__fabric_planes(const struct sc__cluster *c);
+/* NICs of a node in one plane, those of no fabric as one. */
+uint32_t sc__fabric_plane_nics(const struct sc__cluster *c);
+
+/* Cables of a tree's switch upwards, in one plane, and the bytes/s of each. Where a
+ * description gives oversubscription rather than counts, as many as their rate asks for. */
+struct sc__cables {
+    uint32_t count;
+    double rate;
+};
+struct sc__cables sc__fabric_leaf_cables(const struct sc__cluster *c);
+struct sc__cables sc__fabric_core_cables(const struct sc__cluster *c);
+/* Leaves below an aggregation switch: whole segments, where there are rails; and the
+ * bandwidth of their cables over that of its own to the cores. */
+uint32_t sc__fabric_pod_leaves(const struct sc__cluster *c);
+double sc__fabric_pod_oversubscription(const struct sc__cluster *c);
 /* Nodes of a part, and how many NICs its uplinks are worth (a segment: of all rails). */
 double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level);
 double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level);
+/* Whether its uplinks carry less than the NICs below. */
+bool sc__fabric_is_thin(const struct sc__cluster *c, enum sc__level level);
 bool sc__fabric_has_rails(const struct sc__cluster *c);
+/* Links between two GPUs along a dimension: on a ring the shorter way round, else one where
+ * their coordinates differ. */
+uint32_t
+sc__fabric_dim_hops(const struct sc__cluster *c, uint32_t dim, uint32_t from, uint32_t to);
 /* Refuses what cannot be wired: too many ports, devices that nothing joins. */
 sc_status sc__fabric_check(struct sc_context *ctx,
                            const struct sc__cluster *c,
@@ -321,6 +346,11 @@ int64_t sc__collective_time(const struct sc__cluster *c,
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);
 /* Time of one message alone, ps. */
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes);
+/* The same between two GPUs, which on dimensions may be several links apart. */
+int64_t sc__message_time_between(const struct sc__cluster *c,
+                                 uint32_t from,
+                                 uint32_t to,
+                                 uint64_t bytes);
 /* The same when it has one part in `sharing` of a NIC. */
 int64_t sc__message_time_shared(const struct sc__cluster *c,
                                 bool same_node,

@@ -68,16 +68,104 @@ static double pod_nodes(const struct sc__cluster *c) {
     return f->pod_leaves && pod < nodes ? pod : nodes;
 }
 
+/* --- cables of trees ---------------------------------------------------- */
+
+static uint32_t at_least_1(double x) {
+    return x < 1 ? 1 : x > 1e9 ? 1000000000u : (uint32_t)ceil(x - 1e-9);
+}
+
+/* Of a dragonfly, and where they do not divide, a GPU uses one of its NICs. */
+static uint32_t nics_of_a_gpu(const struct sc__cluster *c) {
+    bool divide = c->node_nics > c->node_gpus && c->node_nics % c->node_gpus == 0;
+    return divide && c->fabric.kind != SC__FABRIC_DRAGONFLY ? c->node_nics / c->node_gpus
+                                                            : 1;
+}
+
+uint32_t sc__fabric_planes(const struct sc__cluster *c) {
+    return (c->fabric.planes ? c->fabric.planes : 1) * nics_of_a_gpu(c);
+}
+
+uint32_t sc__fabric_plane_nics(const struct sc__cluster *c) {
+    return c->node_nics ? c->node_nics / nics_of_a_gpu(c) : 1;
+}
+
+/* Between switches: as described, or as fast as a port of a NIC. */
+static double cable_rate(const struct sc__cluster *c) {
+    uint32_t planes = c->fabric.planes ? c->fabric.planes : 1;
+    return c->fabric.link > 0 ? c->fabric.link : c->nic / planes;
+}
+
+/* Counted cables, which together may be stated to carry less than they could. */
+static struct sc__cables
+counted_cables(uint32_t count, double rate, double below, double oversubscription) {
+    if (oversubscription > 1)
+        rate = fmin(rate, below / oversubscription / count);
+    return (struct sc__cables){count, rate};
+}
+
+/* Spines are those of a plane: of all NICs of a leaf without rails, which then share them
+ * out. */
+struct sc__cables sc__fabric_leaf_cables(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    bool rails = sc__fabric_has_rails(c);
+    uint32_t shares = rails ? 1 : nics_of_a_gpu(c);
+    uint32_t nodes = at_least_1(sc__fabric_leaf_nodes(c));
+    double ports = fmax(nodes, f->leaf_nodes); /* a leaf may be half empty */
+    if (!rails)
+        ports *= sc__fabric_plane_nics(c);
+    double below = ports * c->nic / (f->planes ? f->planes : 1);
+    double rate = cable_rate(c);
+    if (f->spines && f->spines % shares == 0)
+        return counted_cables(f->spines / shares, rate, below, f->oversubscription);
+    if (f->spines)
+        return counted_cables(f->spines, rate / shares, below, f->oversubscription);
+    double up = below / sc__fabric_oversubscription(c);
+    uint32_t count = at_least_1(up / rate);
+    return (struct sc__cables){count, up / count};
+}
+
+uint32_t sc__fabric_pod_leaves(const struct sc__cluster *c) {
+    uint32_t rails = sc__fabric_has_rails(c) ? sc__fabric_plane_nics(c) : 1;
+    if (rails == 1)
+        return c->fabric.pod_leaves;
+    uint32_t segments = c->fabric.pod_leaves / (rails * sc__fabric_planes(c));
+    return (segments ? segments : 1) * rails;
+}
+
+struct sc__cables sc__fabric_core_cables(const struct sc__cluster *c) {
+    const struct sc__fabric *f = &c->fabric;
+    uint32_t leaves = sc__fabric_pod_leaves(c);
+    double below = leaves * sc__fabric_leaf_cables(c).rate;
+    if (f->cores)
+        return counted_cables(f->cores, cable_rate(c), below, f->pod_oversubscription);
+    return (struct sc__cables){leaves, below / fmax(1, f->pod_oversubscription) / leaves};
+}
+
+double sc__fabric_pod_oversubscription(const struct sc__cluster *c) {
+    struct sc__cables up = sc__fabric_core_cables(c);
+    return sc__fabric_pod_leaves(c) * sc__fabric_leaf_cables(c).rate / (up.count * up.rate);
+}
+
 double sc__fabric_part_nodes(const struct sc__cluster *c, enum sc__level level) {
     return level == SC__LEAF ? sc__fabric_leaf_nodes(c) : pod_nodes(c);
 }
 
 /* A leaf that is half empty has all its uplinks. */
 double sc__fabric_uplinks(const struct sc__cluster *c, enum sc__level level) {
-    double over = sc__fabric_oversubscription(c);
     if (level == SC__LEAF)
-        return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics / over;
-    return pod_nodes(c) * c->node_nics / (over * c->fabric.pod_oversubscription);
+        return fmax(sc__fabric_leaf_nodes(c), c->fabric.leaf_nodes) * c->node_nics /
+               sc__fabric_oversubscription(c);
+    struct sc__cables leaf = sc__fabric_leaf_cables(c);
+    struct sc__cables core = sc__fabric_core_cables(c);
+    double plane = (double)leaf.count * core.count * core.rate;
+    return sc__fabric_planes(c) * plane / c->nic;
+}
+
+bool sc__fabric_is_thin(const struct sc__cluster *c, enum sc__level level) {
+    if (level == SC__LEAF)
+        return sc__fabric_oversubscription(c) > 1;
+    return c->fabric.pod_leaves &&
+           sc__fabric_uplinks(c, SC__POD) < (1 - 1e-9) * pod_nodes(c) * c->node_nics;
 }
 
 /* --- shapes ------------------------------------------------------------ */
@@ -86,6 +174,17 @@ static uint32_t coordinate(const struct sc__fabric *f, uint32_t gpu, uint32_t di
     for (uint32_t i = 0; i < dim; i++)
         gpu /= f->dim[i].size;
     return gpu % f->dim[dim].size;
+}
+
+uint32_t
+sc__fabric_dim_hops(const struct sc__cluster *c, uint32_t dim, uint32_t from, uint32_t to) {
+    const struct sc__fabric_dim *d = &c->fabric.dim[dim];
+    uint32_t a = coordinate(&c->fabric, from, dim);
+    uint32_t b = coordinate(&c->fabric, to, dim);
+    uint32_t apart = a < b ? b - a : a - b;
+    if (d->kind != SC__DIM_RING)
+        return apart > 0;
+    return apart < d->size - apart ? apart : d->size - apart;
 }
 
 /* Distinct coordinates along one dimension. A torus has at most 2^20 places a
@@ -105,6 +204,15 @@ extent(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, uint32_t di
         seen[at / 64] |= (uint64_t)1 << at % 64;
     }
     return count;
+}
+
+/* A node with so many ranks, of which the fullest NIC has so many. */
+static void count_nic_pairs(const struct sc__cluster *c,
+                            struct sc__shape *s,
+                            uint32_t ranks,
+                            uint32_t on_nic) {
+    double several = fmax(1, (double)c->node_nics / c->node_gpus);
+    s->nic_pairs = fmax(s->nic_pairs, on_nic * (double)(s->ranks - ranks) / several);
 }
 
 static void count_node(struct sc__shape *s, uint32_t ranks, uint32_t nics) {
@@ -194,6 +302,18 @@ set_parts(const struct sc__cluster *c, const uint32_t *sorted, struct sc__shape 
     s->pod_edges = pods.edges;
 }
 
+/* Of the first ranks GPUs of a node. */
+static uint32_t most_on_a_nic(const struct sc__cluster *c, uint32_t ranks) {
+    uint32_t most = 0;
+    uint32_t first = 0;
+    for (uint32_t gpu = 0; gpu < ranks; gpu++) {
+        if (sc__cluster_nic(c, gpu) != sc__cluster_nic(c, first))
+            first = gpu;
+        most = gpu + 1 - first > most ? gpu + 1 - first : most;
+    }
+    return most;
+}
+
 static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
     uint32_t per_node = n < c->node_gpus ? n : c->node_gpus;
     struct sc__shape s = {.ranks = n,
@@ -201,6 +321,8 @@ static struct sc__shape consecutive(const struct sc__cluster *c, uint32_t n) {
                           .per_node = per_node};
     s.least = n % c->node_gpus && n > c->node_gpus ? n % c->node_gpus : per_node;
     s.nics = sc__cluster_nics(c, s.least);
+    count_nic_pairs(c, &s, s.per_node, most_on_a_nic(c, s.per_node));
+    count_nic_pairs(c, &s, s.least, most_on_a_nic(c, s.least));
     set_parts(c, NULL, &s);
     return s;
 }
@@ -214,11 +336,16 @@ static void count_nodes(const struct sc__cluster *c,
         uint32_t node = gpu[i] / c->node_gpus;
         uint32_t nics = 0;
         uint32_t last_nic = UINT32_MAX;
+        uint32_t on_nic = 0;
+        uint32_t most = 0;
         for (j = i; j < n && gpu[j] / c->node_gpus == node; j++) {
             uint32_t nic = sc__cluster_nic(c, gpu[j]);
             nics += nic != last_nic;
+            on_nic = nic != last_nic ? 1 : on_nic + 1;
+            most = on_nic > most ? on_nic : most;
             last_nic = nic;
         }
+        count_nic_pairs(c, s, j - i, most);
         if (c->node_nics > c->node_gpus)
             nics = (uint32_t)((uint64_t)nics * c->node_nics / c->node_gpus);
         count_node(s, j - i, nics ? nics : 1);
@@ -321,9 +448,11 @@ double sc__cluster_bisection(const struct sc__cluster *c) {
     double leaf = sc__fabric_leaf_nodes(c);
     if (c->fabric.kind == SC__FABRIC_DRAGONFLY && nodes > leaf)
         return dragonfly_bisection(c, half);
+    double over = nodes > leaf ? sc__fabric_oversubscription(c) : 1;
+    double pod = pod_nodes(c) * c->node_nics;
     if (nodes > pod_nodes(c))
-        half /= c->fabric.pod_oversubscription;
-    return nodes > leaf ? half / sc__fabric_oversubscription(c) : half;
+        over = fmax(over, pod / sc__fabric_uplinks(c, SC__POD));
+    return half / over;
 }
 
 /* --- can it be wired? --------------------------------------------------- */

@@ -37,8 +37,10 @@ why_slots(struct sc_context *ctx, const struct sc__cluster *c, const struct sc__
 /* Where the description has no rate: that of the GPU's generation, of its file in
  * data/gpus, or of a PCIe slot. A preset whose nodes are said to have PCIe loses its own.
  */
-static void resolve_nvlink(struct sc_context *ctx, struct sc__cluster *c, double usual) {
-    const struct sc__gpu *gpu = sc__gpu_known(ctx, c->gpu);
+static void resolve_nvlink(struct sc_context *ctx,
+                           struct sc__cluster *c,
+                           const struct sc__gpu *gpu,
+                           double usual) {
     if (c->inside == SC__INSIDE_PCIE && sc__field_said(c, "inside") &&
         !sc__field_said(c, "nvlink"))
         c->nvlink = 0;
@@ -83,17 +85,20 @@ void sc__cluster_note_links(struct sc_context *ctx,
              gpu->name);
 }
 
-static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
+static sc_status resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
+    const struct sc__gpu *gpu = sc__gpu_known(ctx, c->gpu);
     double rate = 0;
+    if (c->gpu && !gpu && sc__gpu_is_file(c->gpu))
+        return sc__gpu_find(ctx, c->gpu, &gpu);
     const char *generation = c->gpu ? sc__constants_generation(ctx, c->gpu, &rate) : NULL;
     if (!c->generation)
         c->generation = generation;
     if (generation && c->inside == SC__INSIDE_SWITCH &&
         sc__constants_full_mesh(generation, c->gpu, c->node_gpus))
         c->inside = SC__INSIDE_FULL;
-    resolve_nvlink(ctx, c, rate);
+    resolve_nvlink(ctx, c, gpu, rate);
     if (c->generation)
-        return;
+        return SC_OK;
     c->generation = SC__UNKNOWN_GENERATION;
     if (strcmp(c->fabric.class, "plain") != 0)
         sc__note(ctx,
@@ -101,6 +106,7 @@ static void resolve_gpu(struct sc_context *ctx, struct sc__cluster *c) {
                  "the collective cost model has no constants for GPU %s; using those of %s",
                  c->gpu ? c->gpu : "(none given)",
                  SC__UNKNOWN_GENERATION);
+    return SC_OK;
 }
 
 /* The links of dimensions have no software on them, in any engine. */
@@ -463,7 +469,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     }
     SC__TRY(resolve_count(ctx, c, at, gpus));
     SC__TRY(resolve_class(ctx, c));
-    resolve_gpu(ctx, c);
+    SC__TRY(resolve_gpu(ctx, c));
     resolve_defaults(ctx, c);
     resolve_planes(ctx, c);
     SC__TRY(sc__constants_load(ctx, c->generation, c->fabric.class, &c->constants));

@@ -45,7 +45,7 @@ static void put_tree(const struct sc__cluster *c, struct sc__buffer *out, uint32
         sc__printf(out,
                    "│  ├─ pods of %u leaves, %.4g:1 to the core\n",
                    f->pod_leaves,
-                   f->pod_oversubscription);
+                   sc__fabric_pod_oversubscription(c));
     sc__printf(out,
                "│  └─ %u %s%s × %u lea%s, %u node%s below each, ",
                segments,

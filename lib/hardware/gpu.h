@@ -553,6 +553,8 @@ double sc__gpu_main_peak(const struct sc__gpu *gpu);
  * The answer lives as long as the context. */
 sc_status
 sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **out);
+/* Whether such a name is the path of a file, where it is no built-in one. */
+bool sc__gpu_is_file(const char *name);
 /* NULL where there is none of that name, which may be NULL. */
 const struct sc__gpu *sc__gpu_known(struct sc_context *ctx, const char *name);
 /* No kernel of it was measured, nor of a relative of its maker. */

@@ -163,6 +163,10 @@ sc_status sc__gpu_built_in(struct sc_context *ctx,
     return SC_OK;
 }
 
+bool sc__gpu_is_file(const char *name) {
+    return sc__str_ends(sc__str(name), ".json") || strchr(name, '/');
+}
+
 static sc_status
 read_gpu(struct sc_context *ctx, const char *name, const void *unused, void **found) {
     (void)unused;
@@ -171,7 +175,7 @@ read_gpu(struct sc_context *ctx, const char *name, const void *unused, void **fo
     struct sc__str text;
     if (f)
         return sc__gpu_built_in(ctx, f, out);
-    if (!sc__str_ends(sc__str(name), ".json") && !strchr(name, '/'))
+    if (!sc__gpu_is_file(name))
         return sc__fail(
             ctx,
             SC_USAGE,

@@ -87,10 +87,16 @@ static double plan_hardware_flops(const struct sc__lowering *l) {
     return sum;
 }
 
+/* What products of a type are timed as on a GPU that has none of it. */
+static enum sc__dtype instead_of(unsigned type) {
+    if (type == SC__TF32)
+        return SC__FP32;
+    return type == SC__FP16 ? SC__BF16 : SC__FP16;
+}
+
 /* What MFU is a share of; check_type says what stands in for a missing type. */
 static double counted_peak(const struct sc__gpu *g, unsigned type) {
-    return g->peak[type] > 0 ? g->peak[type]
-                             : g->peak[type == SC__TF32 ? SC__FP32 : SC__FP16];
+    return g->peak[type] > 0 ? g->peak[type] : g->peak[instead_of(type)];
 }
 
 static double step_watts(const struct sc__lowering *l) {
@@ -205,8 +211,8 @@ static void note_assumptions(const struct sc__lowering *l) {
                  l->model->mtp_layers);
 }
 
-/* A GPU without fp8 or fp4 cannot train in it; bf16 on one that has only fp16
- * is timed as that. */
+/* A GPU without fp8, fp4 or, where it computes in it, fp32 cannot train in it; bf16 on one
+ * that has only fp16 is timed as that. */
 static sc_status
 check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
     const char *name = g->title ? g->title : g->name;
@@ -220,6 +226,13 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
                         NULL,
                         "--fp8-recipe blockwise, delayed or tensorwise",
                         "%s has no mxfp8",
+                        name);
+    if ((p->gemm == SC__FP32 || p->gemm == SC__TF32) && !(g->peak[SC__FP32] > 0))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "peak_tflops of its file gives its rate; or --dtype bf16",
+                        "%s has no fp32",
                         name);
     if (g->peak[p->gemm] > 0)
         return SC_OK;
@@ -236,7 +249,7 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
              "%s has no %s: GEMMs are timed as %s",
              name,
              type,
-             p->gemm == SC__TF32 ? "fp32" : "fp16");
+             sc__dtype_name(instead_of(p->gemm)));
     return SC_OK;
 }
 

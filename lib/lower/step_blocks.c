@@ -532,12 +532,10 @@ static int64_t message_time(void *self, uint32_t stage) {
     const struct sc__lowering *l = self;
     uint32_t here = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage);
     uint32_t next = sc__mesh_move(&l->plan.mesh, 0, SC__DIM_PP, stage + 1);
-    uint32_t node = l->cluster->node_gpus;
-    if (l->cluster->ideal)
-        return 0;
-    return sc__message_time(l->cluster,
-                            here / node == next / node,
-                            (uint64_t)sc__plan_message(&l->plan, l->model));
+    return sc__message_time_between(l->cluster,
+                                    sc__cluster_gpu(l->cluster, here),
+                                    sc__cluster_gpu(l->cluster, next),
+                                    (uint64_t)sc__plan_message(&l->plan, l->model));
 }
 
 static uint32_t after(void *self, uint32_t stage) {

@@ -105,10 +105,10 @@ static int64_t message_alone(const struct bounding *b, uint32_t from) {
         return 0;
     uint32_t here = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from);
     uint32_t next = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, (from + 1) % l->plan.mesh.pp);
-    uint32_t node = l->cluster->node_gpus;
-    return sc__message_time(l->cluster,
-                            here / node == next / node,
-                            (uint64_t)sc__plan_message(&l->plan, l->model));
+    return sc__message_time_between(l->cluster,
+                                    sc__cluster_gpu(l->cluster, here),
+                                    sc__cluster_gpu(l->cluster, next),
+                                    (uint64_t)sc__plan_message(&l->plan, l->model));
 }
 
 static int64_t shortest_message(const struct bounding *b) {

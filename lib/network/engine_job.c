@@ -45,6 +45,13 @@ uint32_t sc_engine_job_node(const sc_engine_job *job, uint32_t rank) {
     return sc__cluster_node(job->cluster, rank);
 }
 
+/* What a message without bytes takes; on dimensions over a link of the innermost. */
+static int64_t empty_message(const struct sc__cluster *c, bool same_node) {
+    if (c->fabric.kind == SC__FABRIC_DIMS)
+        return c->fabric.dim[0].latency;
+    return sc__message_time(c, same_node, 0);
+}
+
 void sc_engine_job_rates(const sc_engine_job *job, sc_link_rates *out) {
     const struct sc__cluster *c = job->cluster;
     struct sc_link_rates rates = {.size = out->size,
@@ -52,8 +59,8 @@ void sc_engine_job_rates(const sc_engine_job *job, sc_link_rates *out) {
                                   .node_nics = c->node_nics,
                                   .nvlink = c->nvlink,
                                   .nic = c->nic,
-                                  .nvlink_latency = sc__message_time(c, true, 0),
-                                  .nic_latency = sc__message_time(c, false, 0)};
+                                  .nvlink_latency = empty_message(c, true),
+                                  .nic_latency = empty_message(c, false)};
     memcpy(out, &rates, out->size < sizeof rates ? out->size : sizeof rates);
 }
 

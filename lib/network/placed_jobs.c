@@ -14,6 +14,7 @@ void sc__placed_init(struct sc__placed_jobs *p,
     p->open.fabric.oversubscription = 1;
     p->open.fabric.pod_oversubscription = 1;
     p->open.fabric.spines = 0;
+    p->open.fabric.cores = 0;
     if (cluster->fabric.kind == SC__FABRIC_DRAGONFLY)
         p->open.fabric.kind = SC__FABRIC_NONE;
     sc__map_init(&p->shapes, p->arena);
@@ -89,7 +90,8 @@ sc_status sc__placed_add(struct sc__placed_jobs *p,
             p->ctx,
             SC_INPUT,
             NULL,
-            "name a larger cluster, or place the job elsewhere",
+            "name a larger cluster, place the job elsewhere, or give its size with --gpus: "
+            "without it each job takes the whole cluster",
             "a job of %llu ranks from node %u on, every %u, does not fit on %u GPUs",
             (unsigned long long)ranks,
             at.node,
@@ -244,14 +246,14 @@ static const struct sc__shape *shape_of(struct sc__placed_jobs *p,
  * all. */
 static struct sc__coll_cost message_model_time(struct sc__placed_jobs *p,
                                                const struct sc_transfer *t) {
-    uint32_t size = p->cluster->node_gpus;
     if (p->items[t->job].around)
         return sc__collective_cost(&p->open, SC__SHIFT, shape_of(p, t), t->bytes);
-    bool same =
-        sc__placed_gpu(p, t, t->rank) / size == sc__placed_gpu(p, t, t->peer) / size;
-    return (struct sc__coll_cost){.time = sc__message_time(&p->open, same, t->bytes),
-                                  .latency = sc__message_time(&p->open, same, 0),
-                                  .algo = SC__ALGO_DIRECT};
+    uint32_t from = sc__placed_gpu(p, t, t->rank);
+    uint32_t to = sc__placed_gpu(p, t, t->peer);
+    return (struct sc__coll_cost){
+        .time = sc__message_time_between(&p->open, from, to, t->bytes),
+        .latency = sc__message_time_between(&p->open, from, to, 0),
+        .algo = SC__ALGO_DIRECT};
 }
 
 struct sc__coll_cost sc__placed_model_time(struct sc__placed_jobs *p,

@@ -217,3 +217,26 @@ check no_raw_escape "$(grep -c 'error: cannot open' "$tmp/err") $(tr -cd '\033' 
 # a Hugging Face config without the size of its feed-forward part
 printf '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 1024, "num_attention_heads": 8, "vocab_size": 32000, "max_position_embeddings": 2048}\n' >"$tmp/config.json"
 expect ffn_assumed 0 "no intermediate_size: 4 times the hidden size, 4096, is assumed" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --json -
+
+# GPUs of a file: what it lacks is said where it is needed, and MFU is a share of what stands in for it
+gpu_without() {
+    python3 -S - "$1" "$tmp/gpu.json" <<'P'
+import json, sys
+gpu = json.load(open("data/gpus/h200.json"))
+for sheet in (gpu["datasheet"], gpu["datasheet"]["peak_tflops"]):
+    sheet.pop(sys.argv[1], None)
+json.dump(gpu, open(sys.argv[2], "w"))
+P
+}
+on_gpu="--num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8"
+nodes="gpus=8 node=8 nics=8 nic=400Gbps class=ib"
+gpu_without fp32
+for type in fp32 tf32; do expect "no_fp32_$type" 2 "has no fp32" "$STEPCAST" run $on_gpu --dtype $type --cluster "gpu=$tmp/gpu.json $nodes"; done
+gpu_without dram_tbs
+expect no_memory_rate 3 "datasheet needs sms, dram_tbs" "$STEPCAST" run $on_gpu --cluster "gpu=$tmp/gpu.json $nodes"
+gpu_without fp16
+expect no_fp16 0 "has no fp16: GEMMs are timed as bf16" "$STEPCAST" run $on_gpu --dtype fp16 --cluster "gpu=$tmp/gpu.json $nodes"
+check mfu_of_what_stands_in "$("$STEPCAST" run $on_gpu --dtype fp16 --cluster "gpu=$tmp/gpu.json $nodes" --json - 2>/dev/null | python3 -S -c '
+import json, sys
+r = json.load(sys.stdin)
+print(abs(r["mfu"] * 989.4 / r["tflops_per_gpu"] - 1) < 1e-3)')" True

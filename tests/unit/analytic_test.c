@@ -424,6 +424,50 @@ static void messages_share_thin_uplinks(void **state) {
     assert_true(fabs(end[0] - 4e9 / 50e3) < 1e-3 && fabs(end[1] - 4e9 / 50e3) < 1e-3);
 }
 
+/* Eight on a switch, four such by a slower ring: 8 tensor-parallel ranks, four stages. */
+static struct job job_on_dimensions(void) {
+    struct job j = make_job("dims=8x4 link=400GB/s hop=1us class=plain", 8, 1, 4, NULL);
+    j.cluster.fabric.dim[0].kind = SC__DIM_SWITCH;
+    j.cluster.fabric.dim[1].rate = 25e9;
+    j.cluster.fabric.dim[1].latency = 2000000;
+    connect_net(&j);
+    return j;
+}
+
+/* A GPU has links of its own: what one stage sends is nothing to another. */
+static void stages_on_dimensions_do_not_meet(void **state) {
+    double end[2];
+    (void)state;
+    struct job j = job_on_dimensions();
+    struct sc_transfer a = {.coll = SC__ALLGATHER, .group = j.tp, .bytes = BYTES};
+    struct sc_transfer b = a;
+    b.rank = 8;
+    b.class = 1;
+    b.user = 1;
+    both(&j, &a, &b, end);
+    double alone = 1 + 7.0 / 8 * (double)BYTES / 400e3;
+    assert_within(end[0], alone, 1e-9);
+    assert_within(end[1], alone, 1e-9);
+}
+
+/* It passes the links between its ends, the shorter way round, and goes at the rate of the
+ * slowest. */
+static void messages_on_dimensions(void **state) {
+    (void)state;
+    struct job j = job_on_dimensions();
+    struct sc_transfer t = {.coll = SC__COLLS, .peer = 3, .bytes = BYTES};
+    assert_within(alone_us(&j, &t), 1 + (double)BYTES / 400e3, 1e-9);
+    t.peer = 8;
+    t.peer_class = 1;
+    assert_within(alone_us(&j, &t), 2 + (double)BYTES / 25e3, 1e-9);
+    t.peer = 16 + 5;
+    t.peer_class = 2;
+    assert_within(alone_us(&j, &t), 1 + 2 * 2 + (double)BYTES / 25e3, 1e-9);
+    t.peer = 24;
+    t.peer_class = 3;
+    assert_within(alone_us(&j, &t), 2 + (double)BYTES / 25e3, 1e-9);
+}
+
 static void ranks_from_a_file(void **state) {
     uint32_t gpu[64];
     uint32_t rank[64];
@@ -460,6 +504,8 @@ int main(void) {
         cmocka_unit_test(stages_meet_on_one_nic),
         cmocka_unit_test(ranks_from_a_file),
         cmocka_unit_test(messages_share_thin_uplinks),
+        cmocka_unit_test(stages_on_dimensions_do_not_meet),
+        cmocka_unit_test(messages_on_dimensions),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

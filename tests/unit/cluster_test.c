@@ -99,6 +99,7 @@ static void one_line(void **state) {
 static void what_cannot_be(void **state) {
     (void)state;
     refused("dgx-h1000:8", "dgx-h100", "preset");
+    refused("gpu=a1000 gpus=8 node=8", "a GPU whose NVLink is known", "is not known");
     refused("dgx-h100:12", "8 or 16", "whole number of nodes");
     refused("dgx-h100:x", "number of GPUs", "dgx-h100:1024");
     refused("dgx-h100:0", "number of GPUs", "");

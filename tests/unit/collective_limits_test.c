@@ -316,6 +316,59 @@ static void steady_with_size(void **state) {
     }
 }
 
+/* us of an all-to-all where all send at once and nothing but NICs is in the way: messages
+ * that each NIC sends, counted pair by pair. */
+static double fullest_nic_us(
+    const struct sc__cluster *c, const uint32_t *gpu, uint32_t n, double part, double nic) {
+    double most = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double sent = 0;
+        for (uint32_t j = 0; j < n; j++)
+            for (uint32_t k = 0; k < n; k++)
+                sent += gpu[j] / c->node_gpus == gpu[i] / c->node_gpus &&
+                        sc__cluster_nic(c, gpu[j]) == sc__cluster_nic(c, gpu[i]) &&
+                        gpu[k] / c->node_gpus != gpu[j] / c->node_gpus;
+        most = fmax(most, sent);
+    }
+    return most * part / nic / fmax(1, (double)c->node_nics / c->node_gpus);
+}
+
+/* Groups of any size, also those that end or begin in the middle of a node. */
+static void the_fullest_nic_decides(void **state) {
+    static const uint32_t nics[] = {1, 2, 3, 4, 6, 8, 16};
+    (void)state;
+    for (unsigned i = 0; i < sizeof nics / sizeof *nics; i++) {
+        char text[200];
+        snprintf(text,
+                 sizeof text,
+                 "gpus=32 node=8 nvlink=9000GB/s nics=%u nic=1GB/s class=plain",
+                 nics[i]);
+        struct sc__cluster c = cluster(text);
+        for (uint32_t n = 9; n <= 20; n++)
+            for (uint32_t first = 0; first < 8; first++)
+                for (uint32_t stride = 1; first + (n - 1) * stride < 32; stride++) {
+                    uint32_t gpu[32];
+                    for (uint32_t k = 0; k < n; k++)
+                        gpu[k] = first + k * stride;
+                    struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+                    double us = sc__us(sc__collective_time(&c, SC__ALLTOALL, &s, n * 1000));
+                    assert_within(us, fullest_nic_us(&c, gpu, n, 1000, 1e3), 1e-6);
+                    if (first == 0 && stride == 1)
+                        assert_within(us, us_of(&c, SC__ALLTOALL, n, n * 1000), 1e-6);
+                }
+    }
+}
+
+/* A card whose slot is all it has sends n - 1 parts through it, wherever they go. */
+static void slots_carry_each_part_once(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("gpu=l40s gpus=16 node=8 inside=pcie nvlink=25GB/s "
+                                   "nics=8 nic=400Gbps class=ib");
+    double us = us_of(&c, SC__ALLTOALL, 9, (uint64_t)9 << 27);
+    assert_number(us, >, 8 * (1 << 27) / 25e3);
+    assert_number(us, <, 1.2 * 8 * (1 << 27) / 25e3);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steady_with_size),
@@ -325,6 +378,8 @@ int main(void) {
         cmocka_unit_test(slower_links_never_help),
         cmocka_unit_test(not_below_latency),
         cmocka_unit_test(all_reduce_is_two_halves),
+        cmocka_unit_test(the_fullest_nic_decides),
+        cmocka_unit_test(slots_carry_each_part_once),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

@@ -207,6 +207,14 @@ static void ports_of_large_exchanges(void **state) {
     assert_string_equal(port.name, "port0.up and 8191 alike");
     assert_within(port.bytes, out, 1e-9);
     assert_within(link_of(&r, "gpu0.nvlink.out").bytes, 7 * (double)each, 1e-9);
+    struct ran planes = run("gpu=h100 gpus=4096 node=8 nvlink=450GB/s nics=8 nic=50GB/s "
+                            "fabric=hpn planes=2 class=ib",
+                            SC__ALGO_DIRECT,
+                            dmodk,
+                            one_collective(&ctx->arena, 4096, SC__ALLTOALL, 4096 * each));
+    port = link_of(&planes, "plane0.port0.up");
+    assert_string_equal(port.name, "plane0.port0.up and 16383 alike");
+    assert_within(port.bytes, out / 2, 1e-9);
 }
 
 /* A gather to GPU 0: its port takes in what seven others send, a part of the whole each. */

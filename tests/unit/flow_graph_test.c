@@ -199,6 +199,67 @@ static void pods_are_oversubscribed(void **state) {
         takes(&f[i], 4 * PORT_S);
 }
 
+/* What crosses the middle of two pods of two leaves with two NICs each. */
+static double pods_take(const char *cables) {
+    char text[256];
+    const struct sc__route_policy spray = {.kind = SC__ROUTE_SPRAY};
+    struct sc__flow f[4];
+    snprintf(text,
+             sizeof text,
+             "gpus=8 " ONE_NIC "fabric=fat-tree leaf=2 pod-leaves=2 %s",
+             cables);
+    struct sc__graph g = graph(text);
+    for (uint32_t i = 0; i < 4; i++)
+        f[i] = (struct sc__flow){.from = i, .to = 4 + i, .bytes = GB};
+    run(&g, &spray, f, 4);
+    for (uint32_t i = 1; i < 4; i++)
+        takes(&f[i], f[0].finish);
+    return f[0].finish;
+}
+
+/* Each of two aggregation switches has a cable from each of two leaves and one to each of
+ * its cores; of counts and what is stated, the thinner decides. */
+static void cables_are_counted(void **state) {
+    (void)state;
+    assert_within(pods_take("cores=2"), PORT_S, 1e-9);
+    assert_within(pods_take("cores=1"), 2 * PORT_S, 1e-9);
+    assert_within(pods_take("spines=2 cores=1 link=100GB/s"), PORT_S, 1e-9);
+    assert_within(pods_take("cores=1 pod-oversubscription=4"), 4 * PORT_S, 1e-9);
+    assert_within(pods_take("spines=1 cores=4"), 2 * PORT_S, 1e-9);
+    assert_within(pods_take("spines=2 link=50GB/s oversubscription=4"), 4 * PORT_S, 1e-9);
+    assert_within(pods_take("spines=8 cores=1"), PORT_S, 1e-9);
+}
+
+/* Two GPUs a node with `nics`, to those of the other leaf. */
+static double nics_take(uint32_t nics, const char *fabric) {
+    char text[256];
+    struct sc__flow f[2];
+    snprintf(text,
+             sizeof text,
+             "gpu=h100 gpus=4 node=2 nvlink=200GB/s nics=%u nic=25GB/s class=ib leaf=1 "
+             "fabric=%s",
+             nics,
+             fabric);
+    struct sc__graph g = graph(text);
+    for (uint32_t i = 0; i < 2; i++)
+        f[i] = (struct sc__flow){.from = i, .to = 2 + i, .bytes = GB};
+    run(&g, &dmodk, f, 2);
+    takes(&f[1], f[0].finish);
+    return f[0].finish;
+}
+
+/* A GPU sends through all its NICs: two of 25 GB/s are one of 50. */
+static void gpus_use_all_their_nics(void **state) {
+    (void)state;
+    assert_within(nics_take(2, "rail"), 2 * PORT_S, 1e-9);
+    assert_within(nics_take(4, "rail"), PORT_S, 1e-9);
+    assert_within(nics_take(4, "fat-tree"), PORT_S, 1e-9);
+    assert_within(nics_take(4, "fat-tree spines=4 link=25GB/s"), PORT_S, 1e-9);
+    assert_within(nics_take(4, "fat-tree spines=2 link=25GB/s"), 2 * PORT_S, 1e-9);
+    assert_within(nics_take(4, "fat-tree spines=1 link=100GB/s"), PORT_S, 1e-9);
+    assert_within(nics_take(8, "hpn planes=2"), PORT_S / 2, 1e-9);
+}
+
 /* ---- dimensions, groups, cables ---- */
 
 /* A ring of four, both ways from GPU 0, and half way round by turns: 0 → 2 by 1, 1 → 3 by
@@ -398,6 +459,8 @@ int main(void) {
                                        cmocka_unit_test(rails_spread_by_nodes),
                                        cmocka_unit_test(half_empty_leaves_have_all_uplinks),
                                        cmocka_unit_test(pods_are_oversubscribed),
+                                       cmocka_unit_test(cables_are_counted),
+                                       cmocka_unit_test(gpus_use_all_their_nics),
                                        cmocka_unit_test(rings_go_the_shorter_way),
                                        cmocka_unit_test(paths_begin_with_any_dimension),
                                        cmocka_unit_test(routers_have_their_own_cables),

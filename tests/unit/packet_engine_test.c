@@ -64,6 +64,36 @@ static void agrees_with_the_model(void **unused) {
         }
 }
 
+/* Chains and trees pass all of the buffer on, slice by slice: filling them costs little, as
+ * in the model, and not as often the whole as they are deep. 64 GPUs: trees of LL128. */
+static void chains_and_trees_are_pipelined(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *cluster;
+        uint32_t gpus;
+        int coll;
+        uint32_t mebibytes;
+    } cases[] = {{"dgx-h100", 8, SC__BROADCAST, 1024},
+                 {"dgx-h100", 16, SC__BROADCAST, 1024},
+                 {"dgx-a100", 16, SC__REDUCE, 256},
+                 {"gb200-nvl72", 72, SC__BROADCAST, 256},
+                 {"dgx-h100", 64, SC__ALLREDUCE, 16}};
+    static const struct option_value spray[] = {{"route", "spray"}, {0}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t bytes = (uint64_t)cases[i].mebibytes << 20;
+        uint32_t gpus = cases[i].gpus;
+        int coll = cases[i].coll;
+        double packets = step_us(cases[i].cluster, true, spray, gpus, 1, coll, bytes, 1);
+        double model = step_us(cases[i].cluster, false, NULL, gpus, 1, coll, bytes, 1);
+        if (fabs(packets / model - 1) > 0.1)
+            fail_msg("%s, %s: %.1f us, the model says %.1f us",
+                     cases[i].cluster,
+                     sc__coll_name((enum sc__coll)coll),
+                     packets,
+                     model);
+    }
+}
+
 /* Times of SimAI's ns-3 simulation, us: those of its first rank. All-to-alls are as its to
  * the ns, but for one that its workload takes. What rings of 32 GPUs and more leave out is
  * a switch of reductions that depends on the wall clock (docs/model/packet-cluster.md). */
@@ -203,6 +233,7 @@ static void jobs_share_links(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_model),
+                                       cmocka_unit_test(chains_and_trees_are_pipelined),
                                        cmocka_unit_test(simai_points),
                                        cmocka_unit_test(reduce_scatters_reduce),
                                        cmocka_unit_test(skipped_phases),

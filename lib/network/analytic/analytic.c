@@ -87,12 +87,17 @@ static uint32_t node_of(const struct analytic *n, uint32_t rank) {
     return sc__cluster_node(&n->cluster, rank);
 }
 
+/* Whether each GPU has NICs of its own, or links of its own to the dimensions. */
+static bool owns_nics(const struct sc__cluster *c) {
+    return c->node_nics >= c->node_gpus || c->fabric.kind == SC__FABRIC_DIMS;
+}
+
 /* The NIC of a rank. Where GPUs share NICs, two classes may share one. */
 static uint64_t
 nic_port(const struct analytic *n, uint32_t class, uint32_t rank, unsigned which) {
     const struct sc__cluster *c = &n->cluster;
     uint32_t gpu = sc__cluster_gpu(c, rank);
-    if (c->node_nics >= c->node_gpus)
+    if (owns_nics(c))
         return port_id(SPACE_CLASS, class, which);
     return port_id(SPACE_NIC,
                    (uint64_t)(gpu / c->node_gpus) * c->node_nics + sc__cluster_nic(c, gpu),
@@ -156,7 +161,7 @@ nic_part(struct analytic *n, uint32_t group, uint32_t class, uint32_t rank) {
     uint32_t first = gpu - gpu % c->node_gpus;
     uint32_t seen[1024];
     struct analytic_part p = {0, 0};
-    if (c->node_nics >= c->node_gpus)
+    if (owns_nics(c))
         return (struct analytic_part){1, 1};
     for (uint32_t g = first; g < first + c->node_gpus && p.all < 1024; g++) {
         uint32_t r = class_rank_on(n, g, class);
@@ -328,6 +333,21 @@ static double uplink_sharing(struct analytic *n,
     return part->all * nics / sc__fabric_uplinks(c, level);
 }
 
+/* On dimensions: the links of its ends are its own while its bytes move. */
+static int64_t dims_message_alone(struct analytic *n,
+                                  const struct sc_transfer *t,
+                                  struct sc_claims *claims,
+                                  int64_t *bytes_time) {
+    const struct sc__cluster *c = &n->cluster;
+    uint32_t from = sc__cluster_gpu(c, t->rank);
+    uint32_t to = sc__cluster_gpu(c, t->peer);
+    int64_t time = sc__message_time_between(c, from, to, t->bytes);
+    add_claim(claims, nic_port(n, t->class, t->rank, PORT_NIC_OUT), 1);
+    add_claim(claims, nic_port(n, t->peer_class, t->peer, PORT_NIC_IN), 1);
+    *bytes_time = time - sc__message_time_between(c, from, to, 0);
+    return time;
+}
+
 /* *bytes_time: the part of the time in which the bytes move. */
 static int64_t message_alone(struct analytic *n,
                              const struct sc_transfer *t,
@@ -336,6 +356,8 @@ static int64_t message_alone(struct analytic *n,
     *bytes_time = 0;
     if (t->rank == t->peer)
         return 0;
+    if (n->cluster.fabric.kind == SC__FABRIC_DIMS)
+        return dims_message_alone(n, t, claims, bytes_time);
     bool same = node_of(n, t->rank) == node_of(n, t->peer);
     if (same) {
         *bytes_time = sc__message_bytes_time(&n->cluster, true, 1, t->bytes);
@@ -577,9 +599,8 @@ sc_status sc__net_analytic(struct sc_context *ctx,
     sc__map_init(&n->members, n->arena);
     sc__map_init(&n->sharers, n->arena);
     sc__map_init(&n->joined, n->arena);
-    n->thin[SC__LEAF] = sc__fabric_oversubscription(cluster) > 1;
-    n->thin[SC__POD] = cluster->fabric.pod_leaves &&
-                       (n->thin[SC__LEAF] || cluster->fabric.pod_oversubscription > 1);
+    for (int i = 0; i < SC__LEVELS; i++)
+        n->thin[i] = sc__fabric_is_thin(cluster, (enum sc__level)i);
     sc__map_init(&n->loads, n->arena);
     n->sharing = sc__port_sharing_new(n->arena);
     sc__heap_init(&n->waiting, n->arena);

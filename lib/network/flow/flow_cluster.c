@@ -77,16 +77,11 @@ static void nodes_ends(const struct sc__graph *g, uint32_t link, uint32_t device
             device[i] += g->hosts + nodes + plane * switches - n->net.hosts;
 }
 
-static uint32_t at_least_1(double x) {
-    return x < 1 ? 1 : x > 1e9 ? 1000000000u : (uint32_t)ceil(x - 1e-9);
-}
-
-/* Leaves, spines and cores of a description that gives oversubscription
- * rather than counts: as many links as their rate asks for. */
+/* Leaves, spines and cores of one plane. */
 static struct sc__tree_shape tree_shape(const struct sc__cluster *c, uint32_t nics) {
     const struct sc__fabric *f = &c->fabric;
-    bool rails = f->kind == SC__FABRIC_RAIL || f->kind == SC__FABRIC_HPN;
-    uint32_t node_nics = c->node_nics ? c->node_nics : 1;
+    bool rails = sc__fabric_has_rails(c);
+    uint32_t node_nics = sc__fabric_plane_nics(c);
     uint32_t planes = f->planes ? f->planes : 1;
     struct sc__tree_shape t = {.ports = nics,
                                .tiers = 1,
@@ -95,31 +90,29 @@ static struct sc__tree_shape tree_shape(const struct sc__cluster *c, uint32_t ni
                                .port_rate = c->nic / planes};
     if (f->kind == SC__FABRIC_NONE)
         return t;
-    uint32_t leaf_nodes = at_least_1(sc__fabric_leaf_nodes(c));
+    uint32_t leaf_nodes = (uint32_t)fmax(1, ceil(sc__fabric_leaf_nodes(c)));
     t.rails = rails ? node_nics : 1;
     t.leaf_ports = rails ? leaf_nodes : leaf_nodes * node_nics;
     if ((!rails || node_nics == 1) && t.leaf_ports >= nics)
         return t;
-    double full = f->leaf_nodes > leaf_nodes ? (double)f->leaf_nodes / leaf_nodes
-                                             : 1; /* a leaf may be half empty */
-    double up = full * t.leaf_ports * t.port_rate / sc__fabric_oversubscription(c);
-    double link = f->link > 0 ? f->link : t.port_rate;
+    struct sc__cables up = sc__fabric_leaf_cables(c);
     t.tiers = 2;
-    t.spines = f->spines ? f->spines : at_least_1(up / link);
-    t.leaf_rate = f->spines && f->link > 0 ? f->link : up / t.spines;
+    t.spines = up.count;
+    t.leaf_rate = up.rate;
     if (!f->pod_leaves)
         return t;
+    up = sc__fabric_core_cables(c);
     t.tiers = 3;
-    t.pod_leaves = f->pod_leaves;
-    t.cores = f->cores ? f->cores : f->pod_leaves;
-    t.core_rate = f->pod_leaves * t.leaf_rate / fmax(1, f->pod_oversubscription) / t.cores;
+    t.pod_leaves = sc__fabric_pod_leaves(c);
+    t.cores = up.count;
+    t.core_rate = up.rate;
     return t;
 }
 
 static sc_status
 make_net(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *net) {
     uint32_t nodes = (c->gpus + c->node_gpus - 1) / c->node_gpus;
-    uint64_t nics = (uint64_t)nodes * (c->node_nics ? c->node_nics : 1);
+    uint64_t nics = (uint64_t)nodes * sc__fabric_plane_nics(c);
     if (nics > 1u << 24)
         return sc__fail(ctx, SC_INPUT, NULL, NULL, "more than 16777216 NICs");
     if (c->fabric.kind == SC__FABRIC_DRAGONFLY)
@@ -128,6 +121,18 @@ make_net(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *
     if (nodes < 2 && !(shape.port_rate > 0))
         shape.port_rate = 1; /* never used: there is one node */
     return sc__graph_tree(ctx, &shape, net);
+}
+
+/* Of a dragonfly, or where they do not divide. */
+static void note_idle_nics(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (c->node_nics <= c->node_gpus || sc__fabric_plane_nics(c) <= c->node_gpus)
+        return;
+    sc__note(ctx,
+             "idle-nics",
+             "%u NICs for %u GPUs: each GPU sends through one of them on the links of "
+             "the fabric, and the others are idle; --net analytic uses all of them",
+             c->node_nics,
+             c->node_gpus);
 }
 
 sc_status sc__cluster_graph(struct sc_context *ctx,
@@ -159,7 +164,8 @@ sc_status sc__cluster_graph(struct sc_context *ctx,
                             .ends = nodes_ends,
                             .self = n,
                             .hop_latency = c->fabric.hop_latency};
-    g->planes = c->fabric.planes ? c->fabric.planes : 1;
+    g->planes = sc__fabric_planes(c);
+    note_idle_nics(ctx, c);
     g->hosts = c->gpus + g->planes * n->net.hosts;
     g->devices = g->hosts + (c->gpus + c->node_gpus - 1) / c->node_gpus +
                  g->planes * (n->net.devices - n->net.hosts);

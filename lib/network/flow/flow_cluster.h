@@ -38,9 +38,9 @@ sc_status sc__graph_dragonfly(struct sc_context *ctx,
                               uint32_t nics,
                               struct sc__graph *out);
 
-/* The NIC of a GPU, numbered through all nodes. */
+/* The NIC of a GPU in a plane, numbered through all nodes. */
 static inline uint32_t sc__nic_of(const struct sc__cluster *c, uint32_t gpu) {
-    uint32_t nics = c->node_nics ? c->node_nics : 1;
+    uint32_t nics = sc__fabric_plane_nics(c);
     return gpu / c->node_gpus * nics +
            (uint32_t)((uint64_t)(gpu % c->node_gpus) * nics / c->node_gpus);
 }

@@ -107,6 +107,25 @@ static void dims_ends(const struct sc__graph *g, uint32_t link, uint32_t device[
     }
 }
 
+/* A hop through the switch of a dimension is two links. Where no dimension has a latency,
+ * none is set: packets have a usual one. */
+static void set_dim_links(const struct dims *t, struct sc__graph *g) {
+    const struct sc__fabric *f = t->fabric;
+    int64_t longest = 0;
+    g->capacity = SC__NEW_ARRAY(g->arena, double, g->links);
+    int64_t *latency = SC__NEW_ARRAY(g->arena, int64_t, g->links);
+    for (uint32_t d = 0; d < f->dims; d++) {
+        const struct sc__fabric_dim *dim = &f->dim[d];
+        int64_t link = dim->kind == SC__DIM_SWITCH ? dim->latency / 2 : dim->latency;
+        longest = link > longest ? link : longest;
+        for (uint32_t i = 0; i < g->ports * dim_links(dim); i++) {
+            g->capacity[t->first[d] + i] = dim->rate;
+            latency[t->first[d] + i] = link;
+        }
+    }
+    g->latency = longest ? latency : NULL;
+}
+
 sc_status
 sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g) {
     struct dims *t = SC__NEW(&ctx->arena, struct dims);
@@ -149,12 +168,8 @@ sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__g
                             .devices = c->gpus * (1 + c->fabric.dims),
                             .hosts = c->gpus,
                             .hosts_forward = true,
-                            .self = t,
-                            .hop_latency = c->fabric.dim[0].latency};
-    g->capacity = SC__NEW_ARRAY(&ctx->arena, double, g->links);
-    for (uint32_t d = 0; d < c->fabric.dims; d++)
-        for (uint32_t i = 0; i < c->gpus * dim_links(&c->fabric.dim[d]); i++)
-            g->capacity[t->first[d] + i] = c->fabric.dim[d].rate;
+                            .self = t};
+    set_dim_links(t, g);
     return SC_OK;
 }
 

@@ -277,7 +277,19 @@ uint32_t *sc__dims_snake(struct sc__arena *arena,
 
 static uint32_t nic_count(const struct sc__pattern_builder *b) {
     uint32_t nodes = (b->cluster->gpus + b->cluster->node_gpus - 1) / b->cluster->node_gpus;
-    return nodes * (b->cluster->node_nics ? b->cluster->node_nics : 1);
+    return nodes * sc__fabric_plane_nics(b->cluster);
+}
+
+/* An equal part in every plane. */
+static void
+load_nic(struct sc__pattern_builder *b, struct sc__pattern *p, uint32_t gpu, double load) {
+    const struct sc__graph *g = b->graph;
+    for (uint32_t plane = 0; plane < g->planes; plane++) {
+        uint32_t nic =
+            g->first_plane + plane * g->plane_links + sc__nic_of(b->cluster, gpu);
+        load_link(b, p, nic, load / g->planes);
+        load_link(b, p, nic + nic_count(b), load / g->planes);
+    }
 }
 
 /* So many pairs that paths are not looked at: the ports alone, each as loaded
@@ -296,13 +308,11 @@ static void add_ports(struct sc__pattern_builder *b,
              n);
     begin_flow(b, p, volume);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t nic = b->graph->first_plane + sc__nic_of(b->cluster, f->gpu[i]);
         load_port(b, p, f->gpu[i], PORT_OUT, c.port);
         load_port(b, p, f->gpu[i], PORT_IN, c.port);
         if (n == inside)
             continue;
-        load_link(b, p, nic, c.nic * overhead(b));
-        load_link(b, p, nic + nic_count(b), c.nic * overhead(b));
+        load_nic(b, p, f->gpu[i], c.nic * overhead(b));
         p->network = true;
     }
 }

@@ -4,7 +4,12 @@
 
 #define MOST_MESSAGES 20000000u
 #define MOST_SLICES 8u
-#define SLICES_AT_ONCE 2u /* of a connection on the way: the next waits for the first */
+#define SLICES_A_PHASE 64u   /* of a chain or a tree: filling it takes a few percent */
+#define MOST_SLICED 2000000u /* messages of a chain or a tree, whose slices are many */
+#define SLICES_AT_ONCE 2u    /* of a connection on the way: the next waits for the first */
+/* of a chain, whose slices are small: as many of two steps as NCCL's buffer of eight holds
+ * (NCCL_STEPS) */
+#define CHAIN_SLICES_AT_ONCE 4u
 #define MOST_RELAYED_SLICES 64u /* of a message: its legs come one after the other */
 #define RING_WARM_UP 10u        /* phases after which a ring goes on as it does */
 
@@ -120,11 +125,12 @@ static int64_t switched_time(const struct traffic_group *g,
  * in order. */
 static void keep_order(const struct sc__packet_traffic_builder *b,
                        struct sc__packet_traffic *t,
+                       uint32_t at_once,
                        uint32_t entry,
                        uint32_t i) {
     uint32_t legs = (t->count - entry) / (i + 1);
-    if (i >= SLICES_AT_ONCE)
-        push_edge(b, t, entry + (i - SLICES_AT_ONCE) * legs, entry + i * legs);
+    if (i >= at_once)
+        push_edge(b, t, entry + (i - at_once) * legs, entry + i * legs);
 }
 
 static sc_status add_transfer(struct traffic_group *g,
@@ -136,6 +142,8 @@ static sc_status add_transfer(struct traffic_group *g,
                                    .phase = phase};
     double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, t) / g->slices;
     uint32_t before = g->traffic->count;
+    bool chain = g->schedule.family == SC__FAMILY_CHAIN;
+    uint32_t at_once = chain ? CHAIN_SLICES_AT_ONCE : SLICES_AT_ONCE;
     for (uint32_t i = 0; i < g->slices; i++) {
         if (t->sources > 1 || t->destinations > 1 || t->in_fabric) {
             m.to = m.from;
@@ -144,7 +152,7 @@ static sc_status add_transfer(struct traffic_group *g,
         } else {
             SC__TRY(add_slice(g->b, g->traffic, &m, t->relay, g->crossing, bytes));
         }
-        keep_order(g->b, g->traffic, before, i);
+        keep_order(g->b, g->traffic, at_once, before, i);
     }
     *legs = (uint8_t)((g->traffic->count - before) / g->slices);
     for (uint32_t i = before; i < g->traffic->count && g->b->steps->send > 0; i++)
@@ -287,6 +295,20 @@ static void choose_group_schedule(struct traffic_group *g,
     g->barriers = s->family == SC__FAMILY_NVLS || s->family == SC__FAMILY_COLLNET;
 }
 
+/* Of a ring each step moves a part of its own, and a few slices let steps overlap. A chain
+ * and a tree pass all of it on from member to member: with few slices most of them would
+ * wait for the first, so theirs are many. */
+static double most_slices(const struct traffic_group *g) {
+    const struct sc__coll_schedule *s = &g->schedule;
+    double transfers = 0;
+    if (s->family != SC__FAMILY_CHAIN && s->family != SC__FAMILY_TREE)
+        return MOST_SLICES;
+    for (uint32_t phase = 0; phase < s->phases; phase++)
+        transfers += (double)s->channels * sc__coll_schedule_slots(s, phase);
+    return fmax(MOST_SLICES,
+                fmin(SLICES_A_PHASE * s->phases, floor(MOST_SLICED / transfers)));
+}
+
 /* Connections carry slices of at least NCCL's. */
 static void choose_slices(struct traffic_group *g) {
     struct sc__coll_transfer t;
@@ -299,7 +321,7 @@ static void choose_slices(struct traffic_group *g) {
         return;
     double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, &t);
     double slices = ceil(bytes / sc__nccl_limits.ring_slice);
-    g->slices = slices > MOST_SLICES ? MOST_SLICES : slices < 1 ? 1 : (uint32_t)slices;
+    g->slices = (uint32_t)fmax(1, fmin(slices, most_slices(g)));
 }
 
 /* A ring goes on as it does, once what is slow has made itself felt everywhere: that takes
@@ -383,7 +405,7 @@ sc_status sc__packet_traffic_message(const struct sc__packet_traffic_builder *b,
                           pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE,
                           1,
                           (double)bytes / count));
-        keep_order(b, t, entry, i);
+        keep_order(b, t, SLICES_AT_ONCE, entry, i);
     }
     return SC_OK;
 }
