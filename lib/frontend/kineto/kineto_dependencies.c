@@ -188,8 +188,11 @@ static enum sc__work kineto_dependencies_work_of(struct replay *r,
     return *known - 1;
 }
 
-/* A gather's output is on the root only, a scatter's input too. */
+/* A gather's output is on the root only, a scatter's input too; of an all-to-all with
+ * uneven parts (experts) a rank may receive more than it sends, and waits for that. */
 static uint64_t bytes_of(const struct sc__kineto_comm *c, uint32_t ranks) {
+    if (c->coll == SC__ALLTOALL)
+        return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
     if (c->coll == SC__GATHER)
         return c->in_bytes * ranks;
     if (c->coll == SC__SCATTER)
@@ -541,7 +544,7 @@ static sc_status replay_class(struct replay *r,
     one.t = t;
     one.class = i;
     one.ranks = world;
-    one.messages = one.unknown = one.comms = 0;
+    one.messages = one.unknown = one.sizeless = one.comms = 0;
     SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
     SC__TRY(
         replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
@@ -549,6 +552,7 @@ static sc_status replay_class(struct replay *r,
     r->unknown += one.unknown;
     r->sizeless += one.sizeless;
     r->comms += one.comms;
+    r->longest = one.longest;
     return SC_OK;
 }
 

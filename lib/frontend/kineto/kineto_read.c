@@ -48,19 +48,25 @@ static uint32_t element_bytes(struct parser *p, struct sc__str dtype) {
     static const struct {
         const char *word;
         uint32_t bytes;
-    } types[] = {{"Float8", 1},
-                 {"Byte", 1},
+    } types[] = {{"Byte", 1},
                  {"Char", 1},
                  {"Bool", 1},
                  {"Half", 2},
                  {"BFloat16", 2},
                  {"Short", 2},
+                 {"UInt16", 2},
                  {"Float", 4},
                  {"Int", 4},
+                 {"UInt32", 4},
                  {"Long", 8},
+                 {"UInt64", 8},
                  {"Double", 8}};
+    /* Float8_e4m3fn and its like; an element of Float4_e2m1fn_x2 is a pair in a byte */
+    if (sc__str_starts_any_case(dtype, "Float8") ||
+        sc__str_starts_any_case(dtype, "Float4"))
+        return 1;
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
-        if (sc__str_starts_any_case(dtype, types[i].word))
+        if (sc__str_is_any_case(dtype, types[i].word))
             return types[i].bytes;
     if (dtype.n)
         sc__note(p->ctx,
@@ -97,20 +103,30 @@ uint8_t sc__kineto_collective(struct sc__str name, bool *send) {
     return SC__COLLS + 1;
 }
 
+/* ncclAllReduceRingLLKernel_… up to NCCL 2.8, then ncclKernel_… and ncclDevKernel_…;
+ * ncclSymDevKernel_… and ncclSymkDevKernel_… of memory that is registered with all ranks
+ * (2.27 and later); "void rcclGenericKernel<…>" and mscclKernel_… of RCCL. */
 bool sc__kineto_is_nccl(struct sc__str kernel) {
-    return sc__str_starts(kernel, "ncclDevKernel") || sc__str_starts(kernel, "ncclKernel");
+    static const char void_word[] = "void ";
+    if (sc__str_starts(kernel, void_word)) {
+        kernel.p += sizeof void_word - 1;
+        kernel.n -= sizeof void_word - 1;
+    }
+    bool library = sc__str_starts(kernel, "nccl") || sc__str_starts(kernel, "rccl") ||
+                   sc__str_starts(kernel, "msccl");
+    return library && sc__find_word(kernel.p, kernel.n, "Kernel");
 }
 
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
     static const struct {
         const char *word;
         uint8_t coll;
-    } words[] = {{"_AllReduce", SC__ALLREDUCE},
-                 {"_AllGather", SC__ALLGATHER},
-                 {"_ReduceScatter", SC__REDUCESCATTER},
-                 {"_Broadcast", SC__BROADCAST},
-                 {"_SendRecv", SC__ALLTOALL},
-                 {"_Reduce", SC__REDUCE}};
+    } words[] = {{"AllReduce", SC__ALLREDUCE},
+                 {"AllGather", SC__ALLGATHER},
+                 {"ReduceScatter", SC__REDUCESCATTER},
+                 {"Broadcast", SC__BROADCAST},
+                 {"SendRecv", SC__ALLTOALL},
+                 {"Reduce", SC__REDUCE}};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (sc__find_word(name.p, name.n, words[i].word))
             return words[i].coll;
@@ -286,10 +302,13 @@ static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
     int64_t start;
     int64_t dur;
     p->t->events++;
-    if (e->ph != 'X')
-        return true;
     enum category cat = category_of(e->cat);
-    if (cat == CAT_OTHER)
+    bool on_device = cat == CAT_KERNEL || cat == CAT_MEMORY;
+    if (on_device && (e->ph == 'B' || e->ph == 'b'))
+        return sc__scan_fail(&p->scan,
+                             "a kernel whose end is another event (\"ph\": \"B\"): only "
+                             "whole events (\"X\") are read");
+    if (e->ph != 'X' || cat == CAT_OTHER)
         return true;
     if (!sc__kineto_nanoseconds(e->ts, &start) || !sc__kineto_nanoseconds(e->dur, &dur) ||
         dur < 0 || llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)

@@ -12,6 +12,7 @@ static const struct {
     {"dataloader", SC__WORK_HOST},
     {"nccl", SC__CLASS_COMM},
     {"rccl", SC__CLASS_COMM},
+    {"msccl", SC__CLASS_COMM},
     {"hccl", SC__CLASS_COMM},
     {"c10d::", SC__CLASS_COMM},
     {"record_param_comms", SC__CLASS_COMM},

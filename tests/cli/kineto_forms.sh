@@ -1,0 +1,69 @@
+#!/bin/sh
+# Kineto traces as several versions of PyTorch, NCCL and RCCL write them, and as tools do
+# that cut or merge them: two ranks, a product, an exchange and an update.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+step_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\).*/\1/p' | head -1; }
+kernel() { # name, start, duration, stream, further arguments
+    printf '{"ph": "X", "cat": "kernel", "name": "%s", "ts": %s, "dur": %s, "args": {"stream": %s%s}}' "$1" "$2" "$3" "$4" "${5:+, $5}"
+}
+document() { # rank, of how many, events …
+    printf '{"schemaVersion": 1, "distributedInfo": {"rank": %s, "world_size": %s}, "traceEvents": [%s' "$1" "$2" "$3"
+    shift 3
+    for event in "$@"; do printf ',\n%s' "$event"; done
+    printf ']}\n'
+}
+
+# a kernel of the libraries is communication, whatever its version calls it: 50 of 150 us
+while read -r name; do
+    document 0 1 "$(kernel gemm 0 100 7)" "$(kernel "$name" 100 50 20)" >"$tmp/names.json"
+    check "communication: $name" "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 50.00
+done <<'NAMES'
+ncclAllReduceRingLLKernel_sum_f32(ncclColl)
+ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)
+ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)
+ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymDevArgs)
+ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)
+void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)
+mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)
+NAMES
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel my_ncclKernel 100 50 20)" >"$tmp/names.json"
+check no_communication "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
+
+# exchange COLLECTIVE TYPE IN OUT: what the kernel says of itself
+exchange() { printf '"Collective name": "%s", "dtype": "%s", "In msg nelems": %s, "Out msg nelems": %s, "Group size": 2, "Process Group Ranks": "[0, 1]", "Seq": 1' "$@"; }
+pair() { # of rank 0, of rank 1: their exchanges
+    rm -rf "$tmp/pair" && mkdir "$tmp/pair"
+    for rank in 0 1; do
+        document $rank 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 150 20 "$1")" "$(kernel update 250 30 7)" >"$tmp/pair/rank$rank.json"
+        shift
+    done
+    step_of "$tmp/pair" --cluster dgx-h100:2
+}
+coll_us() { "$STEPCAST" coll "$1" --cluster dgx-h100:2 -b "$2" -e "$2" --json - | sed -n 's/.*"time_us": \([0-9.]*\).*/\1/p' | head -1; }
+near() { awk -v a="$1" -v b="$2" 'BEGIN { print (a - b < 0.01 && b - a < 0.01) }'; }
+plus() { awk -v a="$1" 'BEGIN { print a + 130 }'; }
+# bytes by type: 4 Mi elements
+for type in Float8_e4m3fn:4M Float4_e2m1fn_x2:4M Byte:4M BFloat16:8M UInt16:8M Float:16M Int:16M Long:32M Double:32M; do
+    one=$(exchange allreduce "${type%:*}" 4194304 4194304)
+    check "bytes of ${type%:*}" "$(near "$(pair "$one" "$one")" "$(plus "$(coll_us all_reduce "${type#*:}")")")" 1
+done
+# parts of an all-to-all: the time is that of the rank that sends or receives most
+even=$(pair "$(exchange all_to_allv Float 4194304 4194304)" "$(exchange all_to_allv Float 4194304 4194304)")
+check all_to_all "$(near "$even" "$(plus "$(coll_us alltoall 16M)")")" 1
+check all_to_all_one_receives_more "$(pair "$(exchange all_to_allv Float 1048576 4194304)" "$(exchange all_to_allv Float 1048576 65536)")" "$even"
+check all_to_all_one_sends_more "$(pair "$(exchange all_to_allv Float 4194304 65536)" "$(exchange all_to_allv Float 65536 1048576)")" "$even"
+
+# notes count over all traces, and say how long the step took
+expect step_that_was_traced 0 "the traced step took 0.28 ms" "$STEPCAST" run "$tmp/pair"
+sizeless=$(exchange allreduce Float -1 -1)
+pair "$sizeless" "$sizeless" >/dev/null
+expect collectives_without_a_size 0 '2 traces: 2 collectives without "In msg nelems"' "$STEPCAST" run "$tmp/pair"
+
+# numbers with an exponent are numbers of JSON; an event cut in two is refused, not left out
+document 0 1 "$(kernel gemm 1E3 1.0e+2 7)" "$(kernel norm 11e2 500e-1 7)" >"$tmp/exponent.json"
+check exponents "$(step_of "$tmp/exponent.json")" 150
+document 0 1 '{"ph": "B", "cat": "kernel", "name": "gemm", "ts": 0, "tid": 7, "args": {"stream": 7}}' '{"ph": "E", "ts": 100, "tid": 7}' "$(kernel norm 100 50 7)" >"$tmp/halves.json"
+expect halves_of_an_event 3 'error: a kernel whose end is another event ("ph": "B")' "$STEPCAST" run "$tmp/halves.json"
