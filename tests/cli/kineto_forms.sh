@@ -67,3 +67,30 @@ document 0 1 "$(kernel gemm 1E3 1.0e+2 7)" "$(kernel norm 11e2 500e-1 7)" >"$tmp
 check exponents "$(step_of "$tmp/exponent.json")" 150
 document 0 1 '{"ph": "B", "cat": "kernel", "name": "gemm", "ts": 0, "tid": 7, "args": {"stream": 7}}' '{"ph": "E", "ts": 100, "tid": 7}' "$(kernel norm 100 50 7)" >"$tmp/halves.json"
 expect halves_of_an_event 3 'error: a kernel whose end is another event ("ph": "B")' "$STEPCAST" run "$tmp/halves.json"
+
+# steps of several traces are told by their names: rank 0 has 5 and 6, rank 1 has 6 and 7, of (10 n) us
+step_range() { printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%s", "ts": %s, "dur": 1000, "tid": 1, "args": {}}' "$@"; }
+steps_of() { # rank, numbers of its two steps
+    document "$1" 2 "$(step_range "$2" 0)" "$(kernel gemm 100 "${2}0" 7)" "$(step_range "$3" 1000)" "$(kernel gemm 1100 "${3}0" 7)" >"$tmp/steps/rank$1.json"
+}
+mkdir "$tmp/steps"
+steps_of 0 5 6
+steps_of 1 6 7
+check step_of_one_name "$(step_of "$tmp/steps" --step 2)" 1000
+check step_of_one_name_ends "$("$STEPCAST" run "$tmp/steps" --step 2 --json - | sed -n 's/.*"end_us": \([0-9.]*\),.*/\1/p' | paste -sd,)" 60,1000
+expect step_of_no_such_name 3 "rank1.json: error: step 1 is ProfilerStep#5 in $tmp/steps/rank0.json, which is not in this trace" "$STEPCAST" run "$tmp/steps"
+
+# traces that do not say their rank: by name, 2 before 10
+mkdir "$tmp/unnumbered"
+for rank in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    group=$((rank / 2 * 2))
+    document $rank 12 "$(kernel gemm 0 1${rank#1} 7)" "$(kernel ncclDevKernel_Generic 200 50 20 "$(exchange allreduce Float 1048576 1048576 | sed "s/\[0, 1\]/[$group, $((group + 1))]/")")" |
+        sed 's/"distributedInfo": {[^}]*}, //' >"$tmp/unnumbered/rank$rank.json"
+done
+expect ranks_by_name 0 "12 traces do not say of which rank they are" "$STEPCAST" run "$tmp/unnumbered"
+
+# a group names each of its ranks once, and no more of them than it has
+for ranks in "[0, 1, 1, 1]" "[0, 1, 2, 3, 4]"; do
+    document 0 8 "$(kernel ncclDevKernel_Generic 0 50 20 "$(exchange allreduce Float 1048576 1048576 | sed "s/\[0, 1\]/$ranks/; s/size\": 2/size\": 4/")")" >"$tmp/group.json"
+    expect "group of $ranks" 3 "error: a process group of 4 ranks names $ranks" "$STEPCAST" run "$tmp/group.json"
+done
