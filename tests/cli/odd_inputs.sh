@@ -151,3 +151,7 @@ printf '%s\n4\n%s\n' "$head" "$rows" >"$tmp/blocks.txt"
 check blocks_of_micro_batches "$(step_of "$tmp/blocks.txt" --cluster ideal:2)" 210
 sed 's/layer_1/layer_0/' "$tmp/blocks.txt" >"$tmp/alike.txt" # rows of one name may be layers of one micro-batch
 expect rows_alike 0 'the header says ga 2, the rows hold 1 micro-batches' "$STEPCAST" run "$tmp/alike.txt" --cluster ideal:2
+
+# text of PowerShell's redirection
+iconv -f UTF-8 -t UTF-16LE "$seed" | { printf '\377\376' && cat; } >"$tmp/utf16.txt"
+expect utf16 3 "utf16.txt: error: is text in UTF-16" "$STEPCAST" run "$tmp/utf16.txt"
