@@ -202,10 +202,15 @@ static bool attribute(struct sc__arena *a,
         return true;
     if (id == SC__ATTR_START_DEPS)
         return start_deps(a, &value.inside, out, deps) || inner(w, &value.inside);
+    /* of two values there is no telling which is meant */
+    struct sc__str *text = id == SC__ATTR_PG_NAME ? &out->pg_name : &out->label;
+    bool known = id >= SC__ATTR_NUMBERS ? text->p != NULL : out->has >> id & 1;
+    if (known)
+        return chakra_wire_fail(w, "an attribute that stands twice");
     if (id >= SC__ATTR_NUMBERS) {
         if (value.number != 29)
             return chakra_wire_fail(w, "an attribute that must be text");
-        *(id == SC__ATTR_PG_NAME ? &out->pg_name : &out->label) = slice(&value);
+        *text = slice(&value);
         return true;
     }
     if (!attr_number(&value, &out->number[id]))
