@@ -94,3 +94,11 @@ for ranks in "[0, 1, 1, 1]" "[0, 1, 2, 3, 4]"; do
     document 0 8 "$(kernel ncclDevKernel_Generic 0 50 20 "$(exchange allreduce Float 1048576 1048576 | sed "s/\[0, 1\]/$ranks/; s/size\": 2/size\": 4/")")" >"$tmp/group.json"
     expect "group of $ranks" 3 "error: a process group of 4 ranks names $ranks" "$STEPCAST" run "$tmp/group.json"
 done
+
+# rank 1 computes 220 us and rank 0 waits for it: with free communication the 50 us of the exchange are all that differs
+mkdir "$tmp/waits"
+whole=$(exchange allreduce Float 1048576 1048576)
+document 0 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 170 20 "$whole")" "$(kernel update 270 30 7)" >"$tmp/waits/rank0.json"
+document 1 2 "$(kernel gemm 0 220 7)" "$(kernel ncclDevKernel_Generic 220 50 20 "$whole")" "$(kernel update 270 30 7)" >"$tmp/waits/rank1.json"
+"$STEPCAST" compare "$tmp/waits" "sim:$tmp/waits" --cluster ideal:2 --json "$tmp/waits.json" >/dev/null
+check causes_of_one_rank "$(sed -n '/"causes"/,/\]/s/.*"key": "\([a-z ]*\)", "a_us": \([0-9.]*\), "b_us": \([0-9.]*\),.*/\1 \2 \3/p' "$tmp/waits.json" | paste -sd,)" "exposed world 50 0"
