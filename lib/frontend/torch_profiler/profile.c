@@ -393,6 +393,8 @@ void sc__profile_add_up(struct sc__arena *a,
     }
     if (printed > sum->total)
         sum->unlisted = printed - sum->total;
+    if (printed >= 0 && sum->total > printed)
+        sum->beyond = sum->total - printed;
     sum->total += sum->unlisted;
     if (sum->count)
         qsort(sum->parts, sum->count, sizeof *sum->parts, profile_longest_first);
