@@ -9,9 +9,9 @@
  *     41 25 52                  ns-3: nodes, switches, links
  *
  * SimAI's GPUs are 0 … G-1; ns3-msccl's and ns-3's are the nodes that are no switches.
- * Which of ns-3's switches join the GPUs of a server is read off the links. The links become an explicit
- * fabric; what the collective model wants to know beyond them (NVLink, NICs, leaves and
- * what is above them) is read off the links. */
+ * Which of ns-3's switches join the GPUs of a server is read off the links. The links
+ * become an explicit fabric; what the collective model wants to know beyond them (NVLink,
+ * NICs, leaves and what is above them) is read off the links. */
 #include "hardware/cluster_fields.h"
 
 #include <ctype.h>
