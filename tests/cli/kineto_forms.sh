@@ -102,3 +102,29 @@ document 0 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 170 20
 document 1 2 "$(kernel gemm 0 220 7)" "$(kernel ncclDevKernel_Generic 220 50 20 "$whole")" "$(kernel update 270 30 7)" >"$tmp/waits/rank1.json"
 "$STEPCAST" compare "$tmp/waits" "sim:$tmp/waits" --cluster ideal:2 --json "$tmp/waits.json" >/dev/null
 check causes_of_one_rank "$(sed -n '/"causes"/,/\]/s/.*"key": "\([a-z ]*\)", "a_us": \([0-9.]*\), "b_us": \([0-9.]*\),.*/\1 \2 \3/p' "$tmp/waits.json" | paste -sd,)" "exposed world 50 0"
+
+# the categories of PyTorch 1.8 to 1.11: two steps of a copy (30 us), a product (100) and an update (20)
+old() { printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": 1, "tid": %s, "ts": %s, "dur": %s, "args": {%s}}' "$@"; }
+old_step() { # number, start
+    at=$2
+    old Operator "ProfilerStep#$1" '"77"' "$at" 990 '"External id": 1' && echo ,
+    old Operator aten::mm '"77"' $((at + 10)) 50 '"External id": 2' && echo ,
+    old Runtime cudaMemcpyAsync '"77"' $((at + 5)) 2 "\"correlation\": ${1}1" && echo ,
+    old Runtime cudaLaunchKernel '"77"' $((at + 20)) 2 "\"correlation\": ${1}2" && echo ,
+    old Operator Optimizer.step#SGD.step '"77"' $((at + 100)) 50 '"External id": 3' && echo ,
+    old Runtime cudaLaunchKernel '"77"' $((at + 110)) 2 "\"correlation\": ${1}3" && echo ,
+    old Memcpy 'Memcpy HtoD (Pageable -> Device)' '"stream 7"' $((at + 100)) 30 "\"stream\": 7, \"correlation\": ${1}1, \"external id\": 1" && echo ,
+    old Kernel volta_sgemm_128x64_nn '"stream 7"' $((at + 130)) 100 "\"stream\": 7, \"correlation\": ${1}2, \"external id\": 2" && echo ,
+    old Kernel update '"stream 7"' $((at + 230)) 20 "\"stream\": 7, \"correlation\": ${1}3, \"external id\": 3"
+}
+{ printf '{"schemaVersion": 1, "traceEvents": [' && old_step 1 0 && echo , && old_step 2 1000 && echo ']}'; } >"$tmp/old.json"
+check old_steps "$("$STEPCAST" show "$tmp/old.json" | awk '/^  ProfilerStep/ { print $1, $2, $3 }' | paste -sd,)" "ProfilerStep#1, 1.000 ms,ProfilerStep#2, 150.0 us"
+check old_step "$(step_of "$tmp/old.json" --step 2)" 150
+check old_copies "$("$STEPCAST" show "$tmp/old.json" --step 2 | awk '/exposed memory copies/ { print $4 }' | paste -sd,)" 30.00,30.00
+check old_operators "$("$STEPCAST" show "$tmp/old.json" --step 2 | grep -c '1 x aten::mm')" 2
+check old_phases "$("$STEPCAST" convert "$tmp/old.json" --step 2 --to ir-json -o "$tmp/old_ir.json" >/dev/null && grep -c '"phase": "update"' "$tmp/old_ir.json")" 1
+
+# kernels that say their stream by their thread alone run side by side
+on_thread() { kernel "$1" 0 "$2" 0 | sed "s/\"args\": {\"stream\": 0}/\"tid\": $3/"; }
+document 0 1 "$(on_thread gemm 100 7)" "$(on_thread copy 70 '"stream 8"')" >"$tmp/threads.json"
+check streams_by_thread "$(step_of "$tmp/threads.json")" 100

@@ -97,7 +97,7 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
     case 11:
         if (SC__KINETO_IS(key, "correlation"))
             return event_integer(s, &e->correlation);
-        if (SC__KINETO_IS(key, "External id"))
+        if (SC__KINETO_IS(key, "External id") || SC__KINETO_IS(key, "external id"))
             return event_integer(s, &e->external);
         break;
     case 13:

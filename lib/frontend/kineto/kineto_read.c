@@ -27,11 +27,17 @@ struct parser {
 
 /* ---- what an event leaves behind ---- */
 
+/* Up to PyTorch 1.11 operators, and ranges among them, are "Operator", launches "Runtime",
+ * copies "Memcpy" and "Memset". */
 static enum category category_of(struct sc__str cat) {
     static const struct {
         const char *word;
         enum category is;
     } words[] = {{"cpu_op", CAT_CPU_OP},
+                 {"operator", CAT_CPU_OP},
+                 {"runtime", CAT_RUNTIME},
+                 {"memcpy", CAT_MEMORY},
+                 {"memset", CAT_MEMORY},
                  {"kernel", CAT_KERNEL},
                  {"cuda_runtime", CAT_RUNTIME},
                  {"cuda_driver", CAT_RUNTIME},
@@ -168,6 +174,20 @@ static uint32_t device_of(struct sc__kineto_trace *t, const struct sc__kineto_ev
     return (uint32_t)e->device + 1;
 }
 
+/* Where nothing says it, the thread is the stream, as Kineto has it: 7, "stream 7". */
+static uint32_t stream_of(const struct sc__kineto_event *e) {
+    uint32_t stream = 0;
+    struct sc__str rest = e->tid;
+    if (e->stream >= 0 || !rest.n)
+        return (uint32_t)e->stream;
+    while (rest.n && (*rest.p < '0' || *rest.p > '9'))
+        rest = (struct sc__str){rest.p + 1, rest.n - 1};
+    struct sc__str digits = {rest.p, 0};
+    while (digits.n < rest.n && rest.p[digits.n] >= '0' && rest.p[digits.n] <= '9')
+        digits.n++;
+    return sc__parse_u32(digits, &stream) ? stream : (uint32_t)e->stream;
+}
+
 static void add_kernel(struct parser *p,
                        const struct sc__kineto_event *e,
                        int64_t start,
@@ -180,7 +200,7 @@ static void add_kernel(struct parser *p,
     bool comm = sc__kineto_is_nccl(e->name);
     k->start = start;
     k->dur = dur;
-    k->stream = sc__kineto_stream(t, device, (uint32_t)e->stream);
+    k->stream = sc__kineto_stream(t, device, stream_of(e));
     k->name = sc__names_add(&t->names, e->name.p, e->name.n);
     k->correlation = (uint32_t)e->correlation;
     k->external = (uint32_t)e->external;
@@ -258,11 +278,28 @@ static void remember_operator(struct sc__kineto_trace *t,
         t->operators[id] = 1 + sc__names_add(&t->names, e->name.p, e->name.n);
 }
 
+static void add_annotation(struct parser *p,
+                           const struct sc__kineto_event *e,
+                           int64_t start,
+                           int64_t dur) {
+    struct sc__kineto_trace *t = p->t;
+    if (sc__str_starts(e->name, "ProfilerStep"))
+        *SC__PUSH(t->arena, t->steps, t->step_count, t->step_capacity) =
+            (struct sc__kineto_step){sc__strndup(t->arena, e->name.p, e->name.n),
+                                     start,
+                                     start + dur};
+    else if (sc__str_starts(e->name, "Optimizer.step"))
+        *SC__PUSH(t->arena, t->optimizer, t->optimizer_count, t->optimizer_capacity) =
+            (struct sc__kineto_range){start, start + dur, thread_of(e)};
+}
+
 static void add_operator(struct parser *p,
                          const struct sc__kineto_event *e,
                          int64_t start,
                          int64_t dur) {
     struct sc__kineto_trace *t = p->t;
+    if (sc__str_is_any_case(e->cat, "operator"))
+        add_annotation(p, e, start, dur);
     remember_operator(t, e);
     *SC__PUSH(t->arena, t->calls, t->call_count, t->call_capacity) =
         (struct sc__kineto_call){.start = start,
@@ -281,21 +318,6 @@ static void add_operator(struct parser *p,
              sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
         *SC__PUSH(t->arena, t->updates, t->update_count, t->update_capacity) =
             (struct sc__kineto_update){start, first_list_elements(e->dims)};
-}
-
-static void add_annotation(struct parser *p,
-                           const struct sc__kineto_event *e,
-                           int64_t start,
-                           int64_t dur) {
-    struct sc__kineto_trace *t = p->t;
-    if (sc__str_starts(e->name, "ProfilerStep"))
-        *SC__PUSH(t->arena, t->steps, t->step_count, t->step_capacity) =
-            (struct sc__kineto_step){sc__strndup(t->arena, e->name.p, e->name.n),
-                                     start,
-                                     start + dur};
-    else if (sc__str_starts(e->name, "Optimizer.step"))
-        *SC__PUSH(t->arena, t->optimizer, t->optimizer_count, t->optimizer_capacity) =
-            (struct sc__kineto_range){start, start + dur, thread_of(e)};
 }
 
 static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
