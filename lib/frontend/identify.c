@@ -40,6 +40,10 @@ static const struct {
      {"an execution trace of PyTorch's host (ExecutionTraceObserver)",
       "it has no times of the device: stepcast run KINETO.json --host-trace FILE, with the "
       "Kineto trace of the same run"}},
+    {"{",
+     {"\"workload_graph\"", "\"NodeType\""},
+     {"a Chakra graph in ASTRA-sim's own JSON",
+      "give its .et files, or what chakra_jsonizer makes of them: stepcast run DIR"}},
     {NULL,
      {"Profiling result:", "Time(%)", "GPU activities:"},
      {"a summary of nvprof",

@@ -52,3 +52,5 @@ damaged attribute_twice "an attribute that stands twice" "$head" "$(node 1 COMP_
 damaged attribute_no_number "an attribute that must be a number" "$head" "$(node 1 COMP_NODE ', "attr": [{"name": "num_ops", "stringVal": "many"}]')"
 mv "$tmp/x.0.json" "$tmp/x.json"
 expect no_rank 3 "the name does not say which rank this is" "$STEPCAST" run "$tmp/x.json"
+printf '{"workload_graph": [{"Id": 0, "Name": "a", "NodeType": 4, "is_cpu_op": false, "runtime": 5, "data_deps": []}]}' >"$tmp/graph.0.json"
+expect other_json 3 "a Chakra graph in ASTRA-sim's own JSON" "$STEPCAST" run "$tmp/graph.0.json"

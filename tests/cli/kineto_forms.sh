@@ -123,6 +123,8 @@ check old_step "$(step_of "$tmp/old.json" --step 2)" 150
 check old_copies "$("$STEPCAST" show "$tmp/old.json" --step 2 | awk '/exposed memory copies/ { print $4 }' | paste -sd,)" 30.00,30.00
 check old_operators "$("$STEPCAST" show "$tmp/old.json" --step 2 | grep -c '1 x aten::mm')" 2
 check old_phases "$("$STEPCAST" convert "$tmp/old.json" --step 2 --to ir-json -o "$tmp/old_ir.json" >/dev/null && grep -c '"phase": "update"' "$tmp/old_ir.json")" 1
+sed 's/"Runtime"/"xpu_runtime"/' "$tmp/old.json" >"$tmp/xpu.json"
+check launches_of_another_device "$("$STEPCAST" show "$tmp/xpu.json" | grep -c '1 x aten::mm')" 2
 
 # kernels that say their stream by their thread alone run side by side
 on_thread() { kernel "$1" 0 "$2" 0 | sed "s/\"args\": {\"stream\": 0}/\"tid\": $3/"; }

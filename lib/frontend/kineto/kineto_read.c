@@ -47,7 +47,9 @@ static enum category category_of(struct sc__str cat) {
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (sc__str_is_any_case(cat, words[i].word))
             return words[i].is;
-    return CAT_OTHER;
+    /* xpu_runtime, privateuse1_driver … */
+    return sc__str_ends(cat, "_runtime") || sc__str_ends(cat, "_driver") ? CAT_RUNTIME
+                                                                         : CAT_OTHER;
 }
 
 static uint32_t element_bytes(struct parser *p, struct sc__str dtype) {
