@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +178,26 @@ bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out) {
     v += round;
     *out = minus ? -(int64_t)v : (int64_t)v;
     return any;
+}
+
+int sc__compare_names(struct sc__str a, struct sc__str b) {
+    size_t i = 0;
+    size_t j = 0;
+    while (i < a.n && j < b.n) {
+        size_t digits_a = 0;
+        size_t digits_b = 0;
+        while (i + digits_a < a.n && isdigit((unsigned char)a.p[i + digits_a]))
+            digits_a++;
+        while (j + digits_b < b.n && isdigit((unsigned char)b.p[j + digits_b]))
+            digits_b++;
+        if (digits_a && digits_b && digits_a != digits_b)
+            return digits_a < digits_b ? -1 : 1;
+        if (a.p[i] != b.p[j])
+            return (unsigned char)a.p[i] < (unsigned char)b.p[j] ? -1 : 1;
+        i++;
+        j++;
+    }
+    return (i < a.n) - (j < b.n);
 }
 
 size_t sc__utf8_length(const char *s, size_t n) {

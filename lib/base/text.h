@@ -46,6 +46,9 @@ bool sc__parse_double(struct sc__str s, double *out);
  * beyond that many decimals: "1.25" with 3 digits is 1250. */
 bool sc__parse_decimal(struct sc__str s, unsigned digits, int64_t *out);
 
+/* The order of names, numbers in them by value: node2 before node10. */
+int sc__compare_names(struct sc__str a, struct sc__str b);
+
 /* Bytes of the UTF-8 character at s, which has n > 0; 0 where there is none. */
 size_t sc__utf8_length(const char *s, size_t n);
 

@@ -41,13 +41,9 @@ static const struct {
       "it has no times of the device: stepcast run KINETO.json --host-trace FILE, with the "
       "Kineto trace of the same run"}},
     {"{",
-     {"\"COMM_COLL_NODE\"", "\"attr\""},
-     {"a Chakra trace as JSON (chakra_jsonizer)",
-      "give the .et files that it was made from: stepcast run DIR"}},
-    {"{",
-     {"\"COMP_NODE\"", "\"attr\""},
-     {"a Chakra trace as JSON (chakra_jsonizer)",
-      "give the .et files that it was made from: stepcast run DIR"}},
+     {"\"workload_graph\"", "\"NodeType\""},
+     {"a Chakra graph in ASTRA-sim's own JSON",
+      "give its .et files, or what chakra_jsonizer makes of them: stepcast run DIR"}},
     {NULL,
      {"Profiling result:", "Time(%)", "GPU activities:"},
      {"a summary of nvprof",
@@ -149,7 +145,7 @@ static bool is_ns3_topology(const char *head, size_t n) {
 }
 
 /* SimAI's: "128 8 16 10 400 H100": devices, GPUs a server, NVSwitches, switches,
- * links, GPU type. */
+ * links, GPU type; ns3-msccl's has the GPUs of a node behind it. */
 static bool is_simai_topology(const char *head, size_t n) {
     struct sc__str text = {head, n};
     struct sc__str line;
@@ -164,7 +160,7 @@ static bool is_simai_topology(const char *head, size_t n) {
         fields++;
         numbers += sc__parse_u64(sc__trim(part), &value);
     }
-    return fields == 6 && numbers == 5 && has_rates(head, n);
+    return fields - numbers == 1 && (fields == 6 || fields == 7) && has_rates(head, n);
 }
 
 const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {
@@ -181,6 +177,9 @@ const struct sc__identity *sc__identify_bytes(const char *head, size_t n) {
          "7zXZ",
          {"packed by xz", "unpack it: unxz FILE"}},
         {0, "BZh", {"packed by bzip2", "unpack it: bunzip2 FILE"}},
+        /* what PowerShell's ">" writes */
+        {0, "\xff\xfe", {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE >OTHER"}},
+        {0, "\xfe\xff", {"text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE >OTHER"}},
         {0, "\x89PNG", {"a picture (PNG)", "give the file that it was drawn from"}},
         {0, "%PDF-", {"a document (PDF)", "give the file that it was made from"}},
         {0,

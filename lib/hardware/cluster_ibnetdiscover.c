@@ -12,7 +12,6 @@
 #include "base/sort.h"
 #include "hardware/cluster_fields.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define IB_MOST (1u << 20) /* cables */
@@ -208,36 +207,15 @@ static struct sc__str host_of(const struct ib_cable *c) {
     return host;
 }
 
-/* Numbers in names by value: node2 before node10. */
-static int compare_names(struct sc__str a, struct sc__str b) {
-    size_t i = 0;
-    size_t j = 0;
-    while (i < a.n && j < b.n) {
-        size_t digits_a = 0;
-        size_t digits_b = 0;
-        while (i + digits_a < a.n && isdigit((unsigned char)a.p[i + digits_a]))
-            digits_a++;
-        while (j + digits_b < b.n && isdigit((unsigned char)b.p[j + digits_b]))
-            digits_b++;
-        if (digits_a && digits_b && digits_a != digits_b)
-            return digits_a < digits_b ? -1 : 1;
-        if (a.p[i] != b.p[j])
-            return (unsigned char)a.p[i] < (unsigned char)b.p[j] ? -1 : 1;
-        i++;
-        j++;
-    }
-    return (i < a.n) - (j < b.n);
-}
-
 static int compare_ports(const void *left, const void *right, void *self) {
     const struct ib_port *a = left;
     const struct ib_port *b = right;
     (void)self;
-    int order = compare_names(a->host, b->host);
+    int order = sc__compare_names(a->host, b->host);
     if (!order)
-        order = compare_names(a->name, b->name);
+        order = sc__compare_names(a->name, b->name);
     if (!order)
-        order = compare_names(a->id, b->id);
+        order = sc__compare_names(a->id, b->id);
     return order ? order : (a->number > b->number) - (a->number < b->number);
 }
 
@@ -269,7 +247,7 @@ static sc_status add_port(struct ib_reader *r, const struct ib_cable *c) {
 static uint32_t ports_of_host(const struct ib_reader *r, uint32_t first) {
     uint32_t n = 1;
     while (first + n < r->port_count &&
-           !compare_names(r->ports[first + n].host, r->ports[first].host))
+           !sc__compare_names(r->ports[first + n].host, r->ports[first].host))
         n++;
     return n;
 }

@@ -5,12 +5,13 @@
  *     16 17 18 19 …             ids of the switches, NVSwitches first
  *     0 16 2880Gbps 0.000025ms 0  from, to, rate, delay, error rate
  *
+ *     18 1 0 2 17 X000 1        ns3-msccl: the same, and GPUs a node once more
  *     41 25 52                  ns-3: nodes, switches, links
  *
- * SimAI's GPUs are 0 … G-1; ns-3's are the nodes that are no switches, and which of the
- * switches join the GPUs of a server is read off the links. The links become an explicit
- * fabric; what the collective model wants to know beyond them (NVLink, NICs, leaves and
- * what is above them) is read off the links. */
+ * SimAI's GPUs are 0 … G-1; ns3-msccl's and ns-3's are the nodes that are no switches.
+ * Which of ns-3's switches join the GPUs of a server is read off the links. The links
+ * become an explicit fabric; what the collective model wants to know beyond them (NVLink,
+ * NICs, leaves and what is above them) is read off the links. */
 #include "hardware/cluster_fields.h"
 
 #include <ctype.h>
@@ -27,6 +28,7 @@ struct cluster_simai_reader {
     uint32_t links;
     uint32_t *device_of; /* by id */
     bool ns3;
+    bool any_ids; /* GPUs are the devices that are no switches, whatever their ids */
 };
 
 static sc_status fail_at(const struct cluster_simai_reader *r,
@@ -81,7 +83,7 @@ static sc_status read_ns3_header(struct cluster_simai_reader *r) {
     uint32_t *const field[3] = {&r->devices, &c->fabric.switches, &r->links};
     struct sc__str rest = r->line;
     struct sc__str word;
-    r->ns3 = true;
+    r->ns3 = r->any_ids = true;
     for (int i = 0; i < 3; i++)
         if (!sc__next_word(&rest, &word) || !sc__parse_u32(word, field[i]) ||
             *field[i] > 1u << 28)
@@ -106,6 +108,29 @@ static sc_status read_ns3_header(struct cluster_simai_reader *r) {
                        r->devices);
     c->gpus = r->devices - c->fabric.switches;
     c->node_gpus = 1; /* until the links are read */
+    return SC_OK;
+}
+
+/* GPUs a node, behind the GPU type: what the second field says. */
+static sc_status read_node_gpus(struct cluster_simai_reader *r, struct sc__str rest) {
+    struct sc__str word;
+    uint32_t gpus;
+    if (!sc__next_word(&rest, &word))
+        return SC_OK;
+    if (sc__trim(rest).n)
+        return fail_at(r,
+                       rest.p,
+                       "line 1: devices, GPUs a server, NVSwitches, switches, links, GPU "
+                       "type, and perhaps GPUs a node",
+                       "line 1 has more than seven fields");
+    if (!sc__parse_u32(word, &gpus) || gpus != r->out->node_gpus)
+        return fail_at(r,
+                       word.p,
+                       NULL,
+                       "line 1 says %u GPUs a server, and '%.*s' a node",
+                       r->out->node_gpus,
+                       SC__SHOW(word));
+    r->any_ids = true;
     return SC_OK;
 }
 
@@ -138,8 +163,7 @@ static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
     if (!sc__next_word(&rest, &word))
         return fail_at(r, r->line.p, hint, "line 1 names no GPU type");
     c->gpu = gpu_name(r->ctx, word);
-    if (sc__trim(rest).n)
-        return fail_at(r, rest.p, hint, "line 1 has more than six fields");
+    SC__TRY(read_node_gpus(r, rest));
     if (!c->node_gpus || (uint64_t)c->fabric.nvswitches + c->fabric.switches >= r->devices)
         return fail_at(r,
                        r->line.p,
@@ -152,7 +176,7 @@ static sc_status cluster_simai_read_header(struct cluster_simai_reader *r) {
     return SC_OK;
 }
 
-/* ns-3: the GPUs are those that no one called a switch, in their order. */
+/* The GPUs are those that no one called a switch, in their order. */
 static sc_status number_hosts(struct cluster_simai_reader *r) {
     uint32_t host = 0;
     for (uint32_t id = 0; id < r->devices; id++)
@@ -165,10 +189,10 @@ static sc_status
 take_switch(struct cluster_simai_reader *r, struct sc__str word, uint32_t count) {
     uint32_t id;
     bool known = sc__parse_u32(word, &id) && id < r->devices;
-    if (!known || (!r->ns3 && id < r->out->gpus))
+    if (!known || (!r->any_ids && id < r->out->gpus))
         return fail_at(r,
                        word.p,
-                       r->ns3 ? NULL : "GPUs have the first ids, switches the others",
+                       r->any_ids ? NULL : "GPUs have the first ids, switches the others",
                        "'%.*s' is not the id of a switch",
                        SC__SHOW(word));
     if (r->device_of[id] != UINT32_MAX)
@@ -195,7 +219,7 @@ static sc_status read_switches(struct cluster_simai_reader *r) {
     struct sc__str word;
     r->device_of = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->devices);
     for (uint32_t i = 0; i < r->devices; i++)
-        r->device_of[i] = i < r->out->gpus && !r->ns3 ? i : UINT32_MAX;
+        r->device_of[i] = i < r->out->gpus && !r->any_ids ? i : UINT32_MAX;
     while (count < switches) {
         if (!cluster_simai_next_line(r))
             return fail_at(r, r->line.p, NULL, "the ids of the switches are missing");

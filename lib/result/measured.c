@@ -57,13 +57,6 @@ static void measured_add_work(struct sc__result *r) {
     }
 }
 
-/* Of ranks that end together, which those of a collective do, the others waited for
- * the one that computed most. */
-static bool measured_is_slower(const struct sc__class_breakdown *x,
-                               const struct sc__class_breakdown *y) {
-    return x->end != y->end ? x->end > y->end : x->breakdown.compute > y->breakdown.compute;
-}
-
 sc_status sc__result_of_measured(struct sc_context *ctx,
                                  const struct sc__timeline *t,
                                  struct sc__result *out) {
@@ -83,7 +76,7 @@ sc_status sc__result_of_measured(struct sc_context *ctx,
     for (uint32_t c = 0; c < out->class_count; c++) {
         measured_add_segments(out, &scratch, c);
         measured_add_spans(out, c);
-        if (measured_is_slower(&out->classes[c], &out->classes[out->slowest]))
+        if (sc__result_is_slower(&out->classes[c], &out->classes[out->slowest]))
             out->slowest = c;
     }
     sc__arena_free(&scratch);

@@ -147,6 +147,13 @@ void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r) {
     }
 }
 
+bool sc__result_is_slower(const struct sc__class_breakdown *x,
+                          const struct sc__class_breakdown *y) {
+    int64_t of_x = x->breakdown.compute + x->breakdown.recompute;
+    int64_t of_y = y->breakdown.compute + y->breakdown.recompute;
+    return x->end != y->end ? x->end > y->end : of_x > of_y;
+}
+
 sc_status sc__result_make(struct sc_context *ctx,
                           const struct sc__workload *w,
                           const struct sc__cluster *c,
@@ -168,7 +175,7 @@ sc_status sc__result_make(struct sc_context *ctx,
         out->classes[i].end =
             sim->classes[i].end - (w->steps_overlap ? sim->classes[i].lead : 0);
         result_add_class(out, i, &sim->classes[i]);
-        if (out->classes[i].end > out->classes[out->slowest].end)
+        if (sc__result_is_slower(&out->classes[i], &out->classes[out->slowest]))
             out->slowest = i;
     }
     memcpy(out->work, sim->classes[out->slowest].work, sizeof out->work);

@@ -230,6 +230,10 @@ void sc__result_free(struct sc__result *r);
 
 /* The notes that the context has now, instead of those taken before. */
 void sc__result_take_notes(struct sc_context *ctx, struct sc__result *r);
+/* Of ranks that end together, which those of a collective do, the others waited for the
+ * one that computed most. */
+bool sc__result_is_slower(const struct sc__class_breakdown *x,
+                          const struct sc__class_breakdown *y);
 void sc__result_set_files(struct sc__result *r, const char *const *files, uint32_t count);
 void sc__result_set_command(struct sc__result *r, const char *const *argv, int argc);
 /* A setting as it was resolved: each name once. */

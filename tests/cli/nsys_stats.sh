@@ -25,3 +25,16 @@ sed 's/6,000,000 /6,000,000ns/' $stats/reports.txt >"$tmp/unit.txt"
 expect stats_no_time 3 "not a time: '6,000,000ns" "$STEPCAST" show "$tmp/unit.txt"
 sed '/Kernel Summary/,$d' $stats/reports.txt | sed 's/$/ Instances/' >"$tmp/host.txt"
 expect stats_no_kernels 3 'cuda_gpu_kern_sum REPORT.nsys-rep prints them' "$STEPCAST" show "$tmp/host.txt"
+# the mean beside a total: points and commas that part thousands otherwise, a total of another unit
+sed 's/6,000,000 /6.000.000 /' $stats/reports.txt >"$tmp/points.txt"
+expect stats_points_between_thousands 3 "not a time: '6.000.000'" "$STEPCAST" show "$tmp/points.txt"
+sed 's/6,000,000 /6000.000  /' $stats/reports.txt >"$tmp/slip.txt"
+expect stats_total_of_another_unit 3 "slip.txt:13:18: error: the total is not that of the calls: '6000.000'" "$STEPCAST" show "$tmp/slip.txt"
+sed 's/300,000.0/300000,0/' $stats/reports.txt >"$tmp/decimals.txt"
+expect stats_decimal_comma 3 "not a mean time: '300000,0'" "$STEPCAST" show "$tmp/decimals.txt"
+sed 's/Avg (ns)/Average /; s/300,000.0/300000  /' $stats/reports.txt >"$tmp/older.txt"
+check stats_average "$(stats_us "$tmp/older.txt")" 10500
+sed 's/Avg (us)/Avg (ms)/' $stats/kernels.csv >"$tmp/units.csv"
+check stats_mean_of_another_unit "$(stats_us "$tmp/units.csv")" 10000
+sed '4s/softmax.*/"softmax_war/' $stats/kernels.csv >"$tmp/open.csv"
+expect stats_open_quote 3 "open.csv:4:1: error: the row is cut" "$STEPCAST" show "$tmp/open.csv"

@@ -123,6 +123,9 @@ rule='-----------------------  ------------  ------------  ------------'
     printf '%s\nSelf CPU time total: 950.000ms\n' "$rule"
 } >"$tmp/columns.txt"
 check table_without_calls "$(step_of "$tmp/columns.txt")" 950000
+sed 's/total: 950/total: 95/' "$tmp/columns.txt" >"$tmp/less.txt"
+expect table_beyond_its_total 0 "the table's host times add up to 950.000 ms, the total below it is 95.000 ms" "$STEPCAST" run "$tmp/less.txt"
+check table_within_its_total "$("$STEPCAST" run "$tmp/columns.txt" | grep -c 'add up to')$("$STEPCAST" run "$tmp/less.txt" | grep -c 'add up to')" 01
 check table_of_the_host "$("$STEPCAST" show "$tmp/columns.txt" | grep -c 'waiting')$("$STEPCAST" run "$tmp/columns.txt" | grep -c 'gemm  ')" 01
 sed 's/Self CPU /Self CPU%/; s/  50.000ms/    5.26%   /; s/ 900.000ms/   94.74%  /' "$tmp/columns.txt" | sed 's/Self CPU% */Self CPU %  /' >"$tmp/shares.txt"
 expect table_of_shares 3 "the header lacks the column 'Self CPU'" "$STEPCAST" show "$tmp/shares.txt"
@@ -151,3 +154,7 @@ printf '%s\n4\n%s\n' "$head" "$rows" >"$tmp/blocks.txt"
 check blocks_of_micro_batches "$(step_of "$tmp/blocks.txt" --cluster ideal:2)" 210
 sed 's/layer_1/layer_0/' "$tmp/blocks.txt" >"$tmp/alike.txt" # rows of one name may be layers of one micro-batch
 expect rows_alike 0 'the header says ga 2, the rows hold 1 micro-batches' "$STEPCAST" run "$tmp/alike.txt" --cluster ideal:2
+
+# text of PowerShell's redirection
+iconv -f UTF-8 -t UTF-16LE "$seed" | { printf '\377\376' && cat; } >"$tmp/utf16.txt"
+expect utf16 3 "utf16.txt: error: is text in UTF-16" "$STEPCAST" run "$tmp/utf16.txt"

@@ -33,6 +33,16 @@ for g in 0 1 2 3 4 5 6 7; do links="$links
 $g 12 200Gbps 0.0005ms 0"; done
 printf '13 5 16\n8 9 10 11 12\n%s\n' "$links" >"$tmp/ns3.txt"
 printf '13 2 4 1 16 H100\n8 9 10 11 12\n%s\n' "$links" >"$tmp/simai.txt"
+# … and ns3-msccl's, which says it twice, with GPUs behind the switches
+printf '13 2 4 1 16 H100 2\n8 9 10 11 12\n%s\n' "$links" >"$tmp/seven.txt"
+check seven_fields "$(all_reduce_times "$tmp/seven.txt" 8 flow)" "$(all_reduce_times "$tmp/simai.txt" 8 flow)"
+expect seven_fields_known 0 'a topology of SimAI' "$STEPCAST" show "$tmp/seven.txt"
+{ echo '13 2 4 1 16 H100 2' && echo '0 1 2 3 4' && echo "$links" | awk '{ $1 += 5; $2 -= 8; print }'; } >"$tmp/behind.txt"
+check switches_first "$(all_reduce_times "$tmp/behind.txt" 8 flow)" "$(all_reduce_times "$tmp/simai.txt" 8 flow)"
+sed '1s/2$/8/' "$tmp/seven.txt" >"$tmp/eight.txt"
+expect seven_fields_differ 3 "eight.txt:1:18: error: line 1 says 2 GPUs a server, and '8' a node" "$STEPCAST" show --cluster "$tmp/eight.txt"
+sed '1s/$/ 2/' "$tmp/seven.txt" >"$tmp/eight.txt"
+expect eight_fields 3 'line 1 has more than seven fields' "$STEPCAST" show --cluster "$tmp/eight.txt"
 expect ns3_servers 0 '2 GPUs a server' "$STEPCAST" show --cluster "$tmp/ns3.txt"
 expect ns3_nvlink 0 'NVSwitch 300 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/ns3.txt"
 sed '3,$s/ [^ ]*$//' "$tmp/ns3.txt" >"$tmp/four.txt"

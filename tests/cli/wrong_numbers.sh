@@ -106,6 +106,7 @@ expect checkpoint_beyond_the_rows 3 "checkpoints.txt:1:1: error: checkpoints nam
 # Chakra: nodes that say nothing, and files without any
 mkdir "$tmp/et"
 expect chakra_collective_without_size 3 "x.0.et:byte 9: error: node 1 'node': a collective without comm_size" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 7 comm_type=0 && '$STEPCAST' run '$tmp/et'"
+expect chakra_attribute_twice 3 "an attribute that stands twice" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 7 comm_type=0 comm_size=1048576 comm_size=16777216 && '$STEPCAST' run '$tmp/et'"
 expect chakra_negative_work 3 "a negative num_ops" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 4 num_ops=-5 && '$STEPCAST' run '$tmp/et'"
 expect chakra_without_time 0 "1 compute nodes have no duration, num_ops or tensor_size" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 4 && '$STEPCAST' run '$tmp/et'"
 expect chakra_without_nodes 3 "there is no operation in it" sh -c "python3 tests/tools/chakra_rank.py '$tmp/et/x.0.et' 0 && '$STEPCAST' run '$tmp/et'"

@@ -1,5 +1,5 @@
 /* A Chakra trace is known by its name, so the bytes become the file of rank 0
- * in a directory of their own. */
+ * in a directory of their own; those that begin as JSON does, one of JSON. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -8,12 +8,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char directory[] = "/tmp/chakra_fuzz_XXXXXX";
-    static char path[64];
-    if (!*path) {
-        if (!mkdtemp(directory))
-            return 0;
-        snprintf(path, sizeof path, "%s/x.0.et", directory);
-    }
+    static bool made;
+    char path[64];
+    made = made || mkdtemp(directory);
+    if (!made)
+        return 0;
+    bool json = size && (data[0] == '{' || data[0] == '[');
+    snprintf(path, sizeof path, "%s/x.0.%s", directory, json ? "json" : "et");
     FILE *f = fopen(path, "wb");
     if (!f)
         return 0;

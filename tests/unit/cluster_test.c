@@ -242,7 +242,9 @@ static void simai_errors(void **state) {
         {"3 2 1 0 2 A100\n2 2\n", "twice"},
         {"3 2 1 0 2 A100\n1\n", "switch"},
         {"3 2 3 0 2 A100\n1\n", "no GPUs"},
-        {"3 2 1 0 2 A100 x\n2\n", "six"},
+        {"3 2 1 0 2 A100 x\n2\n", "'x' a node"},
+        {"3 2 1 0 2 A100 4\n2\n", "'4' a node"},
+        {"3 2 1 0 2 A100 2 2\n2\n", "seven"},
         {"999999999999 2 1 0 2 A100\n2\n", "count"},
     };
     (void)state;

@@ -69,6 +69,21 @@ struct sc__id_list {
     uint32_t capacity;
 };
 
+struct sc__chakra_nodes {
+    struct sc__chakra_node *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* SC__ATTR_UNKNOWN: one that nobody keeps. */
+enum sc__chakra_attr sc__chakra_attr_of(struct sc__str name);
+/* NULL, or what is wrong: an attribute stands once. */
+const char *
+sc__chakra_set_number(struct sc__chakra_node *n, enum sc__chakra_attr id, int64_t number);
+const char *sc__chakra_set_text(struct sc__chakra_node *n,
+                                enum sc__chakra_attr id,
+                                struct sc__str text);
+
 /* Decodes one message. NULL, or what is wrong, with *at the place in it. Names
  * point into the message. */
 const char *sc__chakra_decode(struct sc__arena *a,
@@ -79,6 +94,15 @@ const char *sc__chakra_decode(struct sc__arena *a,
                               size_t *at);
 /* Checks that the bytes are a GlobalMetadata message. */
 const char *sc__chakra_metadata(const unsigned char *message, size_t n, size_t *at);
+
+/* The whole of a trace that chakra_jsonizer wrote as JSON: NULL, or what is wrong, with *at
+ * the place in it. */
+const char *sc__chakra_decode_json(struct sc__arena *memory,
+                                   struct sc__str text,
+                                   struct sc__chakra_nodes *nodes,
+                                   struct sc__id_list *deps,
+                                   size_t *at);
+bool sc__chakra_is_json(struct sc__str head);
 
 /* Process groups by name; "0" and "" are the world. */
 struct sc__chakra_groups {
@@ -116,6 +140,13 @@ sc_status sc__chakra_find_files(struct sc_context *ctx,
 bool sc__chakra_directory(const char *path);
 /* Whether the name ends in .et or .et.gz; cuts that off. */
 bool sc__chakra_name(struct sc__str *name);
+/* The same for .json, .et.json and what is packed of these. */
+bool sc__chakra_json_name(struct sc__str *name);
+
+void sc__chakra_show(struct sc_context *ctx,
+                     const struct sc__document *doc,
+                     struct sc__buffer *text,
+                     struct sc__json *json);
 
 /* Traces of PyTorch, which leave things open. */
 bool sc__chakra_is_pytorch(const struct sc__chakra_node *nodes, uint32_t count);

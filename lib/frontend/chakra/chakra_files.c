@@ -1,4 +1,4 @@
-/* Which files make a Chakra job: <prefix>.<rank>.et for every rank, and the
+/* Which files make a Chakra job: <prefix>.<rank>.et (or .json) for every rank, and the
  * process groups, from <prefix>.json or --comm-group or a METADATA node. */
 #include "frontend/chakra/chakra.h"
 
@@ -28,10 +28,21 @@ bool sc__chakra_name(struct sc__str *name) {
     return true;
 }
 
-/* "dir/all_reduce.3.et": prefix "dir/all_reduce", rank 3. */
+bool sc__chakra_json_name(struct sc__str *name) {
+    if (sc__str_ends(*name, ".gz"))
+        name->n -= 3;
+    if (!sc__str_ends(*name, ".json"))
+        return false;
+    name->n -= 5;
+    if (sc__str_ends(*name, ".et"))
+        name->n -= 3;
+    return true;
+}
+
+/* "dir/all_reduce.3.et", "dir/all_reduce.3.json": prefix "dir/all_reduce", rank 3. */
 static bool cut_name(const char *path, struct sc__str *prefix, uint32_t *rank) {
     struct sc__str s = sc__str(path);
-    if (!sc__chakra_name(&s))
+    if (!sc__chakra_name(&s) && !sc__chakra_json_name(&s))
         return false;
     size_t dot = s.n;
     while (dot && s.p[dot - 1] != '.')
@@ -49,7 +60,7 @@ static sc_status add_file(struct chakra_files_list *l, const char *path) {
         return sc__fail(l->ctx,
                         SC_INPUT,
                         &at,
-                        "a trace is a set of files PREFIX.0.et, PREFIX.1.et, …",
+                        "a trace is a set of files PREFIX.0.et, PREFIX.1.et, … (or .json)",
                         "the name does not say which rank this is");
     *SC__PUSH(&l->ctx->arena, l->items, l->count, l->capacity) = f;
     return SC_OK;

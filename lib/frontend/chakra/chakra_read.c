@@ -118,6 +118,15 @@ decode_error(struct chakra_read_reader *r, uint64_t offset, const char *wrong) {
                     wrong);
 }
 
+static sc_status read_json_nodes(struct chakra_read_reader *r) {
+    struct sc__chakra_nodes nodes = {0};
+    size_t at = 0;
+    const char *wrong = sc__chakra_decode_json(&r->memory, r->file, &nodes, &r->deps, &at);
+    r->nodes = nodes.items;
+    r->node_count = nodes.count;
+    return wrong ? decode_error(r, at, wrong) : SC_OK;
+}
+
 static sc_status read_nodes(struct chakra_read_reader *r) {
     struct sc__str message;
     size_t at = 0;
@@ -485,8 +494,9 @@ static sc_status read_rank(struct chakra_read_reader *r) {
     r->edges = NULL;
     r->deps = (struct sc__id_list){0};
     r->node_count = r->node_capacity = r->edge_count = r->edge_capacity = 0;
+    struct sc__str name = sc__str(r->files.path[r->rank]);
     if (status == SC_OK)
-        status = read_nodes(r);
+        status = sc__chakra_name(&name) ? read_nodes(r) : read_json_nodes(r);
     if (status == SC_OK)
         status = sort_nodes(r);
     if (status == SC_OK)
@@ -738,6 +748,8 @@ chakra_detect(const unsigned char *head, size_t n, const char *path, bool direct
     size_t inside;
     if (directory)
         return sc__chakra_directory(path) ? 90 : 0;
+    if (sc__chakra_json_name(&name))
+        return sc__chakra_is_json(file) ? 90 : 0;
     if (!sc__chakra_name(&name))
         return 0;
     bool framed =
@@ -746,47 +758,12 @@ chakra_detect(const unsigned char *head, size_t n, const char *path, bool direct
     return framed ? 90 : 50;
 }
 
-static void chakra_show(struct sc_context *ctx,
-                        const struct sc__document *doc,
-                        struct sc__buffer *text,
-                        struct sc__json *json) {
-    const struct sc__workload *w = doc->workload;
-    static const char *const kinds[] = {"compute",
-                                        "collectives",
-                                        "sends",
-                                        "receives",
-                                        "metadata"};
-    uint64_t counts[5] = {0};
-    (void)ctx;
-    for (uint32_t i = 0; i < w->op_count; i++)
-        counts[w->ops[i].kind]++;
-    sc__printf(
-        text,
-        "  ranks         %u\n  nodes         %u\n  dependencies  %u\n  groups        %u\n",
-        w->class_count,
-        w->op_count,
-        w->dep_count,
-        w->group_count);
-    for (unsigned k = 0; k < 5; k++)
-        sc__printf(text, "    %-12s%llu\n", kinds[k], (unsigned long long)counts[k]);
-    if (!json)
-        return;
-    sc__json_object(json, "chakra");
-    sc__json_u64(json, "ranks", w->class_count);
-    sc__json_u64(json, "nodes", w->op_count);
-    sc__json_u64(json, "dependencies", w->dep_count);
-    sc__json_u64(json, "groups", w->group_count);
-    for (unsigned k = 0; k < 5; k++)
-        sc__json_u64(json, kinds[k], counts[k]);
-    sc__json_end_object(json);
-}
-
 const struct sc__reader sc__reader_chakra = {
     .name = "chakra",
     .title = "Chakra execution trace (ASTRA-sim), one .et file a rank",
     .detect = chakra_detect,
     .read = chakra_read,
-    .show = chakra_show,
+    .show = sc__chakra_show,
     .options = sc__chakra_options,
     .many = true,
 };

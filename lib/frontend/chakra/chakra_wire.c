@@ -98,13 +98,35 @@ static bool inner(struct chakra_wire_wire *w, const struct chakra_wire_wire *i) 
     return !i->wrong || chakra_wire_fail(w, i->wrong);
 }
 
-static enum sc__chakra_attr attr_of(struct sc__str name) {
+enum sc__chakra_attr sc__chakra_attr_of(struct sc__str name) {
     if (!name.n || !strchr("inctprs", name.p[0]))
         return SC__ATTR_UNKNOWN;
     for (unsigned i = 0; i < SC__ATTR_UNKNOWN; i++)
         if (name.p[0] == attr_names[i][0] && sc__str_is(name, attr_names[i]))
             return i;
     return SC__ATTR_UNKNOWN;
+}
+
+/* Of two values there is no telling which is meant. */
+static const char *const twice = "an attribute that stands twice";
+
+const char *
+sc__chakra_set_number(struct sc__chakra_node *n, enum sc__chakra_attr id, int64_t number) {
+    if (n->has >> id & 1)
+        return twice;
+    n->number[id] = number;
+    n->has |= 1u << id;
+    return NULL;
+}
+
+const char *sc__chakra_set_text(struct sc__chakra_node *n,
+                                enum sc__chakra_attr id,
+                                struct sc__str text) {
+    struct sc__str *to = id == SC__ATTR_PG_NAME ? &n->pg_name : &n->label;
+    if (to->p)
+        return twice;
+    *to = text;
+    return NULL;
 }
 
 /* Any of the number types may carry an attribute: writers differ. */
@@ -197,21 +219,20 @@ static bool attribute(struct sc__arena *a,
     }
     if (w->wrong)
         return false;
-    enum sc__chakra_attr id = attr_of(name);
+    enum sc__chakra_attr id = sc__chakra_attr_of(name);
     if (id == SC__ATTR_UNKNOWN || !value.number)
         return true;
     if (id == SC__ATTR_START_DEPS)
         return start_deps(a, &value.inside, out, deps) || inner(w, &value.inside);
-    if (id >= SC__ATTR_NUMBERS) {
-        if (value.number != 29)
-            return chakra_wire_fail(w, "an attribute that must be text");
-        *(id == SC__ATTR_PG_NAME ? &out->pg_name : &out->label) = slice(&value);
-        return true;
-    }
-    if (!attr_number(&value, &out->number[id]))
-        return chakra_wire_fail(w, "an attribute that must be a number");
-    out->has |= 1u << id;
-    return true;
+    const char *wrong;
+    int64_t number;
+    if (id >= SC__ATTR_NUMBERS)
+        wrong = value.number == 29 ? sc__chakra_set_text(out, id, slice(&value))
+                                   : "an attribute that must be text";
+    else
+        wrong = attr_number(&value, &number) ? sc__chakra_set_number(out, id, number)
+                                             : "an attribute that must be a number";
+    return !wrong || chakra_wire_fail(w, wrong);
 }
 
 static bool io_values(struct chakra_wire_wire *w, struct sc__str *out) {

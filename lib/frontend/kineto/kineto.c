@@ -18,7 +18,8 @@ static bool has_ending(const char *name, const char *const *endings) {
 }
 
 static int kineto_by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return sc__compare_names(sc__str(*(const char *const *)a),
+                             sc__str(*(const char *const *)b));
 }
 
 static sc_status add_folder(struct sc_context *ctx,
@@ -73,13 +74,16 @@ static int kineto_by_rank(const void *a, const void *b) {
 static sc_status
 order_traces(struct sc_context *ctx, struct sc__kineto_trace **traces, uint32_t count) {
     uint32_t world = traces[0]->world ? traces[0]->world : count;
+    uint32_t unnumbered = 0;
     if (count == 1)
         return SC_OK;
     for (uint32_t i = 0; i < count; i++) {
         struct sc__kineto_trace *t = traces[i];
         struct sc__place at = {.file = t->file};
-        if (!t->has_rank)
+        if (!t->has_rank) {
             t->rank = i;
+            unnumbered++;
+        }
         if ((t->world && t->world != world) || count > world)
             return sc__fail(ctx,
                             SC_INPUT,
@@ -99,6 +103,13 @@ order_traces(struct sc_context *ctx, struct sc__kineto_trace **traces, uint32_t 
                             t->rank,
                             world);
     }
+    if (unnumbered)
+        sc__note(ctx,
+                 "kineto-unnumbered",
+                 "%u traces do not say of which rank they are (distributedInfo): in the "
+                 "order in which they were given, files of a folder by name, from %s on",
+                 unnumbered,
+                 traces[0]->file);
     qsort(traces, count, sizeof *traces, kineto_by_rank);
     for (uint32_t i = 1; i < count; i++) {
         struct sc__place at = {.file = traces[i]->file};

@@ -22,6 +22,7 @@ struct replay {
     struct sc_context *ctx;
     struct sc__workload *w;
     const struct sc__kineto_trace *t;
+    const struct sc__kineto_trace *first; /* of all, whose steps are chosen from */
     const struct sc__kineto_plan *plan;
     uint32_t ranks;
     /* of the step */
@@ -188,8 +189,11 @@ static enum sc__work kineto_dependencies_work_of(struct replay *r,
     return *known - 1;
 }
 
-/* A gather's output is on the root only, a scatter's input too. */
+/* A gather's output is on the root only, a scatter's input too; of an all-to-all with
+ * uneven parts (experts) a rank may receive more than it sends, and waits for that. */
 static uint64_t bytes_of(const struct sc__kineto_comm *c, uint32_t ranks) {
+    if (c->coll == SC__ALLTOALL)
+        return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
     if (c->coll == SC__GATHER)
         return c->in_bytes * ranks;
     if (c->coll == SC__SCATTER)
@@ -299,6 +303,22 @@ static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct 
     kineto_dependencies_keep_span(r, free, k->start, k->start - free);
     if (dep.op)
         sc__block_depend(r->w, dep.op - 1);
+}
+
+/* From the last kernel of a step to the first of the next one, which ends it. */
+static void add_last_gap(struct replay *r) {
+    struct last latest = {.end = r->start};
+    for (unsigned s = 0; s < SC__MAX_STREAMS; s++)
+        if (r->last[s].op && r->last[s].end > latest.end)
+            latest = r->last[s];
+    if (r->end <= latest.end)
+        return;
+    struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, SC__FORWARD, 0, "launch gap");
+    op->work = SC__WORK_HOST;
+    op->cost = (r->end - latest.end) * SC__PS_PER_NS;
+    kineto_dependencies_keep_span(r, latest.end, r->end, r->end - latest.end);
+    if (latest.op)
+        sc__block_depend(r->w, latest.op - 1);
 }
 
 /* Streams whose last operation has ended by now move on. */
@@ -430,11 +450,10 @@ void sc__kineto_step_window(const struct sc__kineto_trace *t,
         *end = last;
 }
 
-static sc_status make_block(struct replay *r, uint32_t *block) {
-    uint32_t step = r->plan->step == SC__NONE ? 0 : r->plan->step;
-    struct sc__place at = {.file = r->t->file};
-    uint64_t bytes = 0;
-    if (!r->t->step_count && step)
+static sc_status check_step(const struct replay *r, uint32_t step) {
+    const struct sc__kineto_trace *t = r->first;
+    struct sc__place at = {.file = t->file};
+    if (!t->step_count && step)
         return sc__fail(r->ctx,
                         SC_INPUT,
                         &at,
@@ -442,14 +461,49 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
                         "the trace has no steps of its own (ProfilerStep, NVTX ranges), so "
                         "there is no step %u",
                         step + 1);
-    if (r->t->step_count && step >= r->t->step_count)
+    if (t->step_count && step >= t->step_count)
         return sc__fail(r->ctx,
                         SC_INPUT,
                         &at,
                         NULL,
                         "the trace has %u steps; there is no step %u",
-                        r->t->step_count,
+                        t->step_count,
                         step + 1);
+    return SC_OK;
+}
+
+/* Where this trace has the step that is asked for. Traces may begin with different
+ * steps, and two of them have little to do with each other: what the first trace calls it
+ * counts, then its place. */
+static sc_status choose_step(const struct replay *r, uint32_t *step) {
+    const struct sc__kineto_trace *t = r->t;
+    struct sc__place at = {.file = t->file};
+    *step = r->plan->step == SC__NONE ? 0 : r->plan->step;
+    SC__TRY(check_step(r, *step));
+    if (!r->first->step_count && !t->step_count)
+        return SC_OK;
+    const char *name = r->first->step_count ? r->first->steps[*step].name : "the whole";
+    if (*step < t->step_count && !strcmp(t->steps[*step].name, name))
+        return SC_OK;
+    for (uint32_t i = 0; i < t->step_count; i++)
+        if (!strcmp(t->steps[i].name, name)) {
+            *step = i;
+            return SC_OK;
+        }
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    &at,
+                    "all traces are to have it; --step N takes another one of the first",
+                    "step %u is %s in %s, which is not in this trace",
+                    *step + 1,
+                    name,
+                    r->first->file);
+}
+
+static sc_status make_block(struct replay *r, uint32_t *block) {
+    uint32_t step;
+    uint64_t bytes = 0;
+    SC__TRY(choose_step(r, &step));
     sc__kineto_step_window(r->t, step, &r->start, &r->end);
     if (r->end - r->start > r->longest)
         r->longest = r->end - r->start;
@@ -477,6 +531,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     }
     if (due)
         add_gradients(r, bytes);
+    add_last_gap(r);
     *block = sc__block_end(r->w);
     return SC_OK;
 }
@@ -541,7 +596,7 @@ static sc_status replay_class(struct replay *r,
     one.t = t;
     one.class = i;
     one.ranks = world;
-    one.messages = one.unknown = one.comms = 0;
+    one.messages = one.unknown = one.sizeless = one.comms = 0;
     SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
     SC__TRY(
         replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
@@ -549,6 +604,7 @@ static sc_status replay_class(struct replay *r,
     r->unknown += one.unknown;
     r->sizeless += one.sizeless;
     r->comms += one.comms;
+    r->longest = one.longest;
     return SC_OK;
 }
 
@@ -695,6 +751,7 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
     struct replay r = {.ctx = ctx,
                        .w = sc__workload_new(&ctx->arena, format),
                        .t = traces[0],
+                       .first = traces[0],
                        .plan = plan,
                        .lists = &lists,
                        .transfers = &transfers};

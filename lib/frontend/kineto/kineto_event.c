@@ -1,8 +1,20 @@
 #include "frontend/kineto/kineto_event.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- numbers ---- */
+
+/* Many digits, or an exponent, which tools that write a trace anew give small numbers. */
+static bool rare_nanoseconds(struct sc__str s, int64_t *out) {
+    double us;
+    if (sc__parse_decimal(s, 3, out))
+        return true;
+    if (!sc__parse_double(s, &us) || fabs(us) > 9e15)
+        return false;
+    *out = llround(us * 1e3);
+    return true;
+}
 
 bool sc__kineto_nanoseconds(struct sc__str s, int64_t *out) {
     if (!s.n) /* not there: no pointer to count from */
@@ -13,7 +25,7 @@ bool sc__kineto_nanoseconds(struct sc__str s, int64_t *out) {
     bool minus = p < end && *p == '-';
     p += minus;
     if (end - p > 15 + 4)
-        return sc__parse_decimal(s, 3, out);
+        return rare_nanoseconds(s, out);
     for (; p < end && *p >= '0' && *p <= '9'; p++)
         v = 10 * v + (*p - '0');
     int decimals = 0;
@@ -21,7 +33,7 @@ bool sc__kineto_nanoseconds(struct sc__str s, int64_t *out) {
         for (p++; p < end && *p >= '0' && *p <= '9' && decimals < 3; p++, decimals++)
             v = 10 * v + (*p - '0');
     if (p < end || v > INT64_MAX / 1000)
-        return sc__parse_decimal(s, 3, out);
+        return rare_nanoseconds(s, out);
     for (; decimals < 3; decimals++)
         v *= 10;
     *out = minus ? -v : v;
@@ -85,7 +97,7 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
     case 11:
         if (SC__KINETO_IS(key, "correlation"))
             return event_integer(s, &e->correlation);
-        if (SC__KINETO_IS(key, "External id"))
+        if (SC__KINETO_IS(key, "External id") || SC__KINETO_IS(key, "external id"))
             return event_integer(s, &e->external);
         break;
     case 13:

@@ -3,6 +3,7 @@
  * groups of the other ranks follow, and can the job be made larger. */
 #include "frontend/kineto/kineto.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct word {
@@ -59,12 +60,10 @@ static void name_group(struct sc__arena *a,
     g->kind = stride_of(g) == 1 ? SC__GROUP_TP : SC__GROUP_DP;
 }
 
-/* "[0, 1, 2]", cut after 30 entries: the rest goes on as the first two do. */
-static uint32_t *
-member_list(struct sc_context *ctx, const char *file, const char *text, uint32_t size) {
-    uint32_t *ranks = SC__NEW_ARRAY(&ctx->arena, uint32_t, size);
+/* The numbers of "[0, 1, 2]", up to `most`; how many there are. */
+static uint32_t read_ranks(const char *text, uint32_t *ranks, uint32_t most) {
     uint32_t n = 0;
-    for (const char *p = text; p && *p && n < size;) {
+    for (const char *p = text; p && *p;) {
         if (*p < '0' || *p > '9') {
             p++;
             continue;
@@ -72,8 +71,34 @@ member_list(struct sc_context *ctx, const char *file, const char *text, uint32_t
         uint64_t v = 0;
         for (; *p >= '0' && *p <= '9'; p++)
             v = v < UINT32_MAX ? 10 * v + (uint64_t)(*p - '0') : v;
-        ranks[n++] = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+        if (n < most)
+            ranks[n] = v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+        n++;
     }
+    return n;
+}
+
+static int by_number(const void *a, const void *b) {
+    const uint32_t *x = a;
+    const uint32_t *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static bool names_one_twice(struct sc_context *ctx, const uint32_t *ranks, uint32_t n) {
+    uint32_t *sorted = SC__NEW_ARRAY(&ctx->arena, uint32_t, n);
+    memcpy(sorted, ranks, n * sizeof *ranks);
+    qsort(sorted, n, sizeof *sorted, by_number);
+    for (uint32_t i = 1; i < n; i++)
+        if (sorted[i] == sorted[i - 1])
+            return true;
+    return false;
+}
+
+/* A list that is cut after 30 entries goes on as the first two do. */
+static uint32_t *
+member_list(struct sc_context *ctx, const char *file, const char *text, uint32_t size) {
+    uint32_t *ranks = SC__NEW_ARRAY(&ctx->arena, uint32_t, size);
+    uint32_t n = read_ranks(text, ranks, size);
     if (n < size)
         sc__note(ctx,
                  "kineto-ranks",
@@ -94,7 +119,17 @@ static sc_status check_group(struct sc_context *ctx,
                              const struct sc__kineto_group *g,
                              uint32_t world) {
     struct sc__place at = {.file = t->file};
+    const char *text = g->text == SC__NO_NAME ? NULL : t->names.text[g->text];
     bool inside = false;
+    if (read_ranks(text, NULL, 0) > g->size || names_one_twice(ctx, g->ranks, g->size))
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        "\"Process Group Ranks\" has each rank once, as many as \"Group "
+                        "size\" says",
+                        "a process group of %u ranks names %.60s",
+                        g->size,
+                        text);
     for (uint32_t i = 0; i < g->size; i++) {
         if (g->ranks[i] >= world)
             return sc__fail(ctx,

@@ -27,11 +27,17 @@ struct parser {
 
 /* ---- what an event leaves behind ---- */
 
+/* Up to PyTorch 1.11 operators, and ranges among them, are "Operator", launches "Runtime",
+ * copies "Memcpy" and "Memset". */
 static enum category category_of(struct sc__str cat) {
     static const struct {
         const char *word;
         enum category is;
     } words[] = {{"cpu_op", CAT_CPU_OP},
+                 {"operator", CAT_CPU_OP},
+                 {"runtime", CAT_RUNTIME},
+                 {"memcpy", CAT_MEMORY},
+                 {"memset", CAT_MEMORY},
                  {"kernel", CAT_KERNEL},
                  {"cuda_runtime", CAT_RUNTIME},
                  {"cuda_driver", CAT_RUNTIME},
@@ -41,26 +47,34 @@ static enum category category_of(struct sc__str cat) {
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (sc__str_is_any_case(cat, words[i].word))
             return words[i].is;
-    return CAT_OTHER;
+    /* xpu_runtime, privateuse1_driver … */
+    return sc__str_ends(cat, "_runtime") || sc__str_ends(cat, "_driver") ? CAT_RUNTIME
+                                                                         : CAT_OTHER;
 }
 
 static uint32_t element_bytes(struct parser *p, struct sc__str dtype) {
     static const struct {
         const char *word;
         uint32_t bytes;
-    } types[] = {{"Float8", 1},
-                 {"Byte", 1},
+    } types[] = {{"Byte", 1},
                  {"Char", 1},
                  {"Bool", 1},
                  {"Half", 2},
                  {"BFloat16", 2},
                  {"Short", 2},
+                 {"UInt16", 2},
                  {"Float", 4},
                  {"Int", 4},
+                 {"UInt32", 4},
                  {"Long", 8},
+                 {"UInt64", 8},
                  {"Double", 8}};
+    /* Float8_e4m3fn and its like; an element of Float4_e2m1fn_x2 is a pair in a byte */
+    if (sc__str_starts_any_case(dtype, "Float8") ||
+        sc__str_starts_any_case(dtype, "Float4"))
+        return 1;
     for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
-        if (sc__str_starts_any_case(dtype, types[i].word))
+        if (sc__str_is_any_case(dtype, types[i].word))
             return types[i].bytes;
     if (dtype.n)
         sc__note(p->ctx,
@@ -97,20 +111,30 @@ uint8_t sc__kineto_collective(struct sc__str name, bool *send) {
     return SC__COLLS + 1;
 }
 
+/* ncclAllReduceRingLLKernel_… up to NCCL 2.8, then ncclKernel_… and ncclDevKernel_…;
+ * ncclSymDevKernel_… and ncclSymkDevKernel_… of memory that is registered with all ranks
+ * (2.27 and later); "void rcclGenericKernel<…>" and mscclKernel_… of RCCL. */
 bool sc__kineto_is_nccl(struct sc__str kernel) {
-    return sc__str_starts(kernel, "ncclDevKernel") || sc__str_starts(kernel, "ncclKernel");
+    static const char void_word[] = "void ";
+    if (sc__str_starts(kernel, void_word)) {
+        kernel.p += sizeof void_word - 1;
+        kernel.n -= sizeof void_word - 1;
+    }
+    bool library = sc__str_starts(kernel, "nccl") || sc__str_starts(kernel, "rccl") ||
+                   sc__str_starts(kernel, "msccl");
+    return library && sc__find_word(kernel.p, kernel.n, "Kernel");
 }
 
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
     static const struct {
         const char *word;
         uint8_t coll;
-    } words[] = {{"_AllReduce", SC__ALLREDUCE},
-                 {"_AllGather", SC__ALLGATHER},
-                 {"_ReduceScatter", SC__REDUCESCATTER},
-                 {"_Broadcast", SC__BROADCAST},
-                 {"_SendRecv", SC__ALLTOALL},
-                 {"_Reduce", SC__REDUCE}};
+    } words[] = {{"AllReduce", SC__ALLREDUCE},
+                 {"AllGather", SC__ALLGATHER},
+                 {"ReduceScatter", SC__REDUCESCATTER},
+                 {"Broadcast", SC__BROADCAST},
+                 {"SendRecv", SC__ALLTOALL},
+                 {"Reduce", SC__REDUCE}};
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
         if (sc__find_word(name.p, name.n, words[i].word))
             return words[i].coll;
@@ -152,6 +176,20 @@ static uint32_t device_of(struct sc__kineto_trace *t, const struct sc__kineto_ev
     return (uint32_t)e->device + 1;
 }
 
+/* Where nothing says it, the thread is the stream, as Kineto has it: 7, "stream 7". */
+static uint32_t stream_of(const struct sc__kineto_event *e) {
+    uint32_t stream = 0;
+    struct sc__str rest = e->tid;
+    if (e->stream >= 0 || !rest.n)
+        return (uint32_t)e->stream;
+    while (rest.n && (*rest.p < '0' || *rest.p > '9'))
+        rest = (struct sc__str){rest.p + 1, rest.n - 1};
+    struct sc__str digits = {rest.p, 0};
+    while (digits.n < rest.n && rest.p[digits.n] >= '0' && rest.p[digits.n] <= '9')
+        digits.n++;
+    return sc__parse_u32(digits, &stream) ? stream : (uint32_t)e->stream;
+}
+
 static void add_kernel(struct parser *p,
                        const struct sc__kineto_event *e,
                        int64_t start,
@@ -164,7 +202,7 @@ static void add_kernel(struct parser *p,
     bool comm = sc__kineto_is_nccl(e->name);
     k->start = start;
     k->dur = dur;
-    k->stream = sc__kineto_stream(t, device, (uint32_t)e->stream);
+    k->stream = sc__kineto_stream(t, device, stream_of(e));
     k->name = sc__names_add(&t->names, e->name.p, e->name.n);
     k->correlation = (uint32_t)e->correlation;
     k->external = (uint32_t)e->external;
@@ -242,11 +280,28 @@ static void remember_operator(struct sc__kineto_trace *t,
         t->operators[id] = 1 + sc__names_add(&t->names, e->name.p, e->name.n);
 }
 
+static void add_annotation(struct parser *p,
+                           const struct sc__kineto_event *e,
+                           int64_t start,
+                           int64_t dur) {
+    struct sc__kineto_trace *t = p->t;
+    if (sc__str_starts(e->name, "ProfilerStep"))
+        *SC__PUSH(t->arena, t->steps, t->step_count, t->step_capacity) =
+            (struct sc__kineto_step){sc__strndup(t->arena, e->name.p, e->name.n),
+                                     start,
+                                     start + dur};
+    else if (sc__str_starts(e->name, "Optimizer.step"))
+        *SC__PUSH(t->arena, t->optimizer, t->optimizer_count, t->optimizer_capacity) =
+            (struct sc__kineto_range){start, start + dur, thread_of(e)};
+}
+
 static void add_operator(struct parser *p,
                          const struct sc__kineto_event *e,
                          int64_t start,
                          int64_t dur) {
     struct sc__kineto_trace *t = p->t;
+    if (sc__str_is_any_case(e->cat, "operator"))
+        add_annotation(p, e, start, dur);
     remember_operator(t, e);
     *SC__PUSH(t->arena, t->calls, t->call_count, t->call_capacity) =
         (struct sc__kineto_call){.start = start,
@@ -267,29 +322,17 @@ static void add_operator(struct parser *p,
             (struct sc__kineto_update){start, first_list_elements(e->dims)};
 }
 
-static void add_annotation(struct parser *p,
-                           const struct sc__kineto_event *e,
-                           int64_t start,
-                           int64_t dur) {
-    struct sc__kineto_trace *t = p->t;
-    if (sc__str_starts(e->name, "ProfilerStep"))
-        *SC__PUSH(t->arena, t->steps, t->step_count, t->step_capacity) =
-            (struct sc__kineto_step){sc__strndup(t->arena, e->name.p, e->name.n),
-                                     start,
-                                     start + dur};
-    else if (sc__str_starts(e->name, "Optimizer.step"))
-        *SC__PUSH(t->arena, t->optimizer, t->optimizer_count, t->optimizer_capacity) =
-            (struct sc__kineto_range){start, start + dur, thread_of(e)};
-}
-
 static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
     int64_t start;
     int64_t dur;
     p->t->events++;
-    if (e->ph != 'X')
-        return true;
     enum category cat = category_of(e->cat);
-    if (cat == CAT_OTHER)
+    bool on_device = cat == CAT_KERNEL || cat == CAT_MEMORY;
+    if (on_device && (e->ph == 'B' || e->ph == 'b'))
+        return sc__scan_fail(&p->scan,
+                             "a kernel whose end is another event (\"ph\": \"B\"): only "
+                             "whole events (\"X\") are read");
+    if (e->ph != 'X' || cat == CAT_OTHER)
         return true;
     if (!sc__kineto_nanoseconds(e->ts, &start) || !sc__kineto_nanoseconds(e->dur, &dur) ||
         dur < 0 || llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)

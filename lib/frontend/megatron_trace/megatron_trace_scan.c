@@ -193,8 +193,8 @@ static sc_status read_shape(struct scan *s, struct sc__str value, uint64_t *elem
     if (value.n < 2 || value.p[0] != '[' || value.p[value.n - 1] != ']')
         return fail_at(s, value.p, hint, "not a shape:", value);
     rest = (struct sc__str){value.p + 1, value.n - 2};
-    *elements = 1;
-    while (sc__split(&rest, ',', &part)) {
+    *elements = 1; /* of "[]", a scalar, too */
+    while (sc__trim(rest).n && sc__split(&rest, ',', &part)) {
         uint64_t n;
         if (!sc__parse_u64(sc__trim(part), &n))
             return fail_at(s, part.p, hint, "not a size:", part);

@@ -12,6 +12,7 @@
 #include "frontend/reader.h"
 #include "frontend/torch_profiler/profiler_table.h"
 
+#include <math.h>
 #include <string.h>
 
 #define STATS_LARGEST ((size_t)64 << 20)
@@ -28,6 +29,7 @@ struct stats_table {
     unsigned share;
     unsigned total;
     unsigned calls;
+    unsigned mean;   /* 0: there is none */
     unsigned digits; /* decimals of its unit down to a picosecond */
 };
 
@@ -114,6 +116,14 @@ static bool stats_unit(struct sc__str head, unsigned *digits) {
     return false;
 }
 
+/* "Avg (ns)" beside "Total Time (ns)"; "Average" of older versions. */
+static bool heads_mean(struct sc__str head, struct sc__str total) {
+    const char *unit = memchr(head.p, '(', head.n);
+    size_t n = unit ? (size_t)(head.p + head.n - unit) : 0;
+    bool named = sc__str_starts(head, "Avg") || sc__str_starts(head, "Average");
+    return named && n <= total.n && (!n || !memcmp(total.p + total.n - n, unit, n));
+}
+
 static bool heads_stats(struct sc__str line) {
     line = sc__trim(line);
     if (line.n && line.p[0] == '"')
@@ -147,19 +157,54 @@ static bool read_stats_heads(struct stats_reader *r, struct stats_table *t) {
         if (sc__str_is(head, "Instances") || sc__str_is(head, "Count") ||
             sc__str_is(head, "Operations"))
             t->calls = i;
+        if (t->total && heads_mean(head, r->cells[t->total]))
+            t->mean = i;
     }
     t->kind = t->total && t->calls ? stats_kind_of(r) : STATS_OTHER;
     return t->total && r->count > 2;
 }
 
-/* "62,589,830,968" without its commas. */
+/* "62,589,830,968" without its commas; nothing where they do not part thousands, as in
+ * "12,5" of a language that writes decimals so. */
 static struct sc__str plain_number(struct stats_reader *r, struct sc__str cell) {
     char *text = sc__strndup(&r->ctx->arena, cell.p, cell.n);
+    const char *dot = memchr(cell.p, '.', cell.n);
+    size_t whole = dot ? (size_t)(dot - cell.p) : cell.n;
     size_t n = 0;
-    for (size_t i = 0; i < cell.n; i++)
+    for (size_t i = 0; i < cell.n; i++) {
         if (cell.p[i] != ',')
             text[n++] = cell.p[i];
+        else if (!i || i >= whole || (whole - i) % 4 != 0)
+            return (struct sc__str){text, 0};
+    }
     return (struct sc__str){text, n};
+}
+
+/* Half of the last decimal that a number is printed with. */
+static double rounding(struct sc__str number) {
+    const char *dot = memchr(number.p, '.', number.n);
+    size_t decimals = dot ? number.n - (size_t)(dot + 1 - number.p) : 0;
+    return 0.5 * pow(10, -(double)decimals);
+}
+
+#define STATS_OFF 1e-3 /* of a sum, for whatever printed it */
+
+/* A total is calls times their mean, or a point or comma does not mean what it seems to. */
+static sc_status check_mean(struct stats_reader *r,
+                            const struct stats_table *t,
+                            const struct sc__profile_row *row) {
+    double total = (double)row->self_dev / pow(10, t->digits);
+    double calls = (double)row->calls;
+    double mean;
+    struct sc__str text = plain_number(r, r->cells[t->mean]);
+    if (!t->mean)
+        return SC_OK;
+    if (!sc__parse_double(text, &mean))
+        return stats_refuse(r, r->cells[t->mean], "not a mean time");
+    if (fabs(total - calls * mean) <=
+        STATS_OFF * total + rounding(r->cells[t->total]) + calls * rounding(text))
+        return SC_OK;
+    return stats_refuse(r, r->cells[t->total], "the total is not that of the calls");
 }
 
 static sc_status take_stats_row(struct stats_reader *r, const struct stats_table *t) {
@@ -171,6 +216,7 @@ static sc_status take_stats_row(struct stats_reader *r, const struct stats_table
         return stats_refuse(r, r->cells[t->total], "not a time");
     if (!sc__parse_u64(plain_number(r, r->cells[t->calls]), &row.calls) || !row.calls)
         return stats_refuse(r, r->cells[t->calls], "not a number of calls");
+    SC__TRY(check_mean(r, t, &row));
     if (!sc__parse_double(plain_number(r, r->cells[t->share]), &share) || !(share >= 0))
         return stats_refuse(r, r->cells[t->share], "not a share");
     row.dev_total = row.self_dev;
@@ -206,7 +252,8 @@ static sc_status read_stats_rows(struct stats_reader *r, const struct stats_tabl
         }
         if (t->kind == STATS_OTHER || r->more[t->kind])
             continue;
-        if (r->count != t->columns)
+        bool open = t->csv && sc__str_starts(r->cells[r->count - 1], "\"");
+        if (r->count != t->columns || open)
             return stats_refuse(r, sc__trim(r->line), "the row is cut");
         SC__TRY(take_stats_row(r, t));
     }

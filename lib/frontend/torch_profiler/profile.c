@@ -12,6 +12,7 @@ static const struct {
     {"dataloader", SC__WORK_HOST},
     {"nccl", SC__CLASS_COMM},
     {"rccl", SC__CLASS_COMM},
+    {"msccl", SC__CLASS_COMM},
     {"hccl", SC__CLASS_COMM},
     {"c10d::", SC__CLASS_COMM},
     {"record_param_comms", SC__CLASS_COMM},
@@ -392,6 +393,8 @@ void sc__profile_add_up(struct sc__arena *a,
     }
     if (printed > sum->total)
         sum->unlisted = printed - sum->total;
+    if (printed >= 0 && sum->total > printed)
+        sum->beyond = sum->total - printed;
     sum->total += sum->unlisted;
     if (sum->count)
         qsort(sum->parts, sum->count, sizeof *sum->parts, profile_longest_first);

@@ -94,6 +94,7 @@ struct sc__profile_sum {
     uint32_t capacity;
     int64_t total;    /* of the parts and of what is not listed */
     int64_t unlisted; /* in the printed total, but in no row */
+    int64_t beyond;   /* in rows, but not in the printed total */
     int64_t by_class[SC__CLASSES];
 };
 

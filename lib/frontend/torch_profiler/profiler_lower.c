@@ -496,6 +496,14 @@ static void lower_rows(struct profiler_lower_lowering *lo) {
              "%s: the step is the table's %s one after another, communication as measured",
              lo->step.why_not,
              sum.basis);
+    if (sum.beyond > sum.total / 100)
+        sc__note(lo->ctx,
+                 "more-than-the-total",
+                 "the table's %s add up to %.3f ms, the total below it is %.3f ms: a row "
+                 "stands twice, or one of the two is of another unit or table",
+                 sum.basis,
+                 sc__us(sum.total) / 1e3,
+                 sc__us(sum.total - sum.beyond) / 1e3);
     if (!strcmp(sum.basis, "device totals"))
         sc__note(lo->ctx,
                  "nested-twice",

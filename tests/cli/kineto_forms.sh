@@ -1,0 +1,132 @@
+#!/bin/sh
+# Kineto traces as several versions of PyTorch, NCCL and RCCL write them, and as tools do
+# that cut or merge them: two ranks, a product, an exchange and an update.
+: "${STEPCAST:?}"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+. tests/tools/expect
+step_of() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\).*/\1/p' | head -1; }
+kernel() { # name, start, duration, stream, further arguments
+    printf '{"ph": "X", "cat": "kernel", "name": "%s", "ts": %s, "dur": %s, "args": {"stream": %s%s}}' "$1" "$2" "$3" "$4" "${5:+, $5}"
+}
+document() { # rank, of how many, events …
+    printf '{"schemaVersion": 1, "distributedInfo": {"rank": %s, "world_size": %s}, "traceEvents": [%s' "$1" "$2" "$3"
+    shift 3
+    for event in "$@"; do printf ',\n%s' "$event"; done
+    printf ']}\n'
+}
+
+# a kernel of the libraries is communication, whatever its version calls it: 50 of 150 us
+while read -r name; do
+    document 0 1 "$(kernel gemm 0 100 7)" "$(kernel "$name" 100 50 20)" >"$tmp/names.json"
+    check "communication: $name" "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 50.00
+done <<'NAMES'
+ncclAllReduceRingLLKernel_sum_f32(ncclColl)
+ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)
+ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)
+ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymDevArgs)
+ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)
+void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)
+mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)
+NAMES
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel my_ncclKernel 100 50 20)" >"$tmp/names.json"
+check no_communication "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
+
+# exchange COLLECTIVE TYPE IN OUT: what the kernel says of itself
+exchange() { printf '"Collective name": "%s", "dtype": "%s", "In msg nelems": %s, "Out msg nelems": %s, "Group size": 2, "Process Group Ranks": "[0, 1]", "Seq": 1' "$@"; }
+pair() { # of rank 0, of rank 1: their exchanges
+    rm -rf "$tmp/pair" && mkdir "$tmp/pair"
+    for rank in 0 1; do
+        document $rank 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 150 20 "$1")" "$(kernel update 250 30 7)" >"$tmp/pair/rank$rank.json"
+        shift
+    done
+    step_of "$tmp/pair" --cluster dgx-h100:2
+}
+coll_us() { "$STEPCAST" coll "$1" --cluster dgx-h100:2 -b "$2" -e "$2" --json - | sed -n 's/.*"time_us": \([0-9.]*\).*/\1/p' | head -1; }
+near() { awk -v a="$1" -v b="$2" 'BEGIN { print (a - b < 0.01 && b - a < 0.01) }'; }
+plus() { awk -v a="$1" 'BEGIN { print a + 130 }'; }
+# bytes by type: 4 Mi elements
+for type in Float8_e4m3fn:4M Float4_e2m1fn_x2:4M Byte:4M BFloat16:8M UInt16:8M Float:16M Int:16M Long:32M Double:32M; do
+    one=$(exchange allreduce "${type%:*}" 4194304 4194304)
+    check "bytes of ${type%:*}" "$(near "$(pair "$one" "$one")" "$(plus "$(coll_us all_reduce "${type#*:}")")")" 1
+done
+# parts of an all-to-all: the time is that of the rank that sends or receives most
+even=$(pair "$(exchange all_to_allv Float 4194304 4194304)" "$(exchange all_to_allv Float 4194304 4194304)")
+check all_to_all "$(near "$even" "$(plus "$(coll_us alltoall 16M)")")" 1
+check all_to_all_one_receives_more "$(pair "$(exchange all_to_allv Float 1048576 4194304)" "$(exchange all_to_allv Float 1048576 65536)")" "$even"
+check all_to_all_one_sends_more "$(pair "$(exchange all_to_allv Float 4194304 65536)" "$(exchange all_to_allv Float 65536 1048576)")" "$even"
+
+# notes count over all traces, and say how long the step took
+expect step_that_was_traced 0 "the traced step took 0.28 ms" "$STEPCAST" run "$tmp/pair"
+sizeless=$(exchange allreduce Float -1 -1)
+pair "$sizeless" "$sizeless" >/dev/null
+expect collectives_without_a_size 0 '2 traces: 2 collectives without "In msg nelems"' "$STEPCAST" run "$tmp/pair"
+
+# numbers with an exponent are numbers of JSON; an event cut in two is refused, not left out
+document 0 1 "$(kernel gemm 1E3 1.0e+2 7)" "$(kernel norm 11e2 500e-1 7)" >"$tmp/exponent.json"
+check exponents "$(step_of "$tmp/exponent.json")" 150
+document 0 1 '{"ph": "B", "cat": "kernel", "name": "gemm", "ts": 0, "tid": 7, "args": {"stream": 7}}' '{"ph": "E", "ts": 100, "tid": 7}' "$(kernel norm 100 50 7)" >"$tmp/halves.json"
+expect halves_of_an_event 3 'error: a kernel whose end is another event ("ph": "B")' "$STEPCAST" run "$tmp/halves.json"
+
+# steps of several traces are told by their names: rank 0 has 5 and 6, rank 1 has 6 and 7, of (10 n) us
+step_range() { printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%s", "ts": %s, "dur": 1000, "tid": 1, "args": {}}' "$@"; }
+steps_of() { # rank, numbers of its two steps
+    document "$1" 2 "$(step_range "$2" 0)" "$(kernel gemm 100 "${2}0" 7)" "$(step_range "$3" 1000)" "$(kernel gemm 1100 "${3}0" 7)" >"$tmp/steps/rank$1.json"
+}
+mkdir "$tmp/steps"
+steps_of 0 5 6
+steps_of 1 6 7
+check step_of_one_name "$(step_of "$tmp/steps" --step 2)" 1000
+check step_of_one_name_ends "$("$STEPCAST" run "$tmp/steps" --step 2 --json - | sed -n 's/.*"end_us": \([0-9.]*\),.*/\1/p' | paste -sd,)" 60,1000
+expect step_of_no_such_name 3 "rank1.json: error: step 1 is ProfilerStep#5 in $tmp/steps/rank0.json, which is not in this trace" "$STEPCAST" run "$tmp/steps"
+
+# traces that do not say their rank: by name, 2 before 10
+mkdir "$tmp/unnumbered"
+for rank in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    group=$((rank / 2 * 2))
+    document $rank 12 "$(kernel gemm 0 1${rank#1} 7)" "$(kernel ncclDevKernel_Generic 200 50 20 "$(exchange allreduce Float 1048576 1048576 | sed "s/\[0, 1\]/[$group, $((group + 1))]/")")" |
+        sed 's/"distributedInfo": {[^}]*}, //' >"$tmp/unnumbered/rank$rank.json"
+done
+expect ranks_by_name 0 "12 traces do not say of which rank they are" "$STEPCAST" run "$tmp/unnumbered"
+
+# a group names each of its ranks once, and no more of them than it has
+for ranks in "[0, 1, 1, 1]" "[0, 1, 2, 3, 4]"; do
+    document 0 8 "$(kernel ncclDevKernel_Generic 0 50 20 "$(exchange allreduce Float 1048576 1048576 | sed "s/\[0, 1\]/$ranks/; s/size\": 2/size\": 4/")")" >"$tmp/group.json"
+    expect "group of $ranks" 3 "error: a process group of 4 ranks names $ranks" "$STEPCAST" run "$tmp/group.json"
+done
+
+# rank 1 computes 220 us and rank 0 waits for it: with free communication the 50 us of the exchange are all that differs
+mkdir "$tmp/waits"
+whole=$(exchange allreduce Float 1048576 1048576)
+document 0 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 170 20 "$whole")" "$(kernel update 270 30 7)" >"$tmp/waits/rank0.json"
+document 1 2 "$(kernel gemm 0 220 7)" "$(kernel ncclDevKernel_Generic 220 50 20 "$whole")" "$(kernel update 270 30 7)" >"$tmp/waits/rank1.json"
+"$STEPCAST" compare "$tmp/waits" "sim:$tmp/waits" --cluster ideal:2 --json "$tmp/waits.json" >/dev/null
+check causes_of_one_rank "$(sed -n '/"causes"/,/\]/s/.*"key": "\([a-z ]*\)", "a_us": \([0-9.]*\), "b_us": \([0-9.]*\),.*/\1 \2 \3/p' "$tmp/waits.json" | paste -sd,)" "exposed world 50 0"
+
+# the categories of PyTorch 1.8 to 1.11: two steps of a copy (30 us), a product (100) and an update (20)
+old() { printf '{"ph": "X", "cat": "%s", "name": "%s", "pid": 1, "tid": %s, "ts": %s, "dur": %s, "args": {%s}}' "$@"; }
+old_step() { # number, start
+    at=$2
+    old Operator "ProfilerStep#$1" '"77"' "$at" 990 '"External id": 1' && echo ,
+    old Operator aten::mm '"77"' $((at + 10)) 50 '"External id": 2' && echo ,
+    old Runtime cudaMemcpyAsync '"77"' $((at + 5)) 2 "\"correlation\": ${1}1" && echo ,
+    old Runtime cudaLaunchKernel '"77"' $((at + 20)) 2 "\"correlation\": ${1}2" && echo ,
+    old Operator Optimizer.step#SGD.step '"77"' $((at + 100)) 50 '"External id": 3' && echo ,
+    old Runtime cudaLaunchKernel '"77"' $((at + 110)) 2 "\"correlation\": ${1}3" && echo ,
+    old Memcpy 'Memcpy HtoD (Pageable -> Device)' '"stream 7"' $((at + 100)) 30 "\"stream\": 7, \"correlation\": ${1}1, \"external id\": 1" && echo ,
+    old Kernel volta_sgemm_128x64_nn '"stream 7"' $((at + 130)) 100 "\"stream\": 7, \"correlation\": ${1}2, \"external id\": 2" && echo ,
+    old Kernel update '"stream 7"' $((at + 230)) 20 "\"stream\": 7, \"correlation\": ${1}3, \"external id\": 3"
+}
+{ printf '{"schemaVersion": 1, "traceEvents": [' && old_step 1 0 && echo , && old_step 2 1000 && echo ']}'; } >"$tmp/old.json"
+check old_steps "$("$STEPCAST" show "$tmp/old.json" | awk '/^  ProfilerStep/ { print $1, $2, $3 }' | paste -sd,)" "ProfilerStep#1, 1.000 ms,ProfilerStep#2, 150.0 us"
+check old_step "$(step_of "$tmp/old.json" --step 2)" 150
+check old_copies "$("$STEPCAST" show "$tmp/old.json" --step 2 | awk '/exposed memory copies/ { print $4 }' | paste -sd,)" 30.00,30.00
+check old_operators "$("$STEPCAST" show "$tmp/old.json" --step 2 | grep -c '1 x aten::mm')" 2
+check old_phases "$("$STEPCAST" convert "$tmp/old.json" --step 2 --to ir-json -o "$tmp/old_ir.json" >/dev/null && grep -c '"phase": "update"' "$tmp/old_ir.json")" 1
+sed 's/"Runtime"/"xpu_runtime"/' "$tmp/old.json" >"$tmp/xpu.json"
+check launches_of_another_device "$("$STEPCAST" show "$tmp/xpu.json" | grep -c '1 x aten::mm')" 2
+
+# kernels that say their stream by their thread alone run side by side
+on_thread() { kernel "$1" 0 "$2" 0 | sed "s/\"args\": {\"stream\": 0}/\"tid\": $3/"; }
+document 0 1 "$(on_thread gemm 100 7)" "$(on_thread copy 70 '"stream 8"')" >"$tmp/threads.json"
+check streams_by_thread "$(step_of "$tmp/threads.json")" 100
