@@ -95,8 +95,7 @@ static const char *lora_targets(struct sc__launch *l, const struct sc__config *c
     for (uint32_t i = 0; i < c->count; i++) {
         const struct sc__config_item *item = &c->items[i];
         if (sc__str_starts(sc__str(item->key), "model.lora_attn_modules."))
-            put_target(&list,
-                       strcmp(item->value, "output_proj") ? item->value : "o_proj");
+            put_target(&list, strcmp(item->value, "output_proj") ? item->value : "o_proj");
     }
     if (sc__config_on(c, "model.apply_lora_to_mlp"))
         put_target(&list, "gate_proj,up_proj,down_proj");
@@ -185,11 +184,12 @@ static void take_torchtune_sharding(struct sc__launch *l,
                        "shard-group",
                        sc__format(&l->ctx->arena, "%" PRIu32, shards));
     else if (copies > 1)
-        sc__note(l->ctx,
-                 "config-not-modelled",
-                 "%s: weights are counted as sharded over all GPUs, not copied over "
-                 "data_parallel_replicate_dim: --shard-group says how many ranks share them",
-                 l->file);
+        sc__note(
+            l->ctx,
+            "config-not-modelled",
+            "%s: weights are counted as sharded over all GPUs, not copied over "
+            "data_parallel_replicate_dim: --shard-group says how many ranks share them",
+            l->file);
 }
 
 /* ac_mode counts where enable_activation_checkpointing is off. */
@@ -240,12 +240,13 @@ static void take_torchtune_loss(struct sc__launch *l,
     sc__config_add(l, out, "cross-entropy", chunked ? "chunked" : "fp32");
     if ((chunked || plain) && !*component(c, "teacher_model"))
         return;
-    sc__note(l->ctx,
-             "config-not-modelled",
-             "%s: a step with the loss %.60s is more than plain training: passes of another "
-             "model and steps between them are not counted",
-             l->file,
-             loss);
+    sc__note(
+        l->ctx,
+        "config-not-modelled",
+        "%s: a step with the loss %.60s is more than plain training: passes of another "
+        "model and steps between them are not counted",
+        l->file,
+        loss);
 }
 
 /* Sequences that are not packed are as long as the longest of a batch. */

@@ -198,6 +198,8 @@ bool sc__hf_hybrid_key(const struct sc__hf_family *family, const char *key) {
                                              "use_bias",
                                              "use_conv_bias",
                                              "use_mamba_kernels",
+                                             "norm_before_gate",
+                                             "rms_norm",
                                              NULL};
     static const char *const of_delta[] = {"full_attention_interval",
                                            "attn_output_gate",
