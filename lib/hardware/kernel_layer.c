@@ -174,8 +174,10 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
         h.v_dim = s->v_dim;
         h.kv = h.q;
     }
-    h.width =
-        ((s->attention_gate ? 2 : 1) * h.q + (s->key_values ? 1 : 2) * h.kv) * s->head_dim;
+    /* cut by its rows, also where ranks are more than key-value heads */
+    uint64_t gate = s->attention_gate ? 2 : 1;
+    uint64_t all = gate * s->heads + (s->key_values ? 1 : 2) * s->kv_heads;
+    h.width = sc__at_least_one(all * s->head_dim, s->tp);
     return h;
 }
 
