@@ -177,6 +177,7 @@ static const struct {
     {"glm4_moe", SC__HF_INPUT_BIASES},
     {"glm4v_moe_text", SC__HF_INPUT_BIASES},
     {"afmoe", SC__HF_ATTENTION_GATE},
+    {"mamba2", SC__HF_MAMBA_ALONE},
 };
 
 /* The defaults of transformers' configuration classes: a saved configuration leaves out

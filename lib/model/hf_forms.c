@@ -1,7 +1,5 @@
 #include "model/hf_forms.h"
 
-#include "model/model.h"
-
 #include <string.h>
 
 /* A key of a type, and the common one that it stands for. */
@@ -28,7 +26,6 @@ static const struct {
     {"ernie4_5_moe", NULL, "moe_layer_interval", "moe_layer_freq", 1},
     {"afmoe", NULL, "num_dense_layers", "first_k_dense_replace", 1},
     {"afmoe", NULL, "global_attn_every_n_layers", "sliding_window_pattern", 1},
-    {"mamba2", NULL, "state_size", "ssm_state_size", 1},
     {"gemma4_text", NULL, "top_k_experts", "num_experts_per_tok", 1},
     {"exaone_moe", NULL, "first_last_k_dense_replace", "first_k_dense_replace", 1},
     {"hunyuan_v1_moe", NULL, "num_shared_expert", "n_shared_experts", 1},
@@ -108,27 +105,12 @@ static sc_status count_dense(struct sc_context *ctx, const char *file, json_t *r
     return SC_OK;
 }
 
-/* Mamba-2 alone is as a hybrid all of whose layers are Mamba's. */
-static void spell_mamba(struct sc_context *ctx, json_t *root) {
-    json_int_t layers = json_integer_value(json_object_get(root, "num_hidden_layers"));
-    struct sc__buffer letters;
-    sc__buffer_init(&letters, &ctx->arena);
-    for (json_int_t i = 0; i < layers && i < SC__MOST_LAYERS; i++)
-        sc__putc(&letters, 'M');
-    if (letters.size)
-        json_object_set_new(root, "hybrid_override_pattern", json_string(letters.text));
-    json_object_set(root, "mamba_num_heads", json_object_get(root, "num_heads"));
-    json_object_set(root, "mamba_head_dim", json_object_get(root, "head_dim"));
-}
-
 sc_status sc__hf_forms_apply(struct sc_context *ctx,
                              const char *file,
                              const char *type,
                              json_t *root) {
     if (!strcmp(type, "hunyuan_v1_moe"))
         flatten_lists(root);
-    if (!strcmp(type, "mamba2"))
-        spell_mamba(ctx, root);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         json_t *owner = forms[i].part ? json_object_get(root, forms[i].part) : root;
         json_t *value = json_object_get(owner, forms[i].from);

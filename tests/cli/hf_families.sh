@@ -69,7 +69,7 @@ refuse linear_layers_in_a_list "attn_type_list" "{\"model_type\": \"minimax_m2\"
 refuse a_word_for_each_layer "does not have a word for each layer: 1 for 4" "{\"model_type\": \"mistral\", $common, \"layer_types\": [\"full_attention\"]}"
 refuse an_encoder "an encoder" "{\"model_type\": \"modernbert\", $common}"
 refuse a_tower_of_pictures "a tower of pictures alone" "{\"model_type\": \"vit\", $common}"
-refuse no_heads_of_mamba "mamba_num_heads" "{\"model_type\": \"mamba2\", $common}"
+refuse no_heads_of_mamba '"num_heads" must be' "{\"model_type\": \"mamba2\", $common}"
 refuse compressed_keys "compress_ratios" "{\"model_type\": \"deepseek_v4\", $common}"
 refuse heads_of_windows "swa_num_attention_heads" "{\"model_type\": \"mimo_v2_flash\", $common}"
 refuse dense_behind_sparse "layers without experts behind such with them" \
