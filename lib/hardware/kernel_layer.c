@@ -114,7 +114,7 @@ static void residual(struct sc__layer_maker *m, enum sc__layer_part part) {
         sc__layer_either(m, SC__MEM_BIAS_DROPOUT_ADD_F, m->rows, s->hidden);
     } else if (!m->backward) {
         sc__layer_memory(m, SC__MEM_ADD, m->rows, s->hidden);
-    } else if (s->bias) {
+    } else if (s->bias || (s->mlp_bias && part == SC__PART_MLP_ADD)) {
         sc__layer_memory(m, SC__MEM_BIAS_GRAD, m->rows, s->hidden);
     }
 }
@@ -145,7 +145,8 @@ static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
         function_gelu(m, (double)rows * (double)ffn);
     else
         sc__layer_either(m,
-                         !eager(m) && s->bias ? SC__MEM_BIAS_GELU_F : SC__MEM_GELU_F,
+                         !eager(m) && (s->bias || s->mlp_bias) ? SC__MEM_BIAS_GELU_F
+                                                               : SC__MEM_GELU_F,
                          rows,
                          ffn);
 }
@@ -173,8 +174,10 @@ static struct heads heads_of(const struct sc__layer_shape *s) {
         h.v_dim = s->v_dim;
         h.kv = h.q;
     }
-    h.width =
-        ((s->attention_gate ? 2 : 1) * h.q + (s->key_values ? 1 : 2) * h.kv) * s->head_dim;
+    /* cut by its rows, also where ranks are more than key-value heads */
+    uint64_t gate = s->attention_gate ? 2 : 1;
+    uint64_t all = gate * s->heads + (s->key_values ? 1 : 2) * s->kv_heads;
+    h.width = sc__at_least_one(all * s->head_dim, s->tp);
     return h;
 }
 
@@ -289,7 +292,7 @@ static void join_qkv_gradients(struct sc__layer_maker *m, const struct heads *h)
 
 static void project_qkv(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
-    bool bias = s->bias || s->qkv_bias;
+    bool bias = (s->bias && !s->no_qkv_bias) || s->qkv_bias;
     bool apart = of_modules(m) && s->rmsnorm;
     uint64_t q = h->q * s->head_dim;
     uint64_t kv = h->kv * s->head_dim;
@@ -514,7 +517,7 @@ probabilities(struct sc__layer_maker *m, const struct sc__mlp *f, uint64_t rows)
 void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     const struct sc__layer_shape *s = m->s;
     uint64_t all = f->rows * (f->experts ? f->experts : 1);
-    bool bias = s->bias && !f->experts;
+    bool bias = (s->bias || s->mlp_bias) && !f->experts;
     bool apart = s->gated && of_modules(m) && !f->experts;
     uint64_t width = (s->gated && !apart ? 2 : 1) * f->ffn;
     struct sc__linear fc1 = {"fc1",

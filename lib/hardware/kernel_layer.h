@@ -88,6 +88,8 @@ struct sc__layer_shape {
     bool dropout;
     /* new_gelu: the tanh approximation written out */
     bool qkv_bias;
+    bool no_qkv_bias; /* all have one but these */
+    bool mlp_bias;    /* of a dense feed-forward */
     bool qk_norm;
     bool v_norm;     /* values as well, without weights */
     bool key_values; /* values are made of the keys: no projection of their own */

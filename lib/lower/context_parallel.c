@@ -166,6 +166,28 @@ static void by_pieces(const struct context *c, bool ring) {
         send_rounds(c, 1, false);
 }
 
+/* Megatron cuts the product of queries, keys and values by its rows even where there are
+ * more ranks than key-value heads: each rank gathers all of what they made and takes the
+ * heads it needs, and gradients go back the same way (get_query_key_value_tensors of
+ * megatron/core/transformer/attention.py). */
+static void share_heads(struct sc__script_maker *k,
+                        const struct sc__attention_heads *heads,
+                        enum sc__coll coll) {
+    const struct sc__plan *p = &k->l->plan;
+    const struct sc__model *m = k->l->model;
+    double queries = (m->attention_gate ? 2.0 : 1.0) * m->heads;
+    double all = queries + (double)heads->kv_projections * heads->kv_heads;
+    if (heads->kv_heads >= p->mesh.tp)
+        return;
+    sc__script_collective(k,
+                          coll,
+                          SC__GROUP_TP,
+                          SC__STREAM_COMM,
+                          sc__plan_tokens(p) * all * heads->qk_dim * sc__plan_width(p),
+                          false,
+                          "tp heads");
+}
+
 void sc__context_core(struct sc__script_maker *k,
                       const struct sc__layer_kernels *list,
                       int layer_kind,
@@ -180,6 +202,8 @@ void sc__context_core(struct sc__script_maker *k,
                               .compiled = !sc__fusion_eager(p->fusion),
                               .kv = sc__plan_kv_bytes(p, k->l->model, &heads),
                               .queries_per_kv = 1.0 * k->l->model->heads / heads.kv_heads};
+    if (!backward)
+        share_heads(k, &heads, SC__ALLGATHER);
     if (p->mesh.cp == 1)
         core_kernels(&c, 0);
     else if (p->cp_kind == SC__CP_ALLTOALL)
@@ -192,4 +216,6 @@ void sc__context_core(struct sc__script_maker *k,
         by_ring(&c);
     else
         by_gather(&c);
+    if (backward)
+        share_heads(k, &heads, SC__REDUCESCATTER);
 }

@@ -37,7 +37,8 @@ enum sc__config_kind {
     SC__CONFIG_NANOTRON,
     SC__CONFIG_OLMO,
     SC__CONFIG_AUTOMODEL,
-    SC__CONFIG_FOUNDRY
+    SC__CONFIG_FOUNDRY,
+    SC__CONFIG_TORCHTUNE
 };
 
 struct sc__config_key {
@@ -148,6 +149,9 @@ sc_status sc__config_automodel(struct sc__launch *l,
 sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
+sc_status sc__config_torchtune(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out);
 /* An id of Hugging Face that is a preset, or a path. */
 sc_status sc__config_model_id(struct sc__launch *l,
                               const struct sc__config_item *item,
@@ -156,6 +160,8 @@ sc_status sc__config_model_id(struct sc__launch *l,
 const char *sc__config_primus_model(const struct sc__config *c);
 /* It names classes of NeMo Automodel. */
 bool sc__config_is_automodel(const struct sc__config *c);
+/* It names functions and classes of torchtune. */
+bool sc__config_is_torchtune(const struct sc__config *c);
 /* The preset that a name in a configuration means, without the ending of a file. */
 sc_status
 sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);

@@ -246,6 +246,24 @@ static sc_status refuse_shape(const struct config_taking *t,
                            why);
 }
 
+/* A list where one value is wanted: its entries have keys of their own ("batch_size.0"),
+ * and would be passed over. */
+static sc_status refuse_list(const struct config_taking *t,
+                             const struct sc__config_key *k,
+                             const struct sc__config_item *item) {
+    struct sc__config_item owner = *item;
+    if (k->words || strcmp(item->last, "0") != 0)
+        return SC_OK;
+    owner.key = sc__strndup(&t->l->ctx->arena, item->key, strlen(item->key) - 2);
+    if (!key_is(&owner, k->key))
+        return SC_OK;
+    return sc__launch_fail(t->l,
+                           item->line,
+                           NULL,
+                           "%.60s takes one value, not a list",
+                           owner.key);
+}
+
 static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
     sc__config_note_not_modelled(t->l, item, t->kind);
     if (t->kind == SC__CONFIG_MEGATRON) {
@@ -253,9 +271,13 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
             take_flag_key(t, item);
         return SC_OK;
     }
-    for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
-        if (k->kinds & (1u << t->kind) && key_is(item, k->key))
+    for (const struct sc__config_key *k = sc__config_keys; k->key; k++) {
+        if (!(k->kinds & (1u << t->kind)))
+            continue;
+        if (key_is(item, k->key))
             return take_key(t, k, item);
+        SC__TRY(refuse_list(t, k, item));
+    }
     if (t->kind == SC__CONFIG_NESTED)
         take_megatron_name(t, item);
     bool describes_model = t->kind == SC__CONFIG_NESTED || t->kind == SC__CONFIG_NEOX ||
@@ -402,6 +424,8 @@ static sc_status take_program(struct config_taking *t) {
         SC__TRY(sc__config_automodel(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_FOUNDRY)
         SC__TRY(sc__config_foundry(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_TORCHTUNE)
+        SC__TRY(sc__config_torchtune(t->l, t->c, &flags));
     add_flags(t, &flags);
     return SC_OK;
 }
@@ -414,6 +438,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
             return SC__CONFIG_MEGATRON;
     if (sc__config_is_automodel(c))
         return SC__CONFIG_AUTOMODEL;
+    if (sc__config_is_torchtune(c))
+        return SC__CONFIG_TORCHTUNE;
     /* Primus' files say whose keys they hold */
     const char *framework = sc__config_value(c, "pre_trainer.framework");
     if (framework && !strcmp(framework, "maxtext"))
@@ -485,7 +511,8 @@ static const struct {
                 {"Nanotron", "nanotron"},
                 {"OLMo", NULL},
                 {"NeMo Automodel", "fsdp2-automodel"},
-                {"LLM Foundry", "llm-foundry-2023"}};
+                {"LLM Foundry", "llm-foundry-2023"},
+                {"torchtune", "pytorch-eager"}};
 
 /* ---- recipes in Python ---- */
 
@@ -608,7 +635,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         return sc__launch_fail(
             l,
             0,
-            "Megatron, GPT-NeoX, DeepSpeed, torchtitan, Axolotl, "
+            "Megatron, GPT-NeoX, DeepSpeed, torchtitan, torchtune, Axolotl, "
             "LLaMA-Factory, accelerate, FlagScale, Primus, NeMo, Automodel, MaxText, "
             "LLM Foundry, Nanotron and OLMo are known; a config.json of Hugging Face goes "
             "to --model",

@@ -21,7 +21,12 @@ static const struct {
     {OF(TRAINER), "use_llama_pro", ""},
     {OF(TRAINER), "use_unsloth", ""},
     {OF(TRAINER), "use_unsloth_gc", ""},
-    {OF(TRAINER), "use_dora", ""},
+    {OF(TRAINER) | OF(TORCHTUNE), "use_dora", ""},
+    {OF(TORCHTUNE), "apply_lora_to_output", ""},
+    {OF(TORCHTUNE), "enable_activation_offloading", ""},
+    {OF(TORCHTUNE), "optimizer_in_bwd", ""},
+    {OF(TORCHTUNE), "mixed_precision.enabled", ""}, /* products in 8-bit integers */
+    {OF(TORCHTUNE), "quantizer._component_", ""},   /* of training that knows of it */
     {OF(TRAINER), "peft_use_dora", ""},
     {OF(TRAINER), "torch_compile", ""},
     {OF(TRAINER), "activation_offloading", ""},

@@ -1,6 +1,6 @@
 /* config_offload: what a configuration keeps on the host, as flags of ours. DeepSpeed says
- * it by sections, torchtitan and trainers of Hugging Face by a switch of FSDP or by the
- * name of DeepSpeed's file, Megatron by several keys together. */
+ * it by sections, torchtitan, torchtune and trainers of Hugging Face by a switch of FSDP or
+ * by the name of DeepSpeed's file, Megatron by several keys together. */
 #include "model/config.h"
 
 #include <string.h>
@@ -51,6 +51,7 @@ static void offload_by_fsdp(struct sc__launch *l,
                                        "fsdp_config.offload_params",
                                        "fsdp_config.cpu_offload",
                                        "enable_cpu_offload",
+                                       "fsdp_cpu_offload",
                                        NULL};
     bool yes = false;
     for (const char *const *key = keys; *key; key++)
@@ -106,7 +107,8 @@ void sc__config_offload(struct sc__launch *l,
         offload_by_deepspeed(l, c, out);
         note_other_devices(l, c);
     }
-    if (kind == SC__CONFIG_TRAINER || kind == SC__CONFIG_TORCHTITAN)
+    if (kind == SC__CONFIG_TRAINER || kind == SC__CONFIG_TORCHTITAN ||
+        kind == SC__CONFIG_TORCHTUNE)
         offload_by_fsdp(l, c, out);
     if (kind == SC__CONFIG_NESTED)
         offload_by_megatron(l, c, out);

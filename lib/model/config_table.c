@@ -216,6 +216,12 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(FOUNDRY), "global_train_batch_size", "global-batch", NULL},
     {OF(FOUNDRY), "device_train_microbatch_size", "micro-batch", NULL},
 
+    {OF(TORCHTUNE), "=batch_size", "micro-batch", NULL},
+    {OF(TORCHTUNE), "=gradient_accumulation_steps", "micro-batches", NULL},
+    {OF(TORCHTUNE), "tokenizer.max_seq_len", "seq", NULL},
+    {OF(TORCHTUNE), "=tensor_parallel_dim", "tp", NULL},
+    {OF(TORCHTUNE), "=context_parallel_dim", "cp", NULL},
+
     {OF(TRAINER), "num_processes", "gpus", NULL}, /* accelerate's */
     {OF(TRAINER), "deepspeed_config.zero_stage", "zero", NULL},
     {OF(TRAINER),

@@ -10,6 +10,7 @@
 #include "model/hf_hybrid.h"
 #include "model/hf_keys.h"
 #include "model/hf_towers.h"
+#include "model/hf_windows.h"
 #include "model/python_json.h"
 #include "model/read.h"
 
@@ -65,7 +66,7 @@ static const char *const index_topk_keys[] = {"index_topk", NULL};
 static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const window_keys[] = {
     "sliding_window", "sliding_window_size", "window_size", NULL};
-static const char *const pattern_keys[] = {"sliding_window_pattern", NULL};
+static const char *const pattern_keys[] = {SC__HF_WINDOW_PATTERN, NULL};
 static const char *const mtp_keys[] = {
     "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
 
@@ -308,10 +309,17 @@ static sc_status read_feed_forward(const struct model_hf_config_reading *r,
 static void read_biases_and_norms(const struct model_hf_config_reading *r,
                                   unsigned traits,
                                   struct sc__model *m) {
-    if (truth(r, "attention_bias", false))
+    unsigned details = sc__hf_family_details(m->family);
+    if (details & SC__HF_INPUT_BIASES)
+        m->qkv_bias = truth(r, "attention_bias", m->qkv_bias);
+    else if (truth(r, "attention_bias", false))
         m->qkv_bias = m->out_bias = true;
-    if (!truth(r, "no_bias", true) || truth(r, "bias", false))
+    if (details & SC__HF_BIAS_OF_ATTENTION)
+        m->qkv_bias = m->out_bias = m->qkv_bias || truth(r, "bias", false);
+    else if (!truth(r, "no_bias", true) || truth(r, "bias", false))
         m->linear_bias = m->norm_bias = true;
+    m->mlp_bias = truth(r, "mlp_bias", m->mlp_bias);
+    m->head_bias = truth(r, "lm_head_bias", m->head_bias);
     if (truth(r, "add_bias_linear", false))
         m->linear_bias = true;
     m->linear_bias = truth(r, "enable_bias", m->linear_bias);
@@ -324,11 +332,13 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
         m->norm = SC__LAYERNORM;
         m->norm_bias = true;
     }
-    /* Llama 4 normalises without weights */
-    if (truth(r, "qk_layernorm", false) ||
-        (truth(r, "use_qk_norm", false) && !(traits & SC__HF_LLAMA4)))
-        m->qk_norm = true;
-    if (truth(r, "parallel_attn", false) && !truth(r, "new_decoder_architecture", false))
+    m->qk_norm = truth(r, "qk_layernorm", m->qk_norm);
+    if (!(traits & SC__HF_LLAMA4)) /* which normalises without weights */
+        m->qk_norm = truth(r, "use_qk_norm", m->qk_norm);
+    /* Falcon: the old architecture, and where a key says so the new one */
+    json_t *norms = json_object_get(r->root, "num_ln_in_parallel_attn");
+    if (truth(r, "parallel_attn", false) &&
+        (!truth(r, "new_decoder_architecture", false) || json_integer_value(norms) == 1))
         m->one_norm = true;
     if (traits & SC__HF_PARALLEL && truth(r, "use_parallel_residual", false))
         m->one_norm = true;
@@ -443,46 +453,12 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
         m->moe_every = 1;
     if (f->traits & SC__HF_LLAMA4)
         SC__TRY(read_llama4(r, m));
-    if (f->traits & SC__HF_DENSE_BESIDE)
+    if (f->traits & SC__HF_DENSE_BESIDE) {
         m->shared_ffn = m->hidden;
+        m->shared_norm = true;
+    }
+    m->router_bias = truth(r, "moe_router_enable_expert_bias", m->router_bias);
     return check_expert_layers(r, m);
-}
-
-/* The n of "each n-th layer sees all keys", from a list with a word per layer. */
-static uint32_t full_every(const json_t *types) {
-    for (size_t i = 0; i < json_array_size(types); i++) {
-        const char *word = json_string_value(json_array_get(types, i));
-        if (word && !strcmp(word, "full_attention"))
-            return (uint32_t)i + 1;
-    }
-    return 0;
-}
-
-static sc_status check_layer_types(const struct model_hf_config_reading *r,
-                                   unsigned traits,
-                                   const json_t *types) {
-    static const char *const known[] = {"full_attention",
-                                        "sliding_attention",
-                                        "chunked_attention",
-                                        "linear_attention",
-                                        NULL};
-    if (traits & SC__HF_MAMBA_KEYS) /* words of its own */
-        return SC_OK;
-    struct sc__place at = model_hf_config_whole(r);
-    for (size_t i = 0; i < json_array_size(types); i++) {
-        const char *word = json_string_value(json_array_get(types, i));
-        bool linear = word && !strcmp(word, "linear_attention");
-        if (!word || !in_list(word, known) || (linear && !(traits & SC__HF_DELTA)))
-            return sc__fail(
-                r->ctx,
-                SC_INPUT,
-                &at,
-                NULL,
-                "layer %zu of \"layer_types\" is \"%.60s\", which is not modelled",
-                i,
-                word ? word : "");
-    }
-    return SC_OK;
 }
 
 /* Sparse attention: an indexer picks the keys of a query, which then are as many as a
@@ -510,58 +486,16 @@ static sc_status read_indexer(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
-/* A number, or a letter for each layer of a period: L a window, G all keys (EXAONE). */
-static sc_status read_window_pattern(const struct model_hf_config_reading *r,
-                                     struct sc__model *m) {
-    struct sc__place at = model_hf_config_whole(r);
-    const char *letters = json_string_value(json_object_get(r->root, pattern_keys[0]));
-    if (!letters)
-        return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
-    size_t windows = strspn(letters, "L");
-    if (strcmp(letters + windows, "G") != 0)
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        NULL,
-                        "\"%s\" is \"%.60s\": letters L for windows and one G at the end "
-                        "are modelled",
-                        pattern_keys[0],
-                        letters);
-    m->window_every = (uint32_t)windows + 1;
-    return SC_OK;
-}
-
-/* Qwen: the first layers see all keys; some beside others is no pattern that we have. */
-static void read_full_layers(const struct model_hf_config_reading *r, struct sc__model *m) {
-    json_int_t full = json_integer_value(json_object_get(r->root, "max_window_layers"));
-    if (m->window && full >= (json_int_t)m->layers)
-        m->window = 0;
-    else if (m->window && full > 0)
-        sc__note(
-            r->ctx,
-            "window-layers",
-            "the first %lld layers see all keys (max_window_layers), but are timed with "
-            "the window of the others",
-            (long long)full);
-}
-
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
-    const json_t *types = json_object_get(r->root, "layer_types");
-    SC__TRY(check_layer_types(r, traits, types));
     SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
     if (!truth(r, "use_sliding_window", true))
         m->window = 0;
-    m->window_every = traits & SC__HF_WINDOW_HALF     ? 2
-                      : traits & SC__HF_WINDOW_FOURTH ? 4
-                      : traits & SC__HF_WINDOW_SIXTH  ? 6
-                                                      : 0;
-    if (json_is_array(types))
-        m->window_every = full_every(types);
-    else
-        read_full_layers(r, m);
-    return read_window_pattern(r, m);
+    SC__TRY(sc__hf_windows_read(r->ctx, r->file, r->root, traits, m));
+    if (json_is_string(json_object_get(r->root, SC__HF_WINDOW_PATTERN)))
+        return SC_OK;
+    return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
 }
 
 static sc_status read_latent(const struct model_hf_config_reading *r, struct sc__model *m) {
@@ -613,7 +547,8 @@ static sc_status check_keys(const struct model_hf_config_reading *r,
     SC__TRY(check_only_value(r, "word_embed_proj_dim", m->hidden));
     SC__TRY(check_only_value(r, "mtp_transformer_layers", 1));
     json_object_foreach(r->root, key, value) {
-        if (known_key(key) || sc__hf_hybrid_key(f, key) || sc__hf_gemma4_key(f, key))
+        if (known_key(key) || sc__hf_hybrid_key(f, key) || sc__hf_gemma4_key(f, key) ||
+            sc__hf_key_is_unused(f->type, key))
             continue;
         if (sc__hf_key_shapes_model(key, value))
             return sc__fail(
@@ -712,13 +647,7 @@ static sc_status check_truths(const struct model_hf_config_reading *r) {
     return SC_OK;
 }
 
-/* What changes the model or its training, but not the forecast. */
-static void note_uncounted(const struct model_hf_config_reading *r) {
-    if (truth(r, "mlp_bias", false))
-        sc__note(r->ctx,
-                 "mlp-bias",
-                 "%s: the biases of feed-forward parts (mlp_bias) are not counted",
-                 r->file);
+static void note_quantized(const struct model_hf_config_reading *r) {
     if (json_is_object(json_object_get(r->root, "quantization_config")))
         sc__note(r->ctx,
                  "quantization",
@@ -731,12 +660,12 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     const struct sc__hf_family *f = NULL;
     SC__TRY(check_truths(r));
     SC__TRY(find_family(r, &f));
-    note_uncounted(r);
+    note_quantized(r);
     fill_defaults(r, f);
     SC__TRY(sc__hf_gemma4_prepare(r->ctx, r->file, f, r->root));
     SC__TRY(sc__hf_forms_apply(r->ctx, r->file, f->type, r->root));
     *m = (struct sc__model){.family = f->type};
-    sc__hf_apply_traits(f->traits, m);
+    sc__hf_apply_traits(f, m);
     m->name = text_of(r, "_name");
     if (!m->name)
         m->name = r->file;

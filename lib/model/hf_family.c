@@ -56,7 +56,7 @@ static const struct sc__hf_family families[] = {
     {"bitnet", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
     {"minicpm", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
     {"minicpm3", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
-    {"glm", SC__HF_GATED | SC__HF_RMS, NULL},
+    {"glm", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS, NULL},
     {"ernie4_5", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL},
     {"seed_oss", SC__HF_GATED | SC__HF_RMS, NULL},
     {"hunyuan_v1_dense", SC__HF_GATED | SC__HF_RMS, NULL},
@@ -79,7 +79,7 @@ static const struct sc__hf_family families[] = {
      NULL},
     {"glm4", SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_POST_NORMS, NULL},
     {"glm4_moe",
-     SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QKV_BIAS | SC__HF_ROUTER_BIAS,
      "n_routed_experts"},
     {"solar_open", SC__HF_GATED | SC__HF_RMS | SC__HF_ROUTER_BIAS, "n_routed_experts"},
     {"exaone_moe",
@@ -109,6 +109,10 @@ static const struct sc__hf_family families[] = {
     {"dots1",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
      "n_routed_experts"},
+    {"afmoe",
+     SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_POST_NORMS | SC__HF_WINDOW_FOURTH |
+         SC__HF_ROUTER_BIAS,
+     "num_experts"},
     {"minimax_m2",
      SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM | SC__HF_ROUTER_BIAS,
      "num_local_experts"},
@@ -118,6 +122,7 @@ static const struct sc__hf_family families[] = {
     {"qwen3_moe", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
     {"qwen3_vl_moe_text", SC__HF_GATED | SC__HF_RMS | SC__HF_QK_NORM, "num_experts"},
     {"nemotron_h", SC__HF_RMS | SC__HF_ALIBI | SC__HF_ROUTER_BIAS | SC__HF_LETTERS, NULL},
+    {"mamba2", SC__HF_RMS | SC__HF_ALIBI | SC__HF_LETTERS | SC__HF_FOUR_TIMES, NULL},
     {"granitemoehybrid", SC__HF_GATED | SC__HF_RMS | SC__HF_MAMBA_KEYS, NULL},
     {"bamba", SC__HF_GATED | SC__HF_RMS | SC__HF_MAMBA_KEYS, NULL},
     {"qwen3_next",
@@ -143,6 +148,37 @@ static const struct sc__hf_family families[] = {
 
 static const struct sc__hf_family like_llama = {
     "llama-like", SC__HF_GATED | SC__HF_RMS | SC__HF_TIED, NULL};
+
+/* As in the modeling files of transformers, and those beside the weights of minimax_m2 and
+ * the first InternLM (which is read as a Llama). */
+static const struct {
+    const char *type;
+    unsigned details;
+} details[] = {
+    {"llama-like", SC__HF_BIAS_OF_ATTENTION},
+    {"internlm2", SC__HF_BIAS_OF_ATTENTION},
+    {"bloom", SC__HF_FUNCTION_GELU},
+    {"opt", SC__HF_SPARE_POSITIONS},
+    {"gpt_neo", SC__HF_NO_QKV_BIAS},
+    {"gptj", SC__HF_MLP_BIAS | SC__HF_HEAD_BIAS},
+    {"codegen", SC__HF_MLP_BIAS | SC__HF_HEAD_BIAS},
+    {"phi", SC__HF_HEAD_BIAS},
+    {"olmo", SC__HF_BARE_NORMS},
+    {"hf_olmo", SC__HF_BARE_NORMS},
+    {"olmo2", SC__HF_HEAD_NORMS},
+    {"olmo3", SC__HF_HEAD_NORMS},
+    {"olmoe", SC__HF_HEAD_NORMS},
+    {"minimax_m2", SC__HF_HEAD_NORMS},
+    {"cohere", SC__HF_HEAD_NORMS},
+    {"stablelm", SC__HF_HEAD_NORMS},
+    {"gpt_oss", SC__HF_SINKS},
+    {"glm", SC__HF_INPUT_BIASES},
+    {"glm4", SC__HF_INPUT_BIASES},
+    {"glm4_moe", SC__HF_INPUT_BIASES},
+    {"glm4v_moe_text", SC__HF_INPUT_BIASES},
+    {"afmoe", SC__HF_ATTENTION_GATE},
+    {"mamba2", SC__HF_MAMBA_ALONE},
+};
 
 /* The defaults of transformers' configuration classes: a saved configuration leaves out
  * what is as there. */
@@ -205,13 +241,13 @@ static const struct {
     const char *what;
 } refused[] = {
     {"minimax", "layers of linear attention (attn_type_list)"},
+    {"minimax_m1", "layers of linear attention (attn_type_list)"},
     {"minimax_text_01", "layers of linear attention (attn_type_list)"},
     {"kimi_linear", "layers of linear attention (linear_attn_config)"},
     {"gemma3n_text",
      "embeddings of each layer and layers that share keys and values "
      "(hidden_size_per_layer_input)"},
     {"mamba", "Mamba layers"},
-    {"mamba2", "Mamba layers"},
     {"falcon_mamba", "Mamba layers"},
     {"jamba", "Mamba layers (attn_layer_period)"},
     {"zamba2", "Mamba layers"},
@@ -223,8 +259,8 @@ static const struct {
      "hc_mult)"},
     {"mimo_v2_flash",
      "heads of their own in layers with a window (swa_num_attention_heads)"},
+    {"step3_text", "queries of a rank of their own (share_q_dim)"},
     {"step3p5", "heads of their own in layers with a window (attention_other_setting)"},
-    {"afmoe", "gates of attention beside norms before and behind it (AfmoeAttention)"},
     {"longcat_flash",
      "two parts of attention a layer and experts that compute nothing (zero_expert_num)"},
     {"mllama_text_model", "layers of attention to a picture (cross_attention_layers)"},
@@ -232,9 +268,42 @@ static const struct {
     {"phi3small", "attention to blocks of keys (blocksparse_block_size)"},
     {"recurrent_gemma", "recurrent layers (block_types)"},
     {"rwkv", "recurrent layers"},
-    {"t5", "an encoder"},
+    {"rwkv5", "recurrent layers"},
+    {"rwkv6", "recurrent layers"},
+    {"rwkv7", "recurrent layers"},
+    {"albert", "an encoder"},
+    {"bart", "an encoder"},
     {"bert", "an encoder"},
+    {"camembert", "an encoder"},
+    {"deberta", "an encoder"},
+    {"deberta-v2", "an encoder"},
+    {"distilbert", "an encoder"},
+    {"electra", "an encoder"},
+    {"esm", "an encoder"},
+    {"eurobert", "an encoder"},
+    {"longformer", "an encoder"},
+    {"longt5", "an encoder"},
+    {"m2m_100", "an encoder"},
+    {"marian", "an encoder"},
+    {"mbart", "an encoder"},
+    {"modernbert", "an encoder"},
+    {"mpnet", "an encoder"},
+    {"mt5", "an encoder"},
+    {"nomic_bert", "an encoder"},
+    {"pegasus", "an encoder"},
     {"roberta", "an encoder"},
+    {"t5", "an encoder"},
+    {"t5gemma", "an encoder"},
+    {"umt5", "an encoder"},
+    {"xlm-roberta", "an encoder"},
+    {"clip", "towers of pictures and text alone"},
+    {"siglip", "towers of pictures and text alone"},
+    {"siglip2", "towers of pictures and text alone"},
+    {"vit", "a tower of pictures alone"},
+    {"dinov2", "a tower of pictures alone"},
+    {"dinov3_vit", "a tower of pictures alone"},
+    {"whisper", "an encoder of sound"},
+    {"wav2vec2", "an encoder of sound"},
 };
 
 const struct sc__hf_family *sc__hf_family_find(const char *type) {
@@ -283,7 +352,28 @@ const char *sc__hf_family_refused(const char *type) {
     return NULL;
 }
 
-void sc__hf_apply_traits(unsigned t, struct sc__model *m) {
+unsigned sc__hf_family_details(const char *type) {
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+        if (!strcmp(details[i].type, type))
+            return details[i].details;
+    return 0;
+}
+
+static void apply_details(unsigned d, struct sc__model *m) {
+    m->head_norms = d & SC__HF_HEAD_NORMS;
+    m->head_bias = d & SC__HF_HEAD_BIAS;
+    m->mlp_bias = d & SC__HF_MLP_BIAS;
+    m->no_qkv_bias = d & SC__HF_NO_QKV_BIAS;
+    m->bare_norms = d & SC__HF_BARE_NORMS;
+    m->sinks = d & SC__HF_SINKS;
+    m->function_gelu = d & SC__HF_FUNCTION_GELU;
+    m->spare_positions = d & SC__HF_SPARE_POSITIONS ? 2 : 0;
+    m->attention_gate = d & SC__HF_ATTENTION_GATE;
+}
+
+void sc__hf_apply_traits(const struct sc__hf_family *family, struct sc__model *m) {
+    unsigned t = family->traits;
+    apply_details(sc__hf_family_details(family->type), m);
     m->gated = t & SC__HF_GATED;
     m->norm = t & SC__HF_RMS ? SC__RMSNORM : SC__LAYERNORM;
     m->norm_bias = !(t & (SC__HF_RMS | SC__HF_NO_NORM_BIAS));

@@ -42,6 +42,22 @@ enum sc__hf_trait {
     SC__HF_PACKED_QKV = 1 << 30 /* one linear layer for q, k and v, which are parts of it */
 };
 
+/* What single types have beside their traits. */
+enum sc__hf_detail {
+    SC__HF_HEAD_NORMS = 1 << 0, /* norms of queries and keys have weights for each head */
+    SC__HF_HEAD_BIAS = 1 << 1,  /* the output embedding has a bias */
+    SC__HF_MLP_BIAS = 1 << 2,
+    SC__HF_NO_QKV_BIAS = 1 << 3,
+    SC__HF_BARE_NORMS = 1 << 4,
+    SC__HF_SINKS = 1 << 5,
+    SC__HF_FUNCTION_GELU = 1 << 6,
+    SC__HF_INPUT_BIASES = 1 << 7, /* "attention_bias" is that of queries, keys and values */
+    SC__HF_BIAS_OF_ATTENTION = 1 << 8, /* "bias" is that of attention's four layers */
+    SC__HF_SPARE_POSITIONS = 1 << 9,   /* two more than tokens may have */
+    SC__HF_ATTENTION_GATE = 1 << 10,   /* the output of attention is gated */
+    SC__HF_MAMBA_ALONE = 1 << 11       /* every layer is Mamba-2, without a feed-forward */
+};
+
 struct sc__hf_family {
     const char *type;
     unsigned traits;
@@ -69,7 +85,9 @@ const struct sc__hf_family *sc__hf_family_like_llama(void);
 const char *sc__hf_family_list(struct sc_context *ctx);
 /* What of a known type is not modelled, or NULL. */
 const char *sc__hf_family_refused(const char *type);
-/* Puts what the traits say into the model. */
-void sc__hf_apply_traits(unsigned traits, struct sc__model *m);
+/* Bits of enum sc__hf_detail. */
+unsigned sc__hf_family_details(const char *type);
+/* Puts what traits and details say into the model. */
+void sc__hf_apply_traits(const struct sc__hf_family *family, struct sc__model *m);
 
 #endif

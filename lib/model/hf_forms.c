@@ -24,6 +24,8 @@ static const struct {
     {"ernie4_5_moe", NULL, "moe_num_shared_experts", "n_shared_experts", 1},
     {"ernie4_5_moe", NULL, "moe_layer_start_index", "first_k_dense_replace", 1},
     {"ernie4_5_moe", NULL, "moe_layer_interval", "moe_layer_freq", 1},
+    {"afmoe", NULL, "num_dense_layers", "first_k_dense_replace", 1},
+    {"afmoe", NULL, "global_attn_every_n_layers", "sliding_window_pattern", 1},
     {"gemma4_text", NULL, "top_k_experts", "num_experts_per_tok", 1},
     {"exaone_moe", NULL, "first_last_k_dense_replace", "first_k_dense_replace", 1},
     {"hunyuan_v1_moe", NULL, "num_shared_expert", "n_shared_experts", 1},

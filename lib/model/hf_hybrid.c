@@ -1,6 +1,6 @@
 /* hf_hybrid: Nemotron-H (a letter a layer: M Mamba-2, * attention, - feed-forward, E
  * experts), Qwen3-Next (gated delta nets, with attention in each n-th layer), Granite 4
- * and Bamba (Mamba-2 or attention, each with a feed-forward). */
+ * and Bamba (Mamba-2 or attention, each with a feed-forward), Mamba-2 alone. */
 #include "model/hf_hybrid.h"
 
 #include <string.h>
@@ -64,6 +64,17 @@ static sc_status read_nemotron(const struct hf_hybrid *r, struct sc__model *m) {
     SC__TRY(hybrid_size(r, "mamba_head_dim", &m->scan_head_dim));
     SC__TRY(hybrid_size(r, "n_groups", &m->scan_groups));
     SC__TRY(hybrid_size(r, "ssm_state_size", &m->state_dim));
+    SC__TRY(hybrid_size(r, "conv_kernel", &m->conv_kernel));
+    return hybrid_size(r, "chunk_size", &m->scan_chunk);
+}
+
+static sc_status read_mamba_alone(const struct hf_hybrid *r, struct sc__model *m) {
+    sc__model_layer_letter('M', &m->layer_parts[0]);
+    m->pattern = 1;
+    SC__TRY(hybrid_size(r, "num_heads", &m->scan_heads));
+    SC__TRY(hybrid_size(r, "head_dim", &m->scan_head_dim));
+    SC__TRY(hybrid_size(r, "n_groups", &m->scan_groups));
+    SC__TRY(hybrid_size(r, "state_size", &m->state_dim));
     SC__TRY(hybrid_size(r, "conv_kernel", &m->conv_kernel));
     return hybrid_size(r, "chunk_size", &m->scan_chunk);
 }
@@ -163,6 +174,8 @@ sc_status sc__hf_hybrid_read(struct sc_context *ctx,
                              const struct sc__hf_family *family,
                              struct sc__model *m) {
     struct hf_hybrid r = {.ctx = ctx, .file = file, .root = root};
+    if (sc__hf_family_details(family->type) & SC__HF_MAMBA_ALONE)
+        return read_mamba_alone(&r, m);
     if (family->traits & SC__HF_LETTERS)
         return read_nemotron(&r, m);
     if (family->traits & SC__HF_DELTA)
@@ -198,6 +211,9 @@ bool sc__hf_hybrid_key(const struct sc__hf_family *family, const char *key) {
                                              "use_bias",
                                              "use_conv_bias",
                                              "use_mamba_kernels",
+                                             "norm_before_gate",
+                                             "state_size",
+                                             "rms_norm",
                                              NULL};
     static const char *const of_delta[] = {"full_attention_interval",
                                            "attn_output_gate",

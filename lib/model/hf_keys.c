@@ -275,6 +275,16 @@ static const char *const quiet_keys[] = {"model_type",
                                          "eoi_token_index",
                                          "image_token_index",
                                          "projector_hidden_act",
+                                         "moe_router_enable_expert_bias",
+                                         "num_expert_groups",
+                                         "num_limited_groups",
+                                         "score_func",
+                                         "score_function",
+                                         "route_norm",
+                                         "route_scale",
+                                         "mup_enabled",
+                                         "load_balance_coeff",
+                                         "use_grouped_mm",
                                          NULL};
 
 /* How the names of sizes and counts end. */
@@ -287,6 +297,7 @@ static const char *const size_endings[] = {"_size",
                                            "_channels",
                                            "_interval",
                                            "_topk",
+                                           "_per_layer",
                                            NULL};
 
 /* How the names of layers of a kind we do not have begin. */
@@ -339,12 +350,25 @@ static bool hf_keys_switched_off(const json_t *value) {
     return json_is_null(value) || json_is_false(value);
 }
 
+bool sc__hf_key_is_unused(const char *type, const char *key) {
+    /* all of its layers have experts, which are intermediate_size wide */
+    return !strcmp(type, "minimax_m2") && !strcmp(key, "mlp_intermediate_size");
+}
+
 bool sc__hf_key_is_quiet(const char *key) {
     return hf_keys_listed(key, quiet_keys);
 }
 
+/* MiniMax-M2's list of layers, 1 for attention to all keys and 0 for a linear one. */
+static bool hf_keys_all_attention(const char *key, const json_t *value) {
+    bool all = !strcmp(key, "attn_type_list");
+    for (size_t i = 0; all && i < json_array_size(value); i++)
+        all = json_integer_value(json_array_get(value, i)) == 1;
+    return all;
+}
+
 bool sc__hf_key_shapes_model(const char *key, const json_t *value) {
-    if (hf_keys_switched_off(value))
+    if (hf_keys_switched_off(value) || hf_keys_all_attention(key, value))
         return false;
     bool counts = json_is_number(value) || json_is_array(value);
     return (counts && hf_keys_ends(key, size_endings)) ||

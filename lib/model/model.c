@@ -42,8 +42,11 @@ uint32_t sc__model_moe_layers(const struct sc__model *m) {
 }
 
 bool sc__model_windowed(const struct sc__model *m, uint32_t layer, double seq) {
-    return m->window && m->window < seq &&
-           (!m->window_every || (layer + 1) % m->window_every != 0);
+    if (!m->window || m->window >= seq)
+        return false;
+    if (m->windows_listed)
+        return !(m->layer_parts[layer % m->windows_listed] & SC__SEES_ALL);
+    return !m->window_every || (layer + 1) % m->window_every != 0;
 }
 
 bool sc__model_own_heads(const struct sc__model *m, uint32_t layer) {
@@ -96,6 +99,16 @@ double sc__model_latent_width(const struct sc__model *m) {
     return m->kv_lora ? (double)m->q_lora + m->kv_lora + m->rope_dim : 0;
 }
 
+/* Those with weights for each head have no bias (OLMo 2, Cohere, StableLM). */
+static double qk_norm_params(const struct sc__model *m,
+                             const struct sc__attention_heads *x) {
+    if (!m->qk_norm)
+        return 0;
+    if (m->head_norms)
+        return (double)(m->heads + x->kv_heads) * x->qk_dim;
+    return (m->norm_bias ? 4.0 : 2.0) * x->qk_dim;
+}
+
 static double attention_params(const struct sc__model *m, uint32_t layer) {
     struct sc__attention_heads x = sc__model_attention_heads(m, layer);
     double n = attention_matrix(m, layer);
@@ -104,15 +117,15 @@ static double attention_params(const struct sc__model *m, uint32_t layer) {
         n += m->q_lora + m->kv_lora;
     if (m->index_heads)
         n += 2.0 * m->index_dim; /* a LayerNorm of the key */
-    if (m->linear_bias || m->qkv_bias)
+    if ((m->linear_bias && !m->no_qkv_bias) || m->qkv_bias)
         n += (m->heads + (double)x.kv_projections * x.kv_heads) * d;
     if (m->no_key_bias)
         n -= x.kv_heads * d;
     if (m->linear_bias || m->out_bias)
         n += m->hidden;
-    if (m->qk_norm)
-        n += 2 * d;
-    return n;
+    if (m->sinks)
+        n += m->heads;
+    return n + qk_norm_params(m, &x);
 }
 
 /* in: of the tokens that come in and go out. */
@@ -196,25 +209,34 @@ double sc__model_mixer_params(const struct sc__model *m, uint32_t layer) {
                                         : scan_params(m, mixer);
 }
 
+double sc__model_norm_params(const struct sc__model *m) {
+    if (m->bare_norms)
+        return 0;
+    return m->hidden * (m->norm_bias ? 2.0 : 1.0);
+}
+
 double sc__model_layer_norms(const struct sc__model *m, uint32_t layer) {
-    double norm = m->hidden * (m->norm_bias ? 2.0 : 1.0);
     bool half = sc__model_mixer(m, layer) == SC__MIXER_NONE ||
                 !sc__model_has_feed_forward(m, layer);
-    double branches = m->branch_norms && sc__model_has_experts(m, layer) ? 3 : 0;
-    return (branches + (m->post_norms ? 4 : m->one_norm || half ? 1 : 2)) * norm;
+    bool experts = sc__model_has_experts(m, layer);
+    double beside = experts ? (m->branch_norms ? 3 : 0) + (m->shared_norm ? 1 : 0) : 0;
+    return (beside + (m->post_norms         ? 4
+                      : m->one_norm || half ? 1
+                                            : 2)) *
+           sc__model_norm_params(m);
 }
 
 void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p) {
     double h = m->hidden;
-    double norm = h * (m->norm_bias ? 2 : 1);
+    double norm = sc__model_norm_params(m);
     *p = (struct sc__model_params){0};
     p->embedding = (double)m->vocab * h;
     if (m->positions != SC__POSITIONS_OF_SEQUENCE) /* which the model does not know */
-        p->positions = (double)m->positions * h;
-    p->head = m->tied ? 0 : (double)m->vocab * h;
+        p->positions = (double)(m->positions + m->spare_positions) * h;
+    p->head = (m->tied ? 0 : (double)m->vocab * h) + (m->head_bias ? m->vocab : 0);
     p->embedding_norm = m->embedding_norm ? norm : 0;
     p->final_norm = norm;
-    p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias);
+    p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias || m->mlp_bias);
     if (m->experts) {
         p->router = h * m->experts + (m->router_bias ? m->experts : 0);
         if (m->branch_norms) /* scales */

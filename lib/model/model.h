@@ -27,7 +27,8 @@ enum sc__mixer {
 enum { /* a layer of a pattern: its mixer, and */
        SC__PART_OF_MIXER = 3,
        SC__WITHOUT_FEED_FORWARD = 4,
-       SC__WITH_EXPERTS = 8
+       SC__WITH_EXPERTS = 8,
+       SC__SEES_ALL = 16 /* its attention has no window; counts where windows are listed */
 };
 
 struct sc__tower;
@@ -43,29 +44,38 @@ struct sc__model {
     uint32_t heads;
     uint32_t kv_heads;
     uint32_t head_dim;
-    uint32_t ffn;       /* of a dense layer */
-    uint32_t vocab;     /* 0 = unknown */
-    uint32_t positions; /* rows of a learned position embedding, 0 = rotary or ALiBi,
-                           or SC__POSITIONS_OF_SEQUENCE */
-    bool no_rotary;     /* ALiBi, or no positions at all */
-    uint32_t context;   /* the longest sequence it was made for, 0 = unknown */
-    uint32_t norm;      /* enum sc__norm */
-    bool gated;         /* SwiGLU/GeGLU: two matrices up, one down */
-    bool linear_bias;   /* every linear has a bias */
+    uint32_t ffn;             /* of a dense layer */
+    uint32_t vocab;           /* 0 = unknown */
+    uint32_t positions;       /* rows of a learned position embedding, 0 = rotary or ALiBi,
+                                 or SC__POSITIONS_OF_SEQUENCE */
+    uint32_t spare_positions; /* rows beside those, which no token has (OPT) */
+    bool no_rotary;           /* ALiBi, or no positions at all */
+    uint32_t context;         /* the longest sequence it was made for, 0 = unknown */
+    uint32_t norm;            /* enum sc__norm */
+    bool gated;               /* SwiGLU/GeGLU: two matrices up, one down */
+    bool linear_bias;         /* every linear has a bias */
     /* these alone have one */
     bool qkv_bias;
     bool out_bias;
-    bool no_key_bias; /* of linear_bias: keys have none */
-    bool qk_norm;     /* queries and keys are normalised per head */
-    bool new_gelu;    /* "gelu_new": GELU by tanh, which transformers writes out */
-    bool relu;        /* its derivative is in its result */
-    bool norm_bias;   /* a LayerNorm with its bias */
-    bool wide_norms;  /* RMS norms of transformers scale fp32 values, then narrow them */
-    bool packed_qkv;  /* values are a part of what one linear layer of transformers made */
-    bool capped;      /* logits go through a tanh */
-    bool post_norms;  /* norms after attention and feed-forward as well as before */
-    bool one_norm;    /* attention and feed-forward side by side behind one norm */
-    bool tied;        /* input and output embedding are one matrix */
+    bool mlp_bias;
+    /* of linear_bias: keys have none, queries, keys and values have none */
+    bool no_key_bias;
+    bool no_qkv_bias;
+    bool head_bias;  /* the output embedding has one */
+    bool qk_norm;    /* queries and keys are normalised per head */
+    bool head_norms; /* with weights for each head, which are the same for all otherwise */
+    bool sinks;      /* a learned score for each head beside those of its keys */
+    bool new_gelu;   /* "gelu_new": GELU by tanh, which transformers writes out */
+    bool function_gelu; /* the same in a function of autograd */
+    bool relu;          /* its derivative is in its result */
+    bool norm_bias;     /* a LayerNorm with its bias */
+    bool bare_norms;    /* norms without weights */
+    bool wide_norms;    /* RMS norms of transformers scale fp32 values, then narrow them */
+    bool packed_qkv; /* values are a part of what one linear layer of transformers made */
+    bool capped;     /* logits go through a tanh */
+    bool post_norms; /* norms after attention and feed-forward as well as before */
+    bool one_norm;   /* attention and feed-forward side by side behind one norm */
+    bool tied;       /* input and output embedding are one matrix */
 
     uint32_t experts; /* 0 = no expert layers */
     uint32_t topk;
@@ -78,6 +88,7 @@ struct sc__model {
     bool router_bias;
     bool expert_bias;
     bool shared_gate;    /* the shared expert has a gate of its own */
+    bool shared_norm;    /* and a norm (Arctic's dense part) */
     bool embedding_norm; /* a norm behind the embedding (BLOOM) */
 
     /* multi-head latent attention: ranks; kv_lora 0 = none */
@@ -88,6 +99,8 @@ struct sc__model {
     uint32_t v_dim;
     uint32_t window; /* keys a query of a windowed layer sees, itself among them; 0 = all */
     uint32_t window_every; /* each n-th layer sees all keys; 0 = every layer is windowed */
+    uint32_t windows_listed; /* of so many layers layer_parts says which see all keys, and
+                                window_every does not count; 0 = no list */
     /* Attention of those n-th layers may have heads of its own (Gemma 4): their size and
      * key-value heads; 0 = as in the others. */
     uint32_t full_head_dim;
@@ -161,6 +174,8 @@ bool sc__model_has_feed_forward(const struct sc__model *m, uint32_t layer);
 double sc__model_scan_width(const struct sc__model *m);
 double sc__model_conv_width(const struct sc__model *m);
 double sc__model_scan_input(const struct sc__model *m, enum sc__mixer mixer);
+/* Parameters of a norm of the hidden state. */
+double sc__model_norm_params(const struct sc__model *m);
 /* Parameters of a layer's mixer, and of its norms. */
 double sc__model_mixer_params(const struct sc__model *m, uint32_t layer);
 double sc__model_layer_norms(const struct sc__model *m, uint32_t layer);

@@ -256,7 +256,9 @@ static double rank_share(const struct sc__plan *p,
         return whole + cut / tp + n.router + n.latent + n.shared / tp;
     }
     if (feed_forward)
-        cut += n.dense_mlp - (m->linear_bias ? m->hidden : 0);
+        cut += n.dense_mlp - (m->linear_bias || m->mlp_bias ? m->hidden : 0);
+    if (feed_forward && m->mlp_bias && !m->linear_bias)
+        whole += m->hidden;
     return whole + cut / tp;
 }
 
@@ -271,6 +273,7 @@ double sc__plan_embedding_shard(const struct sc__plan *p, const struct sc__model
     uint32_t positions = m->positions == SC__POSITIONS_OF_SEQUENCE ? p->seq : m->positions;
     struct sc__model_params n;
     sc__model_count_parts(m, &n);
+    positions += m->spare_positions;
     return (double)p->vocab * m->hidden / p->mesh.tp + (double)positions * m->hidden +
            n.embedding_norm;
 }
@@ -336,8 +339,9 @@ uint32_t sc__plan_last_stage(const struct sc__plan *p) {
 double
 sc__plan_head_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
     bool copy = !m->tied || !sc__plan_has_embedding(p, stage);
-    return (copy ? (double)p->vocab * m->hidden / p->mesh.tp : 0) +
-           m->hidden * (m->norm_bias ? 2.0 : 1.0);
+    double matrix = copy ? (double)p->vocab * m->hidden : 0;
+    double bias = m->head_bias ? p->vocab : 0;
+    return (matrix + bias) / p->mesh.tp + sc__model_norm_params(m);
 }
 
 /* An adapter of rank r beside a linear layer from a to b: r·(a + b). That of a layer

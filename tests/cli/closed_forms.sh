@@ -28,6 +28,11 @@ of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 
 # energy: every GPU draws at most its 700 W, and products keep it above half of them
 of energy '350 < r["energy_j"] / (16 * r["step_time_us"] * 1e-6) < 700.001' True --model llama2-7b --num-layers 4 --gpus 16 --global-batch 64 --seq 4096 --gpu h100-sxm
 
+# more tensor-parallel ranks than key-value heads: in each of 4 layers all 16 + 2·2 heads of 64 of 2·2048 tokens, 2 bytes each, are gathered, and their gradients scattered
+heads="--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --group-query-attention --vocab-size 32000 --seq 2048 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8"
+of heads_of_others '[(v["phase"], v["collective"], v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "tp" and v["collective"] != "ALLREDUCE"]' \
+    "[('forward', 'ALLGATHER', 4, 41943040), ('backward', 'REDUCESCATTER', 4, 41943040)]" $heads --num-query-groups 2
+of heads_of_their_own '[v["collective"] for v in r["volumes"] if v["group"] == "tp" and v["collective"] != "ALLREDUCE"]' "[]" $heads --num-query-groups 8
 # messages of 1024 x 4096 x 2 bytes, 8 micro-batches: a quarter from each of 4 tensor-parallel ranks, put together where they arrive
 pipe="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --tp 4 --pp 2 --fusion 2021"
 moved='[(v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "pp" or v["collective"] == "ALLGATHER"]'

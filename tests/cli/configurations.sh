@@ -314,6 +314,41 @@ Y
 same automodel "$dir/automodel.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets all --cross-entropy chunked --gpus 16 --software fsdp2-automodel
 sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_checkpointing: true/activation_checkpointing: false/; /^peft/d; s/linear_ce.FusedLinear/masked_ce.Masked/' "$dir/automodel.yaml" >"$dir/stages.yaml"
 same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
+sed 's/^micro_batch_size.*/micro_batch_size: [2]/' $data/axolotl.yaml >"$dir/list.yaml"
+refuse a_list_for_one_value 3 'list.yaml:3: error: micro_batch_size takes one value, not a list' "$S" run "$dir/list.yaml" --gpus 8
+# torchtune: the dtype is that of all state, the optimizer PyTorch's; builders are functions under _component_
+tune="--seq 4096 --micro-batch 2 --micro-batches 4 --bf16 --update plain --grad-dtype bf16 --use-torch-fsdp2 --gpus 8 --software pytorch-eager"
+same torchtune $data/torchtune.yaml --gpus 8 -- --model llama3.1-8b $tune --optimizer adam --recompute full --cross-entropy chunked --fusion megatron
+sed 's/llama3_1.llama3_1_8b/qwen2_5.lora_qwen2_5_1_5b_base\n  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: True\n  lora_rank: 32/; s/fused: True/foreach: True/; s/packed: True/packed: False/
+    s/^compile.*/compile: {model: False, loss: True}/; s/loss.LinearCrossEntropyLoss/loss.ForwardKLLoss/; s/checkpointing: True/checkpointing: False/' $data/torchtune.yaml >"$dir/tune.yaml"
+same torchtune_lora "$dir/tune.yaml" --gpus 8 -- --model qwen2.5-1.5b $tune --lora 32 --lora-targets q_proj,v_proj,o_proj,gate_proj,up_proj,down_proj --optimizer adam-foreach --recompute none --cross-entropy fp32 --fusion hf
+noted torchtune_length 'sequences are not packed' "$S" run "$dir/tune.yaml" --gpus 8
+noted torchtune_teacher 'more than plain training' "$S" run "$dir/tune.yaml" --gpus 8
+sed 's/torch.optim.AdamW/bitsandbytes.optim.PagedAdamW8bit/; s/llama3_1.llama3_1_8b/qwen3.qlora_qwen3_0_6b_instruct/; s/^compile.*/compile: False\nfsdp_reshard_after_forward: False/; s/^enable_activation_check.*/ac_mode: selective\nac_option: op/; s/loss.Linear.*/loss.CEWithChunkedOutputLoss/' $data/torchtune.yaml >"$dir/qlora.yaml"
+same torchtune_qlora "$dir/qlora.yaml" --gpus 8 -- --model qwen3-0.6b $tune --lora 8 --qlora --optimizer adam-8bit --recompute ops --cross-entropy chunked --fusion hf --reshard-after-forward no
+sed 's/^dtype.*/dtype: fp32\ntensor_parallel_dim: 2\ndata_parallel_shard_dim: 2\ndata_parallel_replicate_dim: 2\nfsdp_cpu_offload: True/; s/^loss:/optimizer_in_bwd: True\nloss:/' $data/torchtune.yaml >"$dir/wide.yaml"
+same torchtune_wide "$dir/wide.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --micro-batches 4 --dtype fp32 --use-torch-fsdp2 --gpus 8 --software pytorch-eager --tp 2 --shard-group 2 \
+    --offload-optimizer 1 --overlap-offload yes --offload-params --optimizer adam --recompute full --cross-entropy chunked --fusion megatron
+noted torchtune_update_in_backward 'optimizer_in_bwd True changes the step' "$S" run "$dir/wide.yaml" --gpus 8 --ignore-memory
+sed 's/^dtype.*/dtype: bf16\nenable_fp8_training: True\nfp8_recipe_name: rowwise/' $data/torchtune.yaml >"$dir/fp8.yaml"
+same torchtune_fp8 "$dir/fp8.yaml" --gpus 8 -- --model llama3.1-8b $tune --optimizer adam --recompute full --cross-entropy chunked --fusion megatron --fp8 --fp8-scaling dynamic --fp8-recipe rowwise
+for named in phi4.phi4_14b=phi4 llama3_3.llama3_3_70b=llama3.3-70b qwen2_5.qwen2_5_0_5b=qwen2.5-0.5b gemma2.lora_gemma2_27b=gemma2-27b llama3_2.llama3_2_1b=llama3.2-1b mistral.mistral_7b=mistral-7b; do
+    sed "s/llama3_1.llama3_1_8b/${named%%=*}/" $data/torchtune.yaml >"$dir/named.yaml"
+    got=$("$S" run "$dir/named.yaml" --gpus 8 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["model"]["name"])')
+    if [ "$got" = "${named#*=}" ]; then echo "ok torchtune ${named#*=}"; else echo "not ok torchtune ${named%%=*}: $got"; fi
+done
+sed 's/llama3_1.llama3_1_8b/llama3_2_vision.llama3_2_vision_11b/' $data/torchtune.yaml >"$dir/vision.yaml"
+refuse torchtune_vision 3 'llama3_2_vision_11b is no model that is known' "$S" run "$dir/vision.yaml" --gpus 8
+sed '/llama3_1.llama3_1_8b/d; s/^model:/model: {max_seq_len: 1}/' $data/torchtune.yaml >"$dir/unnamed.yaml"
+refuse torchtune_no_model 3 'no _component_ names the model' "$S" run "$dir/unnamed.yaml" --gpus 8
+same torchtune_other_model "$dir/unnamed.yaml" --gpus 8 --model qwen3-8b -- --model qwen3-8b $tune --optimizer adam --recompute full --cross-entropy chunked --fusion megatron
+sed '/^optimizer/,/fused/d' $data/torchtune.yaml >"$dir/generation.yaml"
+refuse torchtune_generation 3 'does not train' "$S" run "$dir/generation.yaml" --gpus 8
+for wrong in 's/^batch_size.*/batch_size: many/' 's/^batch_size.*/batch_size: 0/' 's/max_seq_len.*/max_seq_len: -1/' 's/^gradient_acc.*/gradient_accumulation_steps: [1]/' "s/llama3_1_8b/lora_llama3_1_8b\n  lora_attn_modules: ['w1']/"; do
+    sed "$wrong" $data/torchtune.yaml >"$dir/wrong.yaml"
+    "$S" run "$dir/wrong.yaml" --gpus 8 >/dev/null 2>"$dir/err"
+    case $?:$(head -1 "$dir/err") in [23]:*error:*) echo "ok torchtune $(echo "$wrong" | head -1)" ;; *) echo "not ok torchtune $wrong" ;; esac
+done
 # Primus' files say whose keys they hold, and name the model
 printf 'modules:\n  pre_trainer:\n    framework: maxtext\n    model: llama3_8B.yaml\n    overrides:\n      max_target_length: 4096\n      per_device_batch_size: 2\n      remat_policy: full\n      quantization: "nanoo_fp8"\n' >"$dir/primus.yaml"
 same primus_maxtext "$dir/primus.yaml" --gpus 8 -- --model llama3-8b --seq 4096 --micro-batch 2 --recompute full --zero 3 --fp8 --gpus 8 --software maxtext

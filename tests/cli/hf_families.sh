@@ -21,6 +21,27 @@ for line in open(models):
     off = got / model["_parameters"] - 1
     print("ok" if abs(off) <= 0.005 else "not ok", name, "" if abs(off) <= 0.005 else f"{got:.4g}: {100 * off:+.2f} %")
 P
+# To the last one: configurations as they are released, and the sums of their tensors' sizes
+# (by the modeling file of each family), for most of them the count of the model card as well.
+python3 -S - "$STEPCAST" tests/data/models/exact.jsonl <<'P'
+import json
+import subprocess
+import sys
+
+program, models = sys.argv[1:]
+for line in open(models):
+    model = json.loads(line)
+    name = "exactly " + model["_name"]
+    done = subprocess.run([program, "run", "--model", "-", "--gpus", "1", "--seq", "1024", "--mtp-num-layers", "0",
+                           "--make-vocab-size-divisible-by", "1", "--ignore-memory", "--json", "-"], input=line, capture_output=True, text=True)
+    if done.returncode:
+        print("not ok", name, done.stderr.splitlines()[:1])
+        continue
+    result = json.loads(done.stdout)
+    got = [result["model"]["parameters"], result["model"]["active_parameters"], result["memory_bytes"]["weights"] / 2]  # bf16
+    wanted = [model["_parameters"], model.get("_active", got[1]), model["_parameters"]]
+    print("ok" if got == wanted else "not ok", name, "" if got == wanted else f"{got}, not {wanted}")
+P
 refuse() {
     answer=$(printf '%s' "$3" | "$STEPCAST" run --model - --gpus 1 --ignore-memory 2>&1)
     status=$?
@@ -43,6 +64,12 @@ refuse a_layer_of_another_kind "not mamba or attention" \
     "{\"model_type\": \"bamba\", $common, \"layer_types\": [\"mamba\", \"conv\", \"mamba\", \"mamba\"]}"
 refuse unequal_experts "moe_topk" \
     "{\"model_type\": \"hunyuan_v1_moe\", $common, \"num_experts\": 4, \"moe_topk\": [1, 2, 1, 1]}"
+refuse a_list_of_heads "num_key_value_heads_per_layer" "{\"model_type\": \"deci\", $common, \"hidden_act\": \"silu\", \"num_key_value_heads_per_layer\": [4, 4, 4, 2]}"
+refuse linear_layers_in_a_list "attn_type_list" "{\"model_type\": \"minimax_m2\", $common, \"num_local_experts\": 8, \"num_experts_per_tok\": 2, \"attn_type_list\": [1, 0, 1, 1]}"
+refuse a_word_for_each_layer "does not have a word for each layer: 1 for 4" "{\"model_type\": \"mistral\", $common, \"layer_types\": [\"full_attention\"]}"
+refuse an_encoder "an encoder" "{\"model_type\": \"modernbert\", $common}"
+refuse a_tower_of_pictures "a tower of pictures alone" "{\"model_type\": \"vit\", $common}"
+refuse no_heads_of_mamba '"num_heads" must be' "{\"model_type\": \"mamba2\", $common}"
 refuse compressed_keys "compress_ratios" "{\"model_type\": \"deepseek_v4\", $common}"
 refuse heads_of_windows "swa_num_attention_heads" "{\"model_type\": \"mimo_v2_flash\", $common}"
 refuse dense_behind_sparse "layers without experts behind such with them" \

@@ -90,8 +90,6 @@ for value in '"false"' 1; do
     expect "tied $value" 3 'config.json' "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1
     check "tied $value says" "$(grep -c '"tie_word_embeddings" takes true or false' "$tmp/err")" 1
 done
-config '"mlp_bias": true'
-expect mlp_bias 0 "the biases of feed-forward parts (mlp_bias) are not counted" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1 --json -
 config '"quantization_config": {"quant_method": "fp8"}'
 expect quantization 0 "quantization_config is how the weights are stored" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --global-batch 1 --json -
 

@@ -93,8 +93,7 @@ pair gemma2 '"head_dim": 256' '"num_key_value_heads": 4, "sliding_window": 4096'
 window() { config qwen2 "\"num_key_value_heads\": 4, \"use_sliding_window\": $1, \"sliding_window\": 512, \"max_window_layers\": $2" && step --model "$tmp/config.json" --gpus 1 --seq 4096 --global-batch 1 --ignore-memory; }
 check no_layer_has_a_window "$(window true 8)" "$(window false 8)"
 check all_layers_have_a_window "$(awk "BEGIN { print ($(window true 0) < $(window false 0)) }")" 1
-window true 4 >/dev/null
-expect some_layers_have_a_window 0 "the first 4 layers see all keys (max_window_layers)" "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --seq 4096 --global-batch 1 --ignore-memory --json -
+check some_layers_have_a_window "$(awk "BEGIN { print ($(window true 0) < $(window true 4) && $(window true 4) < $(window false 0)) }")" 1
 
 # ZeRO 2: DeepSpeed and Megatron gather the weights once a step, 2 bytes each; PyTorch's FSDP for each of 4 micro-batches
 gathered() { result --model llama3-8b --num-layers 4 --gpus 8 --zero 2 --seq 1024 --global-batch 32 --micro-batch 1 --make-vocab-size-divisible-by 1 "$@" | python3 -S -c '

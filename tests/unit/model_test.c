@@ -62,6 +62,8 @@ static sc_status parse(struct sc_context *ctx, const char *more, struct sc__mode
 }
 
 /* Which of twelve layers see a window, as the families' own code has it. */
+#define WINDOW "\"sliding_attention\""
+#define ALL "\"full_attention\""
 static void test_windows(void **state) {
     static const struct {
         /* w: a window, f: all keys */
@@ -79,10 +81,22 @@ static void test_windows(void **state) {
         {"\"model_type\": \"gemma3_text\", \"sliding_window\": 64, "
          "\"sliding_window_pattern\": 4",
          "wwwfwwwfwwwf"},
+        {"\"model_type\": \"qwen2\", \"sliding_window\": 64, "
+         "\"use_sliding_window\": true, \"max_window_layers\": 3",
+         "fffwwwwwwwww"},
         {"\"model_type\": \"llama\", \"sliding_window\": 64, \"layer_types\": "
-         "[\"sliding_attention\", "
-         "\"sliding_attention\", \"full_attention\"]",
+         "[" WINDOW "," WINDOW "," ALL "," WINDOW "," WINDOW "," ALL "," WINDOW "," WINDOW
+         "," ALL "," WINDOW "," WINDOW "," ALL "]",
          "wwfwwfwwfwwf"},
+        /* Ministral: those that see all keys come first */
+        {"\"model_type\": \"mistral\", \"sliding_window\": 64, \"layer_types\": "
+         "[" ALL "," WINDOW "," WINDOW "," WINDOW "," ALL "," WINDOW "," WINDOW "," WINDOW
+         "," ALL "," WINDOW "," WINDOW "," WINDOW "]",
+         "fwwwfwwwfwww"},
+        {"\"model_type\": \"mistral\", \"sliding_window\": 64, \"layer_types\": "
+         "[" WINDOW "," ALL "," WINDOW "," WINDOW "," ALL "," WINDOW "," WINDOW "," WINDOW
+         "," WINDOW "," WINDOW "," WINDOW "," ALL "]",
+         "wfwwfwwwwwwf"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sc__model m;
