@@ -314,9 +314,10 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
         m->qkv_bias = truth(r, "attention_bias", m->qkv_bias);
     else if (truth(r, "attention_bias", false))
         m->qkv_bias = m->out_bias = true;
-    if (details & SC__HF_BIAS_OF_ATTENTION)
-        m->qkv_bias = m->out_bias = m->qkv_bias || truth(r, "bias", false);
-    else if (!truth(r, "no_bias", true) || truth(r, "bias", false))
+    bool bias = truth(r, "bias", false);
+    if (bias && details & SC__HF_BIAS_OF_ATTENTION)
+        m->qkv_bias = m->out_bias = true;
+    else if (bias || !truth(r, "no_bias", true))
         m->linear_bias = m->norm_bias = true;
     m->mlp_bias = truth(r, "mlp_bias", m->mlp_bias);
     m->head_bias = truth(r, "lm_head_bias", m->head_bias);
