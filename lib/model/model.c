@@ -220,10 +220,8 @@ double sc__model_layer_norms(const struct sc__model *m, uint32_t layer) {
                 !sc__model_has_feed_forward(m, layer);
     bool experts = sc__model_has_experts(m, layer);
     double beside = experts ? (m->branch_norms ? 3 : 0) + (m->shared_norm ? 1 : 0) : 0;
-    return (beside + (m->post_norms         ? 4
-                      : m->one_norm || half ? 1
-                                            : 2)) *
-           sc__model_norm_params(m);
+    double around = m->post_norms ? 4 : m->one_norm || half ? 1 : 2;
+    return (beside + around) * sc__model_norm_params(m);
 }
 
 void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p) {

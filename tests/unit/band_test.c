@@ -93,10 +93,7 @@ static void check_group(const json_t *groups, const json_t *g) {
     struct sc__band band = band_of(software, gpu, experts, true, 0);
     check(&band, unmeasured && said ? "extrapolated" : grades[said], n[said], mean[said]);
     band = band_of(software, gpu, experts, false, 0);
-    check(&band,
-          unmeasured ? "extrapolated" : grades[assumed],
-          n[assumed],
-          mean[assumed]);
+    check(&band, unmeasured ? "extrapolated" : grades[assumed], n[assumed], mean[assumed]);
     /* none of them offloads */
     band = band_of(software, gpu, experts, true, 1);
     check(&band, "extrapolated", n[said], mean[said]);
