@@ -42,9 +42,10 @@ double sc__fabric_oversubscription(const struct sc__cluster *c) {
         double up = f->global_links * (f->link > 0 ? f->link : c->nic);
         return up > 0 ? fmax(1, f->router_nics * c->nic / up) : 1;
     }
-    if (f->spines && f->leaf_nodes && f->kind != SC__FABRIC_NONE) {
-        double down =
-            (double)f->leaf_nodes * (sc__fabric_has_rails(c) ? 1 : c->node_nics) * c->nic;
+    bool rails = sc__fabric_has_rails(c);
+    if (f->spines && (f->leaf_nodes || rails) && f->kind != SC__FABRIC_NONE) {
+        double nodes = f->leaf_nodes ? f->leaf_nodes : node_count(c);
+        double down = nodes * (rails ? 1 : c->node_nics) * c->nic;
         double up =
             (double)f->spines * f->planes * (f->link > 0 ? f->link : c->nic / f->planes);
         return fmax(f->oversubscription, down / up);

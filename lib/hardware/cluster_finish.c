@@ -239,11 +239,29 @@ static void resolve_dims(struct sc__cluster *c) {
     }
 }
 
+static bool on_one_leaf(const struct sc__cluster *c) {
+    return sc__fabric_leaf_nodes(c) >= (double)c->gpus / c->node_gpus;
+}
+
+/* The rails of a segment have a leaf each: what goes from one to another crosses uplinks.
+ */
+static bool rails_meet(const struct sc__cluster *c) {
+    return sc__fabric_has_rails(c) && c->node_nics > 1 && c->gpus > c->node_gpus;
+}
+
 /* Uplinks matter where there are leaves and more than one. */
 static void note_idle_uplinks(struct sc_context *ctx, const struct sc__cluster *c) {
-    if (c->fabric.oversubscription <= 1 ||
-        sc__fabric_leaf_nodes(c) < (double)c->gpus / c->node_gpus)
+    if (c->fabric.oversubscription <= 1 || !on_one_leaf(c))
         return;
+    if (rails_meet(c)) {
+        sc__note(ctx,
+                 "one-segment",
+                 "oversubscription counts between rails alone: all nodes of '%s' are in "
+                 "one segment%s",
+                 c->name,
+                 c->fabric.leaf_nodes ? "" : "; leaf=N sets the nodes of one");
+        return;
+    }
     sc__note(ctx,
              "one-leaf",
              "oversubscription has no effect: all nodes of '%s' share one leaf switch%s",
@@ -289,14 +307,14 @@ static void note_other_fabrics(struct sc_context *ctx, const struct sc__cluster 
     static const char *const of_uplinks[] = {"spines", "link", "pod-leaves", NULL};
     static const char *const of_pods[] = {"cores", "pod-oversubscription", NULL};
     const struct sc__fabric *f = &c->fabric;
-    bool one_leaf = sc__fabric_leaf_nodes(c) >= (double)c->gpus / c->node_gpus;
+    bool one_leaf = on_one_leaf(c);
     if (f->kind != SC__FABRIC_DRAGONFLY)
         note_said(ctx, c, of_routers, "only the fabric dragonfly has routers");
     if (f->kind == SC__FABRIC_DRAGONFLY)
         note_said(ctx, c, of_leaves, "a dragonfly has groups of routers");
     else if (f->kind == SC__FABRIC_DIMS)
         note_said(ctx, c, of_leaves, "the fabric has dimensions, and no leaf switches");
-    else if (one_leaf)
+    else if (one_leaf && !rails_meet(c))
         note_said(ctx,
                   c,
                   of_uplinks,

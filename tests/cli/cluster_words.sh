@@ -55,3 +55,17 @@ expect "no such class of dimensions" 3 "no 'foo' among the classes" "$STEPCAST" 
 check "notes below engines" "$("$STEPCAST" coll all_gather -c "gpu=l40s gpus=16 node=8 nics=1 nic=400Gbps" -b 1M -e 1M --net analytic,flow | grep -c "^# note: \(the cluster does not name its fabric class\|GPU l40s has no NVLink\)")" 2
 flies="$flat fabric=dragonfly router-nics=8 group-routers=2 global-links=4 groups=4"
 for word in leaf=2 spines=2 oversubscription=4; do said "$flies" $word; done
+
+# rails of one segment have leaves of their own: what is between them counts for messages that change rails in the fabric. Of 256 MiB
+# each of 32 ranks sends 24/32 to other nodes, 7/8 of it to other rails: 32 · 7/32 of it over the 4 NICs of a rail, 100 Gb/s up
+rails="gpu=h100 gpus=32 node=8 nvlink=450GB/s nics=8 nic=400Gbps class=ib fabric=rail"
+exchange() { "$STEPCAST" coll alltoall -b 256M -e 256M -c "$@" 2>&1; }
+crossing=$(python3 -S -c 'print(4 * 24 / 32 * 7 / 8 * 2**28 / (0.955 * 12.5e3))')
+for net in analytic flow; do
+    for words in "spines=1 link=100Gbps" "leaf=4 spines=1 link=100Gbps"; do
+        exchange "$rails $words" --no-pxn --net $net --route spray >"$tmp/out"
+        check "$net: between rails, $words" "$(grep -c '\(spines\|link\) has no effect' "$tmp/out") $(awk -v wanted="$crossing" '$1 == 268435456 { print ($6 > wanted && $6 < 1.02 * wanted) ? "yes" : $6 " is not " wanted }' "$tmp/out")" "0 yes"
+    done
+    check "$net: PXN stays on its rail" "$(exchange "$rails spines=1 link=100Gbps" --net $net --route spray | awk '$1 == 268435456 { print ($6 < 5000) ? "yes" : $6 }')" yes
+done
+expect rails_of_one_segment 0 "oversubscription counts between rails alone" coll "$rails oversubscription=4"
