@@ -31,7 +31,7 @@ expect a_card_by_its_number 0 "RTX 4090" "$STEPCAST" run --model gpt2 --cluster 
 
 # files of other tools are named, with what to give instead
 printf '{\n  "version": "0.0.4"\n}{\n  "id": "4",\n  "type": "COMM_COLL_NODE",\n  "attr": []\n}\n' >"$tmp/chakra.json"
-expect chakra_as_json 0 'give the .et files that it was made from' "$STEPCAST" show "$tmp/chakra.json"
+expect chakra_as_json 3 'a trace is a set of files PREFIX.0.et, PREFIX.1.et, … (or .json)' "$STEPCAST" show "$tmp/chakra.json"
 printf '==1== Profiling result:\n            Type  Time(%%)      Time     Calls       Avg  Name\n GPU activities:   15.95%%  1.72898s     28160  61.398us  gemm\n' >"$tmp/nvprof.txt"
 expect summary_of_nvprof 3 'is a summary of nvprof' "$STEPCAST" run "$tmp/nvprof.txt"
 # a rank that computes where the others do not is over the median by no share of it
