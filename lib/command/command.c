@@ -233,7 +233,7 @@ static const char *const outputs[] = {"json",
                                       "job"};
 #define OUTPUTS (sizeof outputs / sizeof *outputs)
 
-static bool is_output(const char *name) {
+bool sc__option_is_output(const char *name) {
     for (unsigned i = 0; i < OUTPUTS; i++)
         if (!strcmp(outputs[i], name))
             return true;
@@ -294,7 +294,7 @@ static sc_status set_value(struct sc_request *req, const char *name, const char 
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     if (is_terminal_option(o))
         return set_terminal_option(req, o, value);
-    bool same = value && is_output(o->name) &&
+    bool same = value && sc__option_is_output(o->name) &&
                 !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
     *SC__PUSH(arena, req->values, req->value_count, req->value_capacity) =
         (struct sc__value){.option = o,

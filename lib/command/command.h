@@ -16,6 +16,7 @@ struct sc__command {
         *options;        /* tables, each ended by an empty name; NULL-terminated */
     bool inputs;         /* reads inputs, so the readers' options count too */
     bool ignores_memory; /* goes on with plans that do not fit */
+    bool takes_runs;     /* its job files are those of run, which writes other results */
     sc_status (*execute)(struct sc_request *req);
 };
 
@@ -28,6 +29,8 @@ const struct sc__option *sc__command_option(const struct sc__command *c, const c
 /* The flag that says no where a profile might say yes (--no-dropout), or NULL. */
 const struct sc__option *
 sc__command_denial(struct sc_context *ctx, const struct sc__command *c, const char *flag);
+/* Whether the option names a file to write. */
+bool sc__option_is_output(const char *name);
 /* The name of an option that is spelt almost so, or NULL. */
 const char *
 sc__command_nearest(struct sc_context *ctx, const struct sc__command *c, const char *name);

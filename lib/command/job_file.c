@@ -85,6 +85,15 @@ take_option(struct sc_request *req,
     struct sc__place at = {.file = file, .line = item->line};
     const char *name = option_name(req->ctx, item);
     const struct sc__option *o = sc__command_option(req->command, name);
+    if (req->command->takes_runs && sc__option_is_output(name)) {
+        sc__note(req->ctx,
+                 "job-output",
+                 "%s: --%s %s is for what run writes, and left alone",
+                 file,
+                 name,
+                 item->value);
+        return SC_OK;
+    }
     if (!o)
         return sc__fail(
             req->ctx,

@@ -604,4 +604,5 @@ const struct sc__command sc__command_train = {
             "counts.",
     .options = tables,
     .inputs = true,
+    .takes_runs = true,
     .execute = train_execute};

@@ -22,6 +22,11 @@ check "the command line wins" $?
 printf '# by hand\nstepcast: job/1\nmodel:\n  model: llama3-8b\nplan:\n  gpus: 8\n  tp: 2\n  zero: 1\n  seq: 2048\ncluster:\n  cluster: dgx-h100:8\noutputs:\n  json: %s/hand.json\n' "$dir" >"$dir/hand.yaml"
 "$S" run "$dir/hand.yaml" >"$dir/out" 2>"$dir/err" && grep -q '^8 GPUs: tp 2' "$dir/out" && [ -s "$dir/hand.json" ]
 check "sections by hand" $?
+# the result of the run stays what it is, as does one that train cannot write
+printf 'stepcast: job/1\nmodel: gpt2\ngpus: 8\njson: %s/kept.json\ntrace: %s/kept.trace\n' "$dir" "$dir" >"$dir/kept.yaml"
+echo kept >"$dir/kept.json"
+"$S" train "$dir/kept.yaml" --train-tokens 1B >"$dir/out" 2>"$dir/err" && [ "$(cat "$dir/kept.json")" = kept ] && [ ! -e "$dir/kept.trace" ] && [ "$(grep -c 'for what run writes' "$dir/out")" = 2 ]
+check "train leaves the files of a run alone" $?
 bad() { # name, text in the error, file text
     printf '%s' "$3" >"$dir/bad.yaml"
     "$S" run "$dir/bad.yaml" >"$dir/out" 2>"$dir/err"
