@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/json_write.h"
+#include "base/number.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/platform.h"

@@ -4,6 +4,7 @@
 #include "command/training.h"
 
 #include "base/data.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "command/recovery.h"
 
@@ -297,23 +298,12 @@ static sc_status read_goodput(struct sc__plans *x) {
     return SC_OK;
 }
 
-static uint64_t common_multiple(uint64_t a, uint64_t b) {
-    uint64_t x = a;
-    uint64_t y = b;
-    while (y) {
-        uint64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 /* A batch that nobody gave is one that all machines can share. */
 static void assume_batch(struct sc__plans *x) {
     struct sc__search *s = &x->search;
     uint64_t gpus = 1;
     for (uint32_t i = 0; i < s->machine_count && gpus <= UINT32_MAX; i++)
-        gpus = common_multiple(gpus, s->machines[i].gpus);
+        gpus = sc__common_multiple(gpus, s->machines[i].gpus);
     s->given.global_batch = sc__plan_usual_batch(x->req->ctx, &s->given, s->model, gpus);
     x->batch_assumed = true;
 }

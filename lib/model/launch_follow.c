@@ -2,6 +2,8 @@
  * do nothing, what is sharded, the vocabulary, the number of GPUs. */
 #include "model/launch.h"
 
+#include "base/number.h"
+
 #include <string.h>
 
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names) {
@@ -509,14 +511,7 @@ static uint32_t least_world(const struct sc__launch *l) {
     uint64_t experts = ep * etp * pp;
     if (dense > UINT32_MAX || experts > UINT32_MAX)
         return 0;
-    uint64_t a = dense;
-    uint64_t b = experts;
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    uint64_t least = dense / a * experts;
+    uint64_t least = sc__common_multiple(dense, experts);
     return least <= UINT32_MAX ? (uint32_t)least : 0;
 }
 
