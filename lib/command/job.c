@@ -252,7 +252,7 @@ static bool is_job_option(const struct sc__option *o) {
 struct traffic {
     bool collectives;
     bool exchanges; /* all-to-alls */
-    bool messages;
+    bool messages;  /* to one peer, those of collectives too */
 };
 
 static void add_traffic(const struct sc__workload *w, uint32_t block, struct traffic *t) {
@@ -261,7 +261,8 @@ static void add_traffic(const struct sc__workload *w, uint32_t block, struct tra
         bool collective = ops[i].kind == SC__OP_COLLECTIVE;
         t->collectives |= collective;
         t->exchanges |= collective && ops[i].coll == SC__ALLTOALL;
-        t->messages |= ops[i].kind == SC__OP_SEND;
+        t->messages |= ops[i].kind == SC__OP_SEND ||
+                       (collective && sc__coll_direct(ops[i].coll));
     }
 }
 
@@ -281,7 +282,7 @@ static struct traffic find_traffic(struct sc__arena *arena, const struct sc__wor
 static void note_traffic(struct sc_request *req, const struct sc__workload *w) {
     struct traffic t = find_traffic(&req->ctx->arena, w);
     bool silent = !t.collectives && !t.messages;
-    bool apart = t.exchanges || t.messages;
+    bool asked = t.collectives && sc__option(req, "algo"); /* maybe one of messages */
     const struct {
         const char *name;
         bool unused;
@@ -289,7 +290,7 @@ static void note_traffic(struct sc_request *req, const struct sc__workload *w) {
     } list[] = {
         {"two-level", !t.exchanges, "there is no all-to-all"},
         {"no-pxn", !t.exchanges, "there is no all-to-all"},
-        {"net-channels", !apart, "there is no all-to-all, and no message"},
+        {"net-channels", !t.messages && !asked, "there is no all-to-all, and no message"},
         {"proto", !t.collectives, "there is no collective"},
         {"by-tuner", !t.collectives, "there is no collective"},
         {"gpus-per-process", !t.collectives, "there is no collective"},

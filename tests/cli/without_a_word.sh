@@ -59,6 +59,8 @@ for option in "proto ll" by-tuner "gpus-per-process 2"; do unused "$option" "the
 for option in "comm-sm-tax 0.3" "order dp-tp-cp-ep-pp"; do unused "$option" "nothing is sent" --model llama3-8b --gpus 1; done
 unused "net-channels 4" "there is no all-to-all, and no message" --model llama3-8b --gpus 16
 used() { "$STEPCAST" run --seq 2048 --ignore-memory "$@" --json - 2>/dev/null | grep -c "\"mfu\"\|has no effect"; }
+# PyTorch's context parallelism sends gradients to the next rank, whatever brings keys and values
+check channels_of_gradients "$(used --model llama3-8b --cluster dgx-a100:16 --tp 8 --cp 2 --cp-comm-type all_gather --software fsdp1 --net-channels 4) $(used --model llama3-8b --gpus 16 --tp 8 --algo direct --net-channels 4)" "1 1"
 check said_only_then "$(used --model mixtral-8x7b --gpus 8 --ep 8 --moe-token-dispatcher-type flex --moe-routing in-turn) $(used --model llama3-8b --gpus 16 --pp 2 --net-channels 4 --order tp-cp-ep-pp-dp --comm-sm-tax 0.1) $(used --model llama3-8b --gpus 8 --use-megatron-fsdp) $(used --model llama3-8b --gpus 8 --zero 3 --use-megatron-fsdp) $(used --model llama3-8b --gpus 8 --use-torch-fsdp2)" "1 1 1 1 1"
 
 # sequences that a table of positions does not reach
