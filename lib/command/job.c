@@ -261,8 +261,8 @@ static void add_traffic(const struct sc__workload *w, uint32_t block, struct tra
         bool collective = ops[i].kind == SC__OP_COLLECTIVE;
         t->collectives |= collective;
         t->exchanges |= collective && ops[i].coll == SC__ALLTOALL;
-        t->messages |= ops[i].kind == SC__OP_SEND ||
-                       (collective && sc__coll_direct(ops[i].coll));
+        t->messages |=
+            ops[i].kind == SC__OP_SEND || (collective && sc__coll_direct(ops[i].coll));
     }
 }
 
