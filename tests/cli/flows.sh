@@ -116,5 +116,8 @@ for place in near far; do
 done | paste -sd ' ' >"$dir/placed"
 if awk '{exit !($1 < 3500 && $2 > 10540 && $2 < 10800)}' "$dir/placed"; then echo "ok placement-across-leaves"
 else echo "not ok placement-across-leaves: $(cat "$dir/placed")"; fi
+# A NIC of 400 Gb/s has two ports of 200, and a flow both: 100 MB in 2 ms.
+echo '0 8 100000000 0 0.002' >"$dir/planes"
+check ports-of-planes 0 "$STEPCAST" flows "$dir/planes" --fabric "gpu=h100 gpus=16 node=8 nics=8 nic=400Gbps fabric=hpn planes=2 class=ib" --check 1e-9
 check run-failed-link 3 "$STEPCAST" run --model llama3-8b --gpus 16 --tp 8 --global-batch 16 --seq 4096 -c dgx-h100:16 --net flow --fail port0.up
 check coll-flow 0 "$STEPCAST" coll all_reduce -c dgx-h100:64 --net flow -b 1G -e 1G
