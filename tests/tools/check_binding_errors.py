@@ -263,6 +263,8 @@ class Progress(unittest.TestCase):
 
     def test_interrupt(self):
         """control-C ends a long call, and the handler is as before"""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs this in the background
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         plan = stepcast.Plan(tp=8, pp=16, global_batch=8192, micro_batch=1, zero=1, recompute="full", ignore_memory=True)
         told = []
 
