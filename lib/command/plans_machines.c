@@ -127,8 +127,7 @@ static void note_prices(struct sc__plans *x, const struct sc__search_price *pric
         sc__note(x->req->ctx,
                  "prices-assumed",
                  "no --price is given: an hour of a GPU at what data/prices.json quotes, "
-                 "whoever "
-                 "has the machine: %s",
+                 "whoever has the machine: %s",
                  text.text);
 }
 

@@ -58,25 +58,43 @@ static sc_status read_letters(const struct hf_hybrid *r, struct sc__model *m) {
     return SC_OK;
 }
 
+/* What a family calls the sizes of its scans. */
+struct scan_keys {
+    const char *heads;
+    const char *head_dim;
+    const char *groups;
+    const char *state;
+    const char *kernel;
+    const char *chunk; /* NULL: the configuration does not say */
+};
+
+static sc_status
+read_scan(const struct hf_hybrid *r, const struct scan_keys *keys, struct sc__model *m) {
+    SC__TRY(hybrid_size(r, keys->heads, &m->scan_heads));
+    SC__TRY(hybrid_size(r, keys->head_dim, &m->scan_head_dim));
+    SC__TRY(hybrid_size(r, keys->groups, &m->scan_groups));
+    SC__TRY(hybrid_size(r, keys->state, &m->state_dim));
+    SC__TRY(hybrid_size(r, keys->kernel, &m->conv_kernel));
+    return keys->chunk ? hybrid_size(r, keys->chunk, &m->scan_chunk) : SC_OK;
+}
+
 static sc_status read_nemotron(const struct hf_hybrid *r, struct sc__model *m) {
+    static const struct scan_keys keys = {"mamba_num_heads",
+                                          "mamba_head_dim",
+                                          "n_groups",
+                                          "ssm_state_size",
+                                          "conv_kernel",
+                                          "chunk_size"};
     SC__TRY(read_letters(r, m));
-    SC__TRY(hybrid_size(r, "mamba_num_heads", &m->scan_heads));
-    SC__TRY(hybrid_size(r, "mamba_head_dim", &m->scan_head_dim));
-    SC__TRY(hybrid_size(r, "n_groups", &m->scan_groups));
-    SC__TRY(hybrid_size(r, "ssm_state_size", &m->state_dim));
-    SC__TRY(hybrid_size(r, "conv_kernel", &m->conv_kernel));
-    return hybrid_size(r, "chunk_size", &m->scan_chunk);
+    return read_scan(r, &keys, m);
 }
 
 static sc_status read_mamba_alone(const struct hf_hybrid *r, struct sc__model *m) {
+    static const struct scan_keys keys =
+        {"num_heads", "head_dim", "n_groups", "state_size", "conv_kernel", "chunk_size"};
     sc__model_layer_letter('M', &m->layer_parts[0]);
     m->pattern = 1;
-    SC__TRY(hybrid_size(r, "num_heads", &m->scan_heads));
-    SC__TRY(hybrid_size(r, "head_dim", &m->scan_head_dim));
-    SC__TRY(hybrid_size(r, "n_groups", &m->scan_groups));
-    SC__TRY(hybrid_size(r, "state_size", &m->state_dim));
-    SC__TRY(hybrid_size(r, "conv_kernel", &m->conv_kernel));
-    return hybrid_size(r, "chunk_size", &m->scan_chunk);
+    return read_scan(r, &keys, m);
 }
 
 /* "layer_types", or attention in each n-th layer. */
@@ -107,15 +125,16 @@ static sc_status read_types(const struct hf_hybrid *r, struct sc__model *m) {
 }
 
 static sc_status read_delta_nets(const struct hf_hybrid *r, struct sc__model *m) {
+    static const struct scan_keys keys = {"linear_num_value_heads",
+                                          "linear_value_head_dim",
+                                          "linear_num_key_heads",
+                                          "linear_key_head_dim",
+                                          "linear_conv_kernel_dim",
+                                          NULL};
     SC__TRY(read_types(r, m));
     m->attention_gate = true;
-    SC__TRY(hybrid_size(r, "linear_num_value_heads", &m->scan_heads));
-    SC__TRY(hybrid_size(r, "linear_value_head_dim", &m->scan_head_dim));
-    SC__TRY(hybrid_size(r, "linear_num_key_heads", &m->scan_groups));
-    SC__TRY(hybrid_size(r, "linear_key_head_dim", &m->state_dim));
-    SC__TRY(hybrid_size(r, "linear_conv_kernel_dim", &m->conv_kernel));
     m->scan_chunk = 64; /* of flash-linear-attention's kernels */
-    return SC_OK;
+    return read_scan(r, &keys, m);
 }
 
 static bool listed_layer(const json_t *list, uint32_t layer) {
@@ -156,16 +175,17 @@ static sc_status read_mamba_layers(const struct hf_hybrid *r, struct sc__model *
 }
 
 static sc_status read_mamba_keys(const struct hf_hybrid *r, struct sc__model *m) {
+    static const struct scan_keys keys = {"mamba_n_heads",
+                                          "mamba_d_head",
+                                          "mamba_n_groups",
+                                          "mamba_d_state",
+                                          "mamba_d_conv",
+                                          "mamba_chunk_size"};
     SC__TRY(read_mamba_layers(r, m));
     if (!m->experts &&
         m->shared_ffn) /* the whole feed-forward of a model without experts */
         m->ffn = m->shared_ffn;
-    SC__TRY(hybrid_size(r, "mamba_n_heads", &m->scan_heads));
-    SC__TRY(hybrid_size(r, "mamba_d_head", &m->scan_head_dim));
-    SC__TRY(hybrid_size(r, "mamba_n_groups", &m->scan_groups));
-    SC__TRY(hybrid_size(r, "mamba_d_state", &m->state_dim));
-    SC__TRY(hybrid_size(r, "mamba_d_conv", &m->conv_kernel));
-    return hybrid_size(r, "mamba_chunk_size", &m->scan_chunk);
+    return read_scan(r, &keys, m);
 }
 
 sc_status sc__hf_hybrid_read(struct sc_context *ctx,
