@@ -252,9 +252,10 @@ static sc_status refuse_list(const struct config_taking *t,
                              const struct sc__config_key *k,
                              const struct sc__config_item *item) {
     struct sc__config_item owner = *item;
-    if (k->words || strcmp(item->last, "0") != 0)
+    struct sc__str key = sc__str(item->key);
+    if (k->words || !sc__str_ends(key, ".0")) /* "0" alone is a key like others */
         return SC_OK;
-    owner.key = sc__strndup(&t->l->ctx->arena, item->key, strlen(item->key) - 2);
+    owner.key = sc__strndup(&t->l->ctx->arena, key.p, key.n - strlen(".0"));
     if (!key_is(&owner, k->key))
         return SC_OK;
     return sc__launch_fail(t->l,
