@@ -88,15 +88,15 @@ static bool take_type(struct chakra_json *j, const json_t *value, uint8_t *out) 
 /* ---- attributes ---- */
 
 static bool number_of(const json_t *value, int64_t *out) {
-    double real = json_real_value(value);
+    double real = json_real_value(value); /* 0 of other kinds */
     if (json_is_string(value))
         return sc__parse_i64(raw_text(value), out);
-    if (!json_is_boolean(value) && !json_is_number(value))
+    if (real < -9e18 || real > 9e18 || !(json_is_boolean(value) || json_is_number(value)))
         return false;
-    *out = json_is_integer(value) ? (int64_t)json_integer_value(value) : (int64_t)real;
-    if (json_is_boolean(value))
-        *out = json_is_true(value);
-    return real > -9e18 && real < 9e18;
+    *out = json_is_boolean(value)   ? json_is_true(value)
+           : json_is_integer(value) ? (int64_t)json_integer_value(value)
+                                    : (int64_t)real;
+    return true;
 }
 
 /* The one member beside the name: "int64Val": "5", "uint64List": {"values": ["5"]}. */
