@@ -412,6 +412,8 @@ typedef struct sc_plan {
     sc_dtype main_params_dtype; /* of the main copy of the weights; fp32 */
     sc_dtype exp_avg_dtype;     /* of Adam's first moment; fp32 */
     sc_dtype exp_avg_sq_dtype;  /* of its second */
+    sc_toggle lora_autocast;    /* adapters in fp32, their products in the type of the
+                                   others; usually off */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

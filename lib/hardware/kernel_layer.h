@@ -151,7 +151,10 @@ struct sc__layer_shape {
     /* Rank of adapters beside frozen weights; 0: all are trained. */
     uint64_t lora;
     unsigned lora_targets; /* which have one: q, k, v, out, gate, up, down from bit 0 */
-    bool four_bits;        /* frozen weights are unpacked for each use */
+    bool lora_fp32;        /* adapters are in fp32, */
+    bool lora_autocast;    /* and their products in the type of the others */
+    bool lora_dropout;
+    bool four_bits; /* frozen weights are unpacked for each use */
 };
 
 struct sc__layer_kernel {

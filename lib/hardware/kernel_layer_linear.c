@@ -177,43 +177,122 @@ static uint64_t adapter_rank(const struct sc__layer_maker *m, const struct sc__l
     return rank;
 }
 
-/* x·A·B beside a frozen layer, scaled and added; backward has an input and a weight
- * gradient of each. Without a compiler scaling is an operator of its own, both ways. */
-static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
-    uint64_t rank = adapter_rank(m, l);
-    uint64_t all = rows * (l->experts ? l->experts : 1);
-    enum sc__dtype t = m->s->dtype;
+static void
+unpack_weights(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
     double copies = l->experts ? (double)l->experts : 1;
-    if (m->s->four_bits)
-        sc__layer_push(m,
-                       sc__elementwise(m->kernel_model,
-                                       "unpack",
-                                       (0.5 + sc__dtype_bytes(t)) *
-                                           (double)(l->in * l->out) * copies));
-    if (!rank)
-        return;
-    sc__layer_push(
-        m,
-        sc__gemm(m->kernel_model, "lora_a", t, all, rank, m->backward ? l->out : l->in));
-    sc__layer_push(
-        m,
-        sc__gemm(m->kernel_model, "lora_b", t, all, m->backward ? l->in : l->out, rank));
-    sc__layer_memory(m, SC__MEM_ADD, all, m->backward ? l->in : l->out);
-    if (sc__fusion_eager(m->s->fusion))
+    double bytes = sc__dtype_bytes(m->s->dtype);
+    sc__layer_elementwise(m,
+                          "unpack",
+                          (0.5 + bytes) * (double)(l->in * l->out) * copies,
+                          1);
+    /* what the packed layer returns is cloned (peft/tuners/lora/bnb.py) */
+    if (sc__fusion_eager(m->s->fusion) && !m->backward && adapter_rank(m, l))
         sc__layer_elementwise(m,
-                              "lora_scale",
-                              2 * sc__dtype_bytes(t) * (double)(all * l->out),
+                              "lora_clone",
+                              2 * bytes * (double)(rows * l->out) * copies,
                               1);
+}
+
+struct adapter_sizes {
+    uint64_t rows;
+    uint64_t in;
+    uint64_t out;
+    uint64_t rank;
+    enum sc__dtype type; /* of its products */
+};
+
+/* x·A·B; backward has an input and a weight gradient of each. */
+static void adapter_products(struct sc__layer_maker *m, const struct adapter_sizes *z) {
+    uint64_t from = m->backward ? z->out : z->in;
+    uint64_t to = m->backward ? z->in : z->out;
+    sc__layer_push(m, sc__gemm(m->kernel_model, "lora_a", z->type, z->rows, z->rank, from));
+    sc__layer_push(m, sc__gemm(m->kernel_model, "lora_b", z->type, z->rows, to, z->rank));
     if (!m->backward)
         return;
-    struct sc__kernel a =
-        sc__gemm_wgrad(m->kernel_model, "lora_a_wgrad", t, rank, l->in, all, false);
-    struct sc__kernel b =
-        sc__gemm_wgrad(m->kernel_model, "lora_b_wgrad", t, l->out, rank, all, false);
+    struct sc__kernel a = sc__gemm_wgrad(m->kernel_model,
+                                         "lora_a_wgrad",
+                                         z->type,
+                                         z->rank,
+                                         z->in,
+                                         z->rows,
+                                         false);
+    struct sc__kernel b = sc__gemm_wgrad(m->kernel_model,
+                                         "lora_b_wgrad",
+                                         z->type,
+                                         z->out,
+                                         z->rank,
+                                         z->rows,
+                                         false);
     a.phase = SC__WGRAD;
     b.phase = SC__WGRAD;
     sc__layer_push(m, a);
     sc__layer_push(m, b);
+}
+
+/* Operators of peft/tuners/lora/layer.py around an adapter in fp32. Under autocast its
+ * input is widened to the type of the adapter and narrowed for the product, and its
+ * gradient the same way back; one beside packed weights is left as it is (bnb.py).
+ * Otherwise all of the branch is in fp32: its input is widened, the sum of both branches
+ * narrowed; backward the gradient is widened for the branch and narrowed for the layer. */
+static void adapter_casts(struct sc__layer_maker *m, const struct adapter_sizes *z) {
+    double cast = sc__dtype_bytes(m->s->dtype) + sc__dtype_bytes(SC__FP32);
+    double in = (double)(z->rows * z->in);
+    double out = (double)(z->rows * z->out);
+    if (!m->s->lora_fp32)
+        return;
+    if (m->s->lora_autocast && m->s->four_bits)
+        return;
+    if (m->s->lora_autocast) {
+        sc__layer_elementwise(m, "lora_cast", cast * in, 2);
+        return;
+    }
+    sc__layer_elementwise(m, "lora_cast", cast * in, 1);
+    sc__layer_elementwise(m, "lora_cast", cast * out, m->backward ? 2 : 1);
+}
+
+/* Both branches; in fp32 the sum is as wide as the wider of them. */
+static void adapter_sum(struct sc__layer_maker *m, const struct adapter_sizes *z) {
+    if (m->backward || z->type == m->s->dtype)
+        sc__layer_memory(m, SC__MEM_ADD, z->rows, m->backward ? z->in : z->out);
+    else
+        sc__layer_elementwise(
+            m,
+            "lora_add",
+            (sc__dtype_bytes(m->s->dtype) + 2 * sc__dtype_bytes(z->type)) *
+                (double)(z->rows * z->out),
+            1);
+}
+
+/* Beside a frozen layer. Without a compiler scaling and casts are operators of their own,
+ * both ways. */
+static void adapter(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows) {
+    const struct sc__layer_shape *s = m->s;
+    bool wide = s->lora_fp32 && !s->lora_autocast;
+    struct adapter_sizes z = {.rows = rows * (l->experts ? l->experts : 1),
+                              .in = l->in,
+                              .out = l->out,
+                              .rank = adapter_rank(m, l),
+                              .type = wide ? SC__FP32 : s->dtype};
+    if (s->four_bits)
+        unpack_weights(m, l, rows);
+    if (!z.rank)
+        return;
+    adapter_products(m, &z);
+    adapter_sum(m, &z);
+    if (s->lora_dropout)
+        sc__layer_push(m,
+                       sc__memory_op(m->kernel_model,
+                                     m->backward ? SC__MEM_DROPOUT_B : SC__MEM_DROPOUT_F,
+                                     s->lora_fp32 ? SC__FP32 : s->dtype,
+                                     z.rows,
+                                     z.in));
+    if (!sc__fusion_eager(s->fusion))
+        return;
+    sc__layer_elementwise(m,
+                          "lora_scale",
+                          2 * sc__dtype_bytes(z.type) * (double)(z.rows * z.out),
+                          1);
+    adapter_casts(m, &z);
 }
 
 /* A product of a layer without experts: with scales of rows its kernel may be another. */

@@ -85,7 +85,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .row_products = l->constants.software.row_products,
         .narrow_weights = p->fp8_params && p->zero >= 2,
         .scale_of_now = p->fp8_recipe == SC_FP8_RECIPE_TENSORWISE,
-        .dropout = p->dropout,
+        .dropout = sc__plan_drops_hidden(p),
         .attention = (enum sc__attention_software)p->attention,
         .scores = (enum sc__scores)p->scores,
         .q_rank = m->q_lora,
@@ -95,6 +95,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .v_dim = m->v_dim,
         .lora = p->lora,
         .lora_targets = p->lora_targets,
+        .lora_fp32 = p->lora_fp32,
+        .lora_autocast = p->lora_autocast,
+        .lora_dropout = p->lora && p->dropout,
         .four_bits = p->qlora};
     if (kind & SC__LAYER_WINDOW && m->both_ways)
         s.pieces = (p->seq + m->window - 1) / m->window;
@@ -213,7 +216,7 @@ static void embedding_kernels(struct sc__lowering *l) {
                             sc__memory_op(l->kernel_model, SC__MEM_ADD, t, cut, h),
                             SC__FORWARD,
                             SC__WORK_EMBEDDING);
-    if (p->dropout) {
+    if (sc__plan_drops_hidden(p)) {
         sc__step_add_kernel(l,
                             f,
                             sc__memory_op(l->kernel_model, SC__MEM_DROPOUT_F, t, cut, h),

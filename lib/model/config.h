@@ -118,6 +118,10 @@ void sc__config_neox(struct sc__launch *l,
                      struct sc__flag_list *out);
 
 /* What a trainer of Hugging Face trains: everything, or adapters. */
+/* What is written of the linear layers that have adapters; NULL: nothing. */
+const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
+/* Whether a rate of dropout is above 0. */
+bool sc__config_drops(const struct sc__config *c, const char *key);
 sc_status sc__config_adapters(struct sc__launch *l,
                               const struct sc__config *c,
                               struct sc__flag_list *out);

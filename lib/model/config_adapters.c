@@ -28,10 +28,20 @@ static bool is_off(const struct sc__config *c, const char *key) {
     return is_word(value, "false") || is_word(value, "no") || is_word(value, "0");
 }
 
-/* LLaMA-Factory's finetuning_type, Axolotl's adapter, TRL's use_peft; where none of them
- * stands, a rank is one of adapters, but in Axolotl. */
+/* What is trained in ms-swift's words, whose key had three names. */
+static const char *swift_type(const struct sc__config *c) {
+    const char *type = named(c, "train_type");
+    if (!type)
+        type = named(c, "tuner_type");
+    return type ? type : named(c, "sft_type");
+}
+
+/* LLaMA-Factory's finetuning_type, ms-swift's train_type, Axolotl's adapter, TRL's
+ * use_peft; where none of them stands, a rank is one of adapters, but in Axolotl. */
 static bool trains_adapters(const struct sc__config *c, bool rank) {
     const char *tuning = named(c, "finetuning_type");
+    if (!tuning)
+        tuning = swift_type(c);
     if (tuning)
         return !strcmp(tuning, "lora");
     if (sc__config_value(c, "use_peft"))
@@ -39,6 +49,100 @@ static bool trains_adapters(const struct sc__config *c, bool rank) {
     if (sc__config_value(c, "adapter") || sc__config_value(c, "base_model"))
         return named(c, "adapter") != NULL;
     return rank;
+}
+
+/* ---- which layers have them ---- */
+
+/* "lora_target_modules", "peft.target_modules.3": one of a list, wherever it stands. */
+static bool names_targets(const struct sc__config_item *item) {
+    static const char *const keys[] = {"lora_target",
+                                       "lora_target_modules",
+                                       "target_modules",
+                                       NULL};
+    struct sc__str key = sc__str(item->key);
+    uint32_t index;
+    if (sc__parse_u32(sc__str(item->last), &index) && item->last > item->key)
+        key.n -= strlen(item->last) + 1;
+    for (const char *const *k = keys; *k; k++) {
+        size_t n = strlen(*k);
+        if (sc__str_ends(key, *k) && (key.n == n || key.p[key.n - n - 1] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/* "*.q_proj" and "*_proj" of Automodel: the names that end so. */
+static void put_pattern(struct sc__buffer *list, const char *pattern) {
+    static const char *const modules[] =
+        {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+    const char *end = strrchr(pattern, '*') + 1;
+    end += *end == '.';
+    for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (sc__str_ends(sc__str(modules[i]), end))
+            sc__printf(list, "%s%s", list->size ? "," : "", modules[i]);
+}
+
+static void
+put_targets(struct sc__launch *l, struct sc__buffer *list, const char *written) {
+    if (!strcmp(written, "embed_tokens") || !strcmp(written, "lm_head"))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: adapters of %s are not counted",
+                 l->file,
+                 written);
+    else if (strchr(written, '*') && !strpbrk(written, "([\\"))
+        put_pattern(list, written);
+    else
+        sc__printf(list,
+                   "%s%s",
+                   list->size ? "," : "",
+                   sc__launch_lora_targets(l, written));
+}
+
+/* Lists, words behind commas, or one word for all of a layer. */
+const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c) {
+    struct sc__buffer list;
+    sc__buffer_init(&list, &l->ctx->arena);
+    for (uint32_t i = 0; i < c->count; i++)
+        if (names_targets(&c->items[i]) && !sc__config_nothing(c->items[i].value))
+            put_targets(l, &list, c->items[i].value);
+    return list.size ? list.text : NULL;
+}
+
+/* ---- how they run ---- */
+
+/* Trainer's and LLaMA-Factory's adapters are in fp32 (peft's autocast_adapter_dtype) and
+ * products under autocast. DeepSpeed casts all of a model, FSDP what it gathers. */
+static bool runs_autocast(const struct sc__config *c) {
+    bool narrow = is_on(c, "bf16") || is_on(c, "fp16");
+    bool sharded = named(c, "deepspeed") || named(c, "fsdp") || named(c, "fsdp.0") ||
+                   named(c, "fsdp_config") || named(c, "fsdp_version");
+    return narrow && !sharded && !is_on(c, "pure_bf16");
+}
+
+bool sc__config_drops(const struct sc__config *c, const char *key) {
+    const char *rate = named(c, key);
+    double share = 0;
+    return rate && sc__parse_double(sc__str(rate), &share) && share > 0;
+}
+
+/* Axolotl's lora_target_linear and, where nothing is said, LLaMA-Factory and ms-swift mean
+ * all linear layers, peft queries and values; TRL's ModelConfig and ms-swift have a dropout
+ * of 0.05. */
+static void
+take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    bool swift = swift_type(c) != NULL;
+    bool all = sc__config_value(c, "finetuning_type") || swift;
+    const char *targets = sc__config_lora_targets(l, c);
+    if (is_on(c, "lora_target_linear") || (all && !targets))
+        targets = "all";
+    if (targets)
+        sc__config_add(l, out, "lora-targets", targets);
+    if (runs_autocast(c))
+        sc__config_add(l, out, "lora-autocast", NULL);
+    if (sc__config_drops(c, "lora_dropout") ||
+        ((is_on(c, "use_peft") || swift) && !named(c, "lora_dropout")))
+        sc__config_add(l, out, "dropout", NULL);
 }
 
 sc_status sc__config_adapters(struct sc__launch *l,
@@ -73,6 +177,7 @@ sc_status sc__config_adapters(struct sc__launch *l,
     sc__config_add(l, out, "lora", rank ? rank : "8"); /* what peft takes */
     if (is_word(adapter, "qlora") || is_on(c, "load_in_4bit") || is_word(four, "4"))
         sc__config_add(l, out, "qlora", "");
+    take_adapters(l, c, out);
     return SC_OK;
 }
 

@@ -57,9 +57,14 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     const char *rank = sc__config_value(c, "peft.dim");
     if (!rank)
         return;
-    sc__config_add(l, out, "lora", rank);
+    const char *targets = sc__config_lora_targets(l, c);
     if (sc__config_on(c, "peft.match_all_linear"))
-        sc__config_add(l, out, "lora-targets", "all");
+        targets = "all";
+    sc__config_add(l, out, "lora", rank);
+    if (targets)
+        sc__config_add(l, out, "lora-targets", targets);
+    if (sc__config_drops(c, "peft.dropout"))
+        sc__config_add(l, out, "dropout", NULL);
 }
 
 sc_status sc__config_automodel(struct sc__launch *l,

@@ -107,6 +107,19 @@ static sc_status take_precision(struct sc__launch *l,
                            precision);
 }
 
+static void
+take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *rank = sc__config_value(c, "peft_config.r");
+    const char *targets = sc__config_lora_targets(l, c);
+    if (!rank)
+        return;
+    sc__config_add(l, out, "lora", rank);
+    if (targets)
+        sc__config_add(l, out, "lora-targets", targets);
+    if (sc__config_drops(c, "peft_config.lora_dropout"))
+        sc__config_add(l, out, "dropout", NULL);
+}
+
 sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
@@ -115,8 +128,7 @@ sc_status sc__config_foundry(struct sc__launch *l,
         SC__TRY(take_mpt(l, c, out));
     take_fsdp(l, c, out);
     SC__TRY(take_precision(l, c, out));
-    if (sc__config_value(c, "peft_config.r"))
-        sc__config_add(l, out, "lora", sc__config_value(c, "peft_config.r"));
+    take_adapters(l, c, out);
     if (optimizer && !strstr(optimizer, "adam"))
         sc__note(l->ctx,
                  "config-not-modelled",

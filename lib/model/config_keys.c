@@ -1,6 +1,7 @@
 /* config_keys: YAML, JSON (which is YAML) and TOML as keys and values. */
 #include "model/config.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <yaml.h>
 
@@ -286,6 +287,23 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
 
 /* ---- arguments ---- */
 
+/* The words behind the first one are a list: --lora_target_modules q_proj v_proj. */
+static void add_further_words(const struct sc__launch *l,
+                              struct sc__config *c,
+                              const char *name,
+                              uint32_t first) {
+    uint32_t after = first;
+    while (after < l->count && !sc__is_flag(l->words[after]))
+        after++;
+    for (uint32_t i = first; i < after; i++)
+        add_item(l->ctx,
+                 c,
+                 name,
+                 sc__format(&l->ctx->arena, "%" PRIu32, i - first + 1),
+                 l->words[i],
+                 l->line);
+}
+
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
     struct sc__arena *arena = &l->ctx->arena;
     for (uint32_t i = 0; i < l->count; i++) {
@@ -304,5 +322,7 @@ void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
                                      .last = name,
                                      .value = value,
                                      .line = l->line};
+        if (behind)
+            add_further_words(l, c, name, i + 2);
     }
 }

@@ -84,7 +84,6 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "cutoff_len", "seq", NULL},
     {OF(TRAINER), "max_seq_length", "seq", NULL},
     {OF(TRAINER), "model_max_length", "seq", NULL},
-    {OF(TRAINER), "lora_target", "lora-targets", "all=- *"},
     {OF(TRAINER), "max_length", "seq", NULL},
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
     {OF(TRAINER),

@@ -116,6 +116,8 @@ static void take_torchtune_adapters(struct sc__launch *l,
         sc__config_add(l, out, "lora-targets", targets);
     if (four_bits)
         sc__config_add(l, out, "qlora", NULL);
+    if (sc__config_drops(c, "model.lora_dropout"))
+        sc__config_add(l, out, "dropout", NULL);
 }
 
 /* ---- how ---- */

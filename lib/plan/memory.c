@@ -140,7 +140,7 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
     }
     if (sc__schedule_two_ways(p->schedule))
         k.activations = 2 * larger;
-    if (sc__plan_has_embedding(p, stage) && p->dropout && !p->lora)
+    if (sc__plan_has_embedding(p, stage) && sc__plan_drops_hidden(p))
         k.activations += sc__plan_tokens_sp(p) * m->hidden;
     if (sc__plan_has_embedding(p, stage))
         add_towers(m, p, &k);

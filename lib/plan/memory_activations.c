@@ -62,16 +62,16 @@ static double score_bytes(const struct sc__plan *p) {
     }
 }
 
-/* Of dropout in the residual stream: adapters have their own, beside a frozen model
- * without. */
-static bool keeps_masks(const struct sc__plan *p) {
-    return p->dropout && !p->lora;
+/* Whether each adapter makes an input of its own: beside packed weights autocast finds
+ * nothing to cast. */
+static bool copies_inputs(const struct sc__plan *p) {
+    return p->dropout || (p->lora_fp32 && !(p->lora_autocast && p->qlora));
 }
 
 /* Bytes a token of a linear layer's input that is `width` wide and made for it
  * (nothing else keeps it). targets: its adapters, whose inputs stay where the layer
- * itself is frozen; an fp32 adapter has a copy of its own, and so has one with
- * dropout, beside the mask. */
+ * itself is frozen; an fp32 adapter has a copy of its own (under autocast the narrowed
+ * one), and so has one with dropout, beside the mask. */
 static double
 linear_input(const struct sc__plan *p, double width, double bytes, unsigned targets) {
     unsigned adapted = p->lora_targets & targets;
@@ -80,10 +80,10 @@ linear_input(const struct sc__plan *p, double width, double bytes, unsigned targ
         return width * bytes;
     for (unsigned bit = 1; bit <= targets; bit <<= 1)
         copies += adapted & bit ? 1 : 0;
-    double own = p->lora_fp32 ? 4 : bytes;
+    double own = p->lora_fp32 && !p->lora_autocast ? 4 : bytes;
     if (p->dropout)
         return copies * width * (own + 1);
-    if (p->lora_fp32)
+    if (copies_inputs(p))
         return copies * width * own;
     return copies ? width * own : 0;
 }
@@ -171,9 +171,9 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
         sum += 4.0 * m->heads / s.tp; /* the logarithm of its sums, in fp32 */
     if (s.cast != s.width)
         sum += s.cast * out; /* as the output's linear layer keeps it */
-    if ((p->lora_fp32 || p->dropout) && p->lora_targets & SC__LORA_OUT)
+    if (copies_inputs(p) && p->lora_targets & SC__LORA_OUT)
         sum += linear_input(p, out, s.width, SC__LORA_OUT);
-    if (keeps_masks(p))
+    if (sc__plan_drops_hidden(p))
         sum += s.hidden / s.sp;
     sum += post_norm_keeps(m, p, &s);
     sum *= s.tokens;
@@ -289,7 +289,7 @@ feed_forward_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t
         return 0;
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
     sum += norm_output(&s, p, SC__LORA_GATE | SC__LORA_UP);
-    if (keeps_masks(p))
+    if (sc__plan_drops_hidden(p))
         sum += s.hidden / s.sp;
     sum += post_norm_keeps(m, p, &s);
     bool moe = sc__model_has_experts(m, layer);

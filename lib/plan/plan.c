@@ -16,6 +16,10 @@ const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *clu
     return p->gpu ? p->gpu : cluster->gpu ? cluster->gpu : "h100";
 }
 
+bool sc__plan_drops_hidden(const struct sc__plan *p) {
+    return p->dropout && !p->lora;
+}
+
 double sc__plan_width(const struct sc__plan *p) {
     return p->dtype == SC__FP32 || p->dtype == SC__TF32 ? 4 : 2;
 }

@@ -167,6 +167,7 @@ struct sc__plan {
     uint32_t lora; /* rank of adapters; 0: every weight is trained */
     unsigned lora_targets;
     bool lora_fp32;
+    bool lora_autocast; /* products of fp32 adapters in the type of the others */
     bool qlora;
     double offload_optimizer; /* share of the state that the host keeps and updates */
     bool offload_params;
@@ -249,6 +250,9 @@ double sc__plan_tokens_sp(const struct sc__plan *p);
 
 /* The name of the GPU that runs it. */
 const char *sc__plan_gpu(const struct sc__plan *p, const struct sc__cluster *cluster);
+
+/* Dropout of the model. With adapters it is theirs: the frozen model has none. */
+bool sc__plan_drops_hidden(const struct sc__plan *p);
 
 /* Bytes of a weight or an activation: tf32 is how fp32 is multiplied. */
 double sc__plan_width(const struct sc__plan *p);

@@ -421,19 +421,24 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
 static sc_status
 resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->lora = g->lora;
-    if (!p->lora && (g->lora_targets || sc__is_on(g->lora_fp32) || sc__is_on(g->qlora)))
+    const char *alone = sc__is_on(g->qlora)           ? "qlora"
+                        : sc__is_on(g->lora_fp32)     ? "lora-fp32"
+                        : sc__is_on(g->lora_autocast) ? "lora-autocast"
+                        : g->lora_targets             ? "lora-targets"
+                                                      : NULL;
+    if (!p->lora && alone)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "add --lora RANK",
                         "--%s says nothing without adapters",
-                        sc__is_on(g->qlora)       ? "qlora"
-                        : sc__is_on(g->lora_fp32) ? "lora-fp32"
-                                                  : "lora-targets");
+                        alone);
     if (!p->lora)
         return SC_OK;
     p->lora_targets = g->lora_targets ? g->lora_targets : SC__LORA_Q | SC__LORA_V;
-    p->lora_fp32 = sc__is_on(g->lora_fp32) && sc__plan_width(p) < 4;
+    bool narrow = sc__plan_width(p) < 4;
+    p->lora_autocast = sc__is_on(g->lora_autocast) && narrow;
+    p->lora_fp32 = (sc__is_on(g->lora_fp32) && narrow) || p->lora_autocast;
     p->qlora = sc__is_on(g->qlora);
     return SC_OK;
 }

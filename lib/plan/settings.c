@@ -74,6 +74,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .lora = p->lora,
         .lora_targets = p->lora_targets,
         .lora_fp32 = toggle(p->lora_fp32),
+        .lora_autocast = toggle(p->lora_autocast),
         .qlora = toggle(p->qlora),
         .shard_group = p->mesh.shard,
         .offload_optimizer = p->offload_optimizer,

@@ -244,7 +244,26 @@ noted stage_of_a_file_in_the_script 'ZeRO 2, as it stands in the file of DeepSpe
 printf '%s\n' "$script" >"$dir/elsewhere.sh"
 noted stage_of_a_file_elsewhere 'the file of --deepspeed_config is not read' "$S" run "$dir/elsewhere.sh" --ignore-memory
 printf 'model_name_or_path: Qwen/Qwen2.5-7B-Instruct\nfinetuning_type: lora\nlora_rank: 8\nquantization_bit: 4\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/four.yaml"
-same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --recompute full --software hf-transformers
+same lora_in_4_bits "$dir/four.yaml" --gpus 1 -- --model qwen2.5-7b --lora 8 --lora-targets all --lora-autocast --qlora --seq 2048 --micro-batch 1 --bf16 --gpus 1 --recompute full --software hf-transformers
+# which linear layers have adapters, in each trainer's words, whether their inputs are dropped, and fp32 adapters under autocast
+adapters_say() { # name, lines, what they mean
+    { grep -v deepspeed $data/axolotl.yaml; printf "$2\n"; } >"$dir/adapters.yaml"
+    same adapters_$1 "$dir/adapters.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --lora 16 --software hf-transformers --lora-autocast $3
+}
+adapters_say of_peft "" ""
+adapters_say linear "lora_target_linear: true" "--lora-targets all"
+adapters_say listed "lora_target_modules: [q_proj, out_proj]" "--lora-targets q_proj,o_proj"
+adapters_say in_a_line "lora_target_modules: q_proj,gate_up_proj" "--lora-targets q_proj,gate_proj,up_proj"
+adapters_say all_linear "lora_target_modules: all-linear\nlora_dropout: 0.05" "--lora-targets all --dropout"
+adapters_say without_dropout "lora_dropout: 0.0" ""
+adapters_say of_trl "use_peft: true" "--dropout"
+printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: lora\nlora_rank: 8\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/factory.yaml"
+factory="--model llama3.1-8b --lora 8 --seq 2048 --micro-batch 1 --bf16 --gpus 8 --recompute full --software hf-transformers"
+same adapters_of_llamafactory "$dir/factory.yaml" --gpus 8 -- $factory --lora-targets all --lora-autocast
+echo 'lora_target: q_proj,v_proj' >>"$dir/factory.yaml"
+same adapters_by_name "$dir/factory.yaml" --gpus 8 -- $factory --lora-targets q_proj,v_proj --lora-autocast
+echo 'pure_bf16: true' >>"$dir/factory.yaml"
+same adapters_in_bf16 "$dir/factory.yaml" --gpus 8 -- $factory --lora-targets q_proj,v_proj --update plain
 # torchtitan: a number for selective_ac_option is whole layers, which is said; "op" is what is counted
 for option in 2 op; do
     printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n[parallelism]\ndata_parallel_shard_degree = 8\n[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "%s"\n' $option >"$dir/ac.toml"
@@ -277,6 +296,13 @@ noted zero_plus_plus 'zero_hpz_partition_size 8 changes the step and is not mode
 # ms-swift names the model by --model; a variable without a value names none
 printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
 same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
+sed -i 's/--lora_rank 64/--train_type lora/' "$dir/swift.sh"
+same swift_adapters "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 8 --lora-targets all --dropout --recompute full --zero 3 --software hf-transformers
+sed -i 's/--train_type lora/--train_type full/' "$dir/swift.sh"
+same swift_whole "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --recompute full --zero 3 --software hf-transformers
+# a list behind a flag has words of its own
+printf 'accelerate launch --num_processes 8 sft.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 1 --max_length 2048 --use_peft --lora_r 8 --lora_dropout 0 --lora_target_modules q_proj o_proj up_proj --bf16\n' >"$dir/trl.sh"
+same listed_behind_a_flag "$dir/trl.sh" -- --model llama3.1-8b --gpus 8 --micro-batch 1 --seq 2048 --lora 8 --lora-targets q_proj,o_proj,up_proj --lora-autocast --software hf-transformers
 printf 'torchrun --nproc_per_node 2 train.py --model_name_or_path $2 --per_device_train_batch_size 1 --model_max_length 2048\n' >"$dir/unnamed.sh"
 refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path has no value' "$S" run "$dir/unnamed.sh"
 # accelerate's file says how; LLM Foundry's MPT has the defaults of its class; NeMo Automodel names classes
@@ -300,8 +326,8 @@ mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-si
 same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
-sed 's/^model:.*/model: {name: hf_causal_lm, pretrained_model_name_or_path: databricks\/dbrx-instruct, peft_config: {r: 64, peft_type: LORA}}/; s/adamw/lionw/' "$dir/foundry.yaml" >"$dir/dbrx.yaml"
-same foundry_lora "$dir/dbrx.yaml" --gpus 16 -- --model dbrx --lora 64 $foundry
+sed 's/^model:.*/model: {name: hf_causal_lm, pretrained_model_name_or_path: databricks\/dbrx-instruct, peft_config: {r: 64, peft_type: LORA, lora_dropout: 0.05, target_modules: [k_proj, down_proj]}}/; s/adamw/lionw/' "$dir/foundry.yaml" >"$dir/dbrx.yaml"
+same foundry_lora "$dir/dbrx.yaml" --gpus 16 -- --model dbrx --lora 64 --lora-targets k_proj,down_proj --dropout $foundry
 noted foundry_optimizer 'the optimizer decoupled_lionw is not modelled' "$S" run "$dir/dbrx.yaml" --gpus 16 --ignore-memory
 cat >"$dir/automodel.yaml" <<'Y'
 step_scheduler: {global_batch_size: 64, local_batch_size: 4}
@@ -312,6 +338,9 @@ peft: {_target_: nemo_automodel.components._peft.lora.PeftConfig, match_all_line
 loss_fn: {_target_: nemo_automodel.components.loss.linear_ce.FusedLinearCrossEntropy}
 Y
 same automodel "$dir/automodel.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets all --cross-entropy chunked --gpus 16 --software fsdp2-automodel
+sed 's/match_all_linear: true/target_modules: ["*.q_proj", "*up_proj", lm_head], dropout: 0.1/' "$dir/automodel.yaml" >"$dir/patterns.yaml"
+same automodel_patterns "$dir/patterns.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets q_proj,up_proj --dropout --cross-entropy chunked --gpus 16 --software fsdp2-automodel
+noted adapters_of_the_head 'adapters of lm_head are not counted' "$S" run "$dir/patterns.yaml" --gpus 16 --ignore-memory
 sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_checkpointing: true/activation_checkpointing: false/; /^peft/d; s/linear_ce.FusedLinear/masked_ce.Masked/' "$dir/automodel.yaml" >"$dir/stages.yaml"
 same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
 sed 's/^micro_batch_size.*/micro_batch_size: [2]/' $data/axolotl.yaml >"$dir/list.yaml"
@@ -322,9 +351,9 @@ same a_key_called_0 "$dir/zero.yaml" --gpus 8 -- $data/axolotl.yaml --gpus 8
 # torchtune: the dtype is that of all state, the optimizer PyTorch's; builders are functions under _component_
 tune="--seq 4096 --micro-batch 2 --micro-batches 4 --bf16 --update plain --grad-dtype bf16 --use-torch-fsdp2 --gpus 8 --software pytorch-eager"
 same torchtune $data/torchtune.yaml --gpus 8 -- --model llama3.1-8b $tune --optimizer adam --recompute full --cross-entropy chunked --fusion megatron
-sed 's/llama3_1.llama3_1_8b/qwen2_5.lora_qwen2_5_1_5b_base\n  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: True\n  lora_rank: 32/; s/fused: True/foreach: True/; s/packed: True/packed: False/
+sed 's/llama3_1.llama3_1_8b/qwen2_5.lora_qwen2_5_1_5b_base\n  lora_attn_modules: [q_proj, v_proj, output_proj]\n  apply_lora_to_mlp: True\n  lora_dropout: 0.1\n  lora_rank: 32/; s/fused: True/foreach: True/; s/packed: True/packed: False/
     s/^compile.*/compile: {model: False, loss: True}/; s/loss.LinearCrossEntropyLoss/loss.ForwardKLLoss/; s/checkpointing: True/checkpointing: False/' $data/torchtune.yaml >"$dir/tune.yaml"
-same torchtune_lora "$dir/tune.yaml" --gpus 8 -- --model qwen2.5-1.5b $tune --lora 32 --lora-targets q_proj,v_proj,o_proj,gate_proj,up_proj,down_proj --optimizer adam-foreach --recompute none --cross-entropy fp32 --fusion hf
+same torchtune_lora "$dir/tune.yaml" --gpus 8 -- --model qwen2.5-1.5b $tune --lora 32 --dropout --lora-targets q_proj,v_proj,o_proj,gate_proj,up_proj,down_proj --optimizer adam-foreach --recompute none --cross-entropy fp32 --fusion hf
 noted torchtune_length 'sequences are not packed' "$S" run "$dir/tune.yaml" --gpus 8
 noted torchtune_teacher 'more than plain training' "$S" run "$dir/tune.yaml" --gpus 8
 sed 's/torch.optim.AdamW/bitsandbytes.optim.PagedAdamW8bit/; s/llama3_1.llama3_1_8b/qwen3.qlora_qwen3_0_6b_instruct/; s/^compile.*/compile: False\nfsdp_reshard_after_forward: False/; s/^enable_activation_check.*/ac_mode: selective\nac_option: op/; s/loss.Linear.*/loss.CEWithChunkedOutputLoss/' $data/torchtune.yaml >"$dir/qlora.yaml"

@@ -56,6 +56,12 @@ layer="(2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096)"
 holds "and of their shards" "abs($(value weights --model llama3-8b --gpus 8 --dp 8 --seq 2048 --global-batch 8 --lora 16 --qlora --zero 3) - ((4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters)) / 8 + 4.127 / 8 * $layer + 2 * (128256 * 4096 + 4096))) < 1000"
 holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
+# a second adapter beside the same input keeps it again, in fp32 or narrowed by autocast, and the mask of its dropout
+second() { echo "$(value activations $two --lora-targets q_proj,k_proj $*) - $(value activations $two --lora-targets q_proj $*)"; }
+two="--model llama3-8b --gpus 1 --seq 2048 --global-batch 1 --fusion hf --recompute none --lora 16"
+input="32 * 2048 * 4096"
+holds "inputs of adapters: one for all, in fp32 each its own, narrowed by autocast, dropped" \
+    "[$(second), $(second --lora-fp32), $(second --lora-autocast), $(second --lora-autocast --qlora), $(second --lora-autocast --dropout)] == [b * $input for b in (0, 4, 2, 0, 3)]"
 # one of two ranks gets 1.5 times its tokens, the other half of them: what they keep lies on a line
 uneven="--model mixtral-8x7b --num-layers 4 --cluster dgx-h100:2 --ep 2 --global-batch 2 --seq 4096 --ignore-memory"
 kept() { "$STEPCAST" run $uneven --moe-imbalance "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print([c["activations"] for c in json.load(sys.stdin)["class_memory_bytes"]])'; }
@@ -113,6 +119,7 @@ holds "a prediction layer takes memory" "$(value total $v3 --mtp-num-layers 0) <
 
 expect "parts are printed" 0 "CUDA context 0.92" "$STEPCAST" run $llama
 expect "no adapters, no targets" 2 "add --lora RANK" "$STEPCAST" run $llama --lora-targets q_proj
+expect "no adapters, nothing to cast" 2 "lora-autocast says nothing" "$STEPCAST" run $llama --lora-autocast
 expect "no adapters, no four bits" 2 "qlora says nothing" "$STEPCAST" run $llama --qlora
 expect "a target that is none" 2 "q_proj" "$STEPCAST" run $llama --lora 8 --lora-targets head
 expect "rank 0" 2 "lora" "$STEPCAST" run $llama --lora 0
