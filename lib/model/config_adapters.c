@@ -112,9 +112,12 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
 /* ---- how they run ---- */
 
 /* Trainer's and LLaMA-Factory's adapters are in fp32 (peft's autocast_adapter_dtype) and
- * products under autocast. DeepSpeed casts all of a model, FSDP what it gathers. */
+ * products under autocast. DeepSpeed casts all of a model, FSDP what it gathers; Axolotl's
+ * kernels cast the adapter in place of its input (kernels/lora.py). */
 static bool runs_autocast(const struct sc__config *c) {
     bool narrow = is_on(c, "bf16") || is_on(c, "fp16");
+    if (is_on(c, "lora_qkv_kernel") || is_on(c, "lora_mlp_kernel"))
+        return false;
     bool sharded = named(c, "deepspeed") || named(c, "fsdp") || named(c, "fsdp.0") ||
                    named(c, "fsdp_config") || named(c, "fsdp_version");
     return narrow && !sharded && !is_on(c, "pure_bf16");

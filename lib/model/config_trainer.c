@@ -84,6 +84,12 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     if (none)
         return;
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    uint32_t shards = sc__config_number(c, "dp_shard_size", 0);
+    if (shards && sc__config_number(c, "dp_replicate_size", 1) > 1) /* Axolotl's */
+        sc__config_add(l,
+                       out,
+                       "shard-group",
+                       sc__format(&l->ctx->arena, "%" PRIu32, shards));
     if (kept)
         sc__config_add(l, out, "reshard-after-forward", "no");
     if (hybrid)
@@ -211,6 +217,33 @@ static void take_optimizer(struct sc__launch *l,
              name);
 }
 
+/* Sequences of a fine-tuning set are short: without packing a batch is as long as its
+ * longest. LLaMA-Factory packs for pretraining (stage pt). */
+static void note_length(struct sc__launch *l, const struct sc__config *c) {
+    static const char *const lengths[] = {"sequence_len",
+                                          "cutoff_len",
+                                          "max_seq_length",
+                                          "max_length",
+                                          NULL};
+    static const char *const packs[] = {"sample_packing",
+                                        "packing",
+                                        "neat_packing",
+                                        "pad_to_sequence_len",
+                                        NULL};
+    const char *stage = sc__config_value(c, "stage");
+    bool said = false;
+    bool packed = stage && !strcmp(stage, "pt");
+    for (const char *const *key = lengths; *key; key++)
+        said = said || sc__config_value(c, *key);
+    for (const char *const *key = packs; *key; key++)
+        packed = packed || sc__config_on(c, *key);
+    if (said && !packed)
+        sc__note(l->ctx,
+                 "config-length",
+                 "%s: sequences are not packed: they are counted as long as they may be",
+                 l->file);
+}
+
 sc_status sc__config_trainer(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
@@ -221,6 +254,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     take_loss(l, c, out);
     take_fp8(l, c, out);
     take_optimizer(l, c, out);
+    note_length(l, c);
     /* without autocast weights and Adam are in bf16 alone (LLaMA-Factory's finetuning_args)
      */
     if (sc__config_on(c, "pure_bf16"))

@@ -257,6 +257,13 @@ adapters_say in_a_line "lora_target_modules: q_proj,gate_up_proj" "--lora-target
 adapters_say all_linear "lora_target_modules: all-linear\nlora_dropout: 0.05" "--lora-targets all --dropout"
 adapters_say without_dropout "lora_dropout: 0.0" ""
 adapters_say of_trl "use_peft: true" "--dropout"
+{ grep -v deepspeed $data/axolotl.yaml; printf 'lora_mlp_kernel: true\nsample_packing: false\n'; } >"$dir/adapters.yaml"
+same adapters_in_kernels "$dir/adapters.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --lora 16 --software hf-transformers
+noted trainer_length 'sequences are not packed: they are counted as long as they may be' "$S" run "$dir/adapters.yaml" --gpus 8
+sed 's/sample_packing: false/sample_packing: true/; /adapter/d; /lora/d' "$dir/adapters.yaml" >"$dir/packed.yaml"
+printf 'fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\ndp_shard_size: 4\ndp_replicate_size: 2\n' >>"$dir/packed.yaml"
+same trainer_hybrid "$dir/packed.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --software hf-transformers --use-torch-fsdp2 --shard-group 4
+if "$S" run "$dir/packed.yaml" --gpus 8 --json "$dir/packed.json" >/dev/null && grep -q step_time_us "$dir/packed.json" && ! grep -q 'not packed' "$dir/packed.json"; then echo "ok packed sequences are not noted"; else echo "not ok packed sequences are not noted"; fi
 printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: lora\nlora_rank: 8\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/factory.yaml"
 factory="--model llama3.1-8b --lora 8 --seq 2048 --micro-batch 1 --bf16 --gpus 8 --recompute full --software hf-transformers"
 same adapters_of_llamafactory "$dir/factory.yaml" --gpus 8 -- $factory --lora-targets all --lora-autocast
