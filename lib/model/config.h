@@ -120,6 +120,10 @@ void sc__config_neox(struct sc__launch *l,
 /* What a trainer of Hugging Face trains: everything, or adapters. */
 /* What is written of the linear layers that have adapters; NULL: nothing. */
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
+/* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */
+bool sc__config_engine(const struct sc__launch *l,
+                       const struct sc__config *c,
+                       const struct sc__flag_list *flags);
 /* Whether a rate of dropout is above 0. */
 bool sc__config_drops(const struct sc__config *c, const char *key);
 sc_status sc__config_adapters(struct sc__launch *l,

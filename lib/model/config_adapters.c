@@ -116,11 +116,8 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
  * kernels cast the adapter in place of its input (kernels/lora.py). */
 static bool runs_autocast(const struct sc__config *c) {
     bool narrow = is_on(c, "bf16") || is_on(c, "fp16");
-    if (is_on(c, "lora_qkv_kernel") || is_on(c, "lora_mlp_kernel"))
-        return false;
-    bool sharded = named(c, "deepspeed") || named(c, "fsdp") || named(c, "fsdp.0") ||
-                   named(c, "fsdp_config") || named(c, "fsdp_version");
-    return narrow && !sharded && !is_on(c, "pure_bf16");
+    bool fused = is_on(c, "lora_qkv_kernel") || is_on(c, "lora_mlp_kernel");
+    return narrow && !fused && !is_on(c, "pure_bf16");
 }
 
 bool sc__config_drops(const struct sc__config *c, const char *key) {
@@ -141,7 +138,7 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         targets = "all";
     if (targets)
         sc__config_add(l, out, "lora-targets", targets);
-    if (runs_autocast(c))
+    if (runs_autocast(c) && !sc__config_engine(l, c, out))
         sc__config_add(l, out, "lora-autocast", NULL);
     if (sc__config_drops(c, "lora_dropout") ||
         ((is_on(c, "use_peft") || swift) && !named(c, "lora_dropout")))

@@ -217,6 +217,50 @@ static void take_optimizer(struct sc__launch *l,
              name);
 }
 
+static bool has_flag(const struct sc__flag_list *flags, const char *name) {
+    for (uint32_t i = 0; i < flags->count; i++)
+        if (!strcmp(flags->items[i].name, name))
+            return true;
+    return false;
+}
+
+bool sc__config_engine(const struct sc__launch *l,
+                       const struct sc__config *c,
+                       const struct sc__flag_list *flags) {
+    static const char *const options[] = {"zero", "use-torch-fsdp2", NULL};
+    const char *deepspeed = sc__config_value(c, "deepspeed");
+    bool engine = deepspeed && !sc__config_nothing(deepspeed);
+    for (const char *const *o = options; *o; o++)
+        engine = engine || has_flag(flags, *o) || sc__launch_overridden(l, *o);
+    return engine;
+}
+
+/* Whether the model is loaded in the type of its products: Axolotl's and ms-swift's is,
+ * others' in fp32 unless a type is named. LLaMA-Factory widens what it trains
+ * (model/adapter.py). */
+static bool loads_narrow(const struct sc__config *c) {
+    const char *type = sc__config_value(c, "torch_dtype");
+    if (!type)
+        type = sc__config_value(c, "dtype");
+    if (sc__config_value(c, "finetuning_type"))
+        return false;
+    if (type && !sc__config_nothing(type))
+        return strcmp(type, "float32") != 0 && strcmp(type, "fp32") != 0;
+    return sc__config_value(c, "base_model") || !sc__config_value(c, "model_name_or_path");
+}
+
+/* Of whole models. Engines that shard have main weights of their own, or fp32 shards. */
+static void
+take_update(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *bf16 = sc__config_value(c, "bf16");
+    bool narrow = sc__config_on(c, "bf16") || sc__config_on(c, "fp16") ||
+                  (bf16 && !strcmp(bf16, "auto"));
+    if (sc__config_on(c, "pure_bf16"))
+        sc__config_add(l, out, "update", "plain");
+    else if (narrow && !sc__config_engine(l, c, out) && !has_flag(out, "lora"))
+        sc__config_add(l, out, "update", loads_narrow(c) ? "plain" : "amp");
+}
+
 /* Sequences of a fine-tuning set are short: without packing a batch is as long as its
  * longest. LLaMA-Factory packs for pretraining (stage pt). */
 static void note_length(struct sc__launch *l, const struct sc__config *c) {
@@ -255,9 +299,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     take_fp8(l, c, out);
     take_optimizer(l, c, out);
     note_length(l, c);
-    /* without autocast weights and Adam are in bf16 alone (LLaMA-Factory's finetuning_args)
-     */
-    if (sc__config_on(c, "pure_bf16"))
-        sc__config_add(l, out, "update", "plain");
-    return sc__config_adapters(l, c, out);
+    SC__TRY(sc__config_adapters(l, c, out));
+    take_update(l, c, out);
+    return SC_OK;
 }

@@ -405,7 +405,9 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
     p->plain_update = g->update ? g->update == SC_UPDATE_PLAIN : plain;
     p->amp = g->update == SC_UPDATE_AMP && sc__plan_width(p) < 4;
     if (g->update == SC_UPDATE_AMP && !p->amp)
-        p->plain_update = true; /* fp32 throughout: there is nothing to cast */
+        p->plain_update = true;            /* fp32 throughout: there is nothing to cast */
+    if (p->plain_update && !g->grad_dtype) /* PyTorch's have the type of their weights */
+        p->grad_bytes = (uint32_t)sc__plan_width(p);
     p->optimizer_kind = choice(g->optimizer_kind, SC__OPTIMIZER_ADAM);
     p->types = (struct sc__optimizer_types){
         .main = choice(g->main_params_dtype, SC__FP32),
@@ -629,10 +631,10 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(resolve_spread(ctx, &g, p));
     resolve_software(&g, p);
     resolve_modules(ctx, m, attention_said, p);
+    resolve_update(ctx, &g, p);
     SC__TRY(sc__resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
     SC__TRY(resolve_experts(ctx, &g, m, p));
-    resolve_update(ctx, &g, p);
     SC__TRY(resolve_adapters(ctx, &g, p));
     SC__TRY(sc__resolve_offload(ctx, &g, m, p));
     SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));

@@ -230,6 +230,10 @@ measured=$(awk -F, '$1 == "lora" && $2 == 8 {print $3}' data/truth/h200_captures
 peft() { "$STEPCAST" run --num-layers 12 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 32000 --make-vocab-size-divisible-by 1 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights --seq 2048 --micro-batch 8 --micro-batches 1 --gpus 1 --gpu h200 --software hf-transformers --lora 16 --lora-targets q_proj,k_proj,v_proj,o_proj "$@" --json - | python3 -S -c 'import json,sys
 print(json.load(sys.stdin)["step_time_us"] / 1e3)'; }
 check peft_as_measured "$(python3 -S -c 'import sys; a, b = map(float, sys.argv[1:]); print(abs(a / b - 1) < 0.03)' $(peft --lora-fp32) $measured)" True
+# plain PyTorch reduces gradients as wide as its weights are; amp those of fp32 weights
+reduced() { "$STEPCAST" run --model llama3-8b --seq 1024 --global-batch 8 --cluster dgx-h200:8 --software hf-transformers --ignore-memory "$@" --json - | python3 -S -c 'import json,sys
+print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "dp"))'; }
+check plain_gradients "$(reduced --update plain) $(reduced --update plain --grad-dtype fp32) $(reduced --update amp)" "$((2 * 8030261248)) $((4 * 8030261248)) $((4 * 8030261248))"
 # and ZeRO 1 gathers them alone, after the update or beside forward: two bytes each of 16·32·(2·4096 + 4096 + 1024)
 gathered() { "$STEPCAST" run --model llama3-8b --seq 2048 --global-batch 8 --lora 16 --zero 1 --cluster dgx-h100:8 "$@" --json - | python3 -S -c 'import json,sys
 print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'; }

@@ -286,7 +286,14 @@ same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-s
 printf "${trainer}max_length: 1024\noptim: paged_adamw_8bit\nuse_liger_kernel: true\nfsdp: shard_grad_op auto_wrap\n" >"$dir/liger.yaml"
 same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --cross-entropy chunked
 printf "${trainer}max_length: 1024\nplugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\noptimizer: muon\nfsdp: no_shard\n" >"$dir/cut.yaml"
-same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --optimizer muon --cross-entropy chunked
+same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --update amp --optimizer muon --cross-entropy chunked
+# weights in the type of the products or in fp32, cast for each: a type that is named, and what loads the model
+printf "${trainer}max_length: 1024\ntorch_dtype: bfloat16\n" >"$dir/narrow.yaml"
+same trainer_narrow "$dir/narrow.yaml" --gpus 8 -- $hf --update plain --grad-dtype bf16
+printf "${trainer}max_length: 1024\ntorch_dtype: float32\n" >"$dir/narrow.yaml"
+same trainer_wide "$dir/narrow.yaml" --gpus 8 -- $hf --update amp
+grep -v 'deepspeed\|adapter\|lora' $data/axolotl.yaml >"$dir/narrow.yaml"
+same axolotl_narrow "$dir/narrow.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --software hf-transformers --update plain
 printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\ndisable_gradient_checkpointing: true\npure_bf16: true\n" >"$dir/pure.yaml"
 same trainer_pure "$dir/pure.yaml" --gpus 8 -- $hf --update plain --recompute none
 printf "${trainer}max_length: 1024\noptim: adafactor\n" >"$dir/other.yaml"
@@ -403,7 +410,7 @@ same olmo2 "$dir/olmo2.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-laye
 sed 's/layer_norm_type: rms/layer_norm_type: default/' "$dir/olmo2.yaml" >"$dir/olmo1.yaml"
 same olmo_other_norm "$dir/olmo1.yaml" --gpus 8 -- $olmo --normalization LayerNorm --qk-layernorm
 printf "${trainer}max_prompt_length: 512\nmax_completion_length: 1024\nnum_generations: 8\n" >"$dir/grpo.yaml"
-same answers "$dir/grpo.yaml" --gpus 8 -- $(echo "$hf" | sed 's/--seq 1024/--seq 1536/')
+same answers "$dir/grpo.yaml" --gpus 8 -- $(echo "$hf" | sed 's/--seq 1024/--seq 1536/') --update amp
 noted answers_are_said 'trains on answers to prompts' "$S" run "$dir/grpo.yaml" --gpus 8 --ignore-memory
 # a model that is no preset is named where it stands; --model, or a folder with its config.json, does
 printf 'base_model: acme/Anvil-7B-v3\nsequence_len: 1024\nmicro_batch_size: 1\n' >"$dir/anvil.yaml"
