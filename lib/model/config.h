@@ -118,6 +118,10 @@ void sc__config_neox(struct sc__launch *l,
                      struct sc__flag_list *out);
 
 /* What a trainer of Hugging Face trains: everything, or adapters. */
+/* Adds the keys of files that c names: launch_beside.c. */
+sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c);
+/* The stage of ZeRO in the name of DeepSpeed's file, as a text; NULL: it says none. */
+const char *sc__config_deepspeed_stage(const char *name);
 /* What is written of the linear layers that have adapters; NULL: nothing. */
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */

@@ -642,6 +642,8 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
             "to --model",
             "no configuration that we know");
     *kind = t.kind;
+    if (t.kind == SC__CONFIG_TRAINER)
+        SC__TRY(sc__config_read_beside(l, c));
     sc__note(l->ctx,
              "config-kind",
              "%s is read as a configuration of %s",
@@ -663,10 +665,24 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     return SC_OK;
 }
 
+static bool names_trainer(const struct sc__config *c) {
+    return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size");
+}
+
+/* What a trainer reads may stand in a file that is named behind these. */
+static bool launches_trainer(const struct sc__launch *l) {
+    for (uint32_t i = 0; i < l->count; i++)
+        if (!strcmp(l->words[i], "accelerate") || !strcmp(l->words[i], "trl"))
+            return true;
+    return false;
+}
+
 sc_status sc__config_trainer_script(struct sc__launch *l) {
     struct sc__config c = {0};
     sc__config_read_words(l, &c);
-    if (!has_key(&c, "model_name_or_path") && !has_key(&c, "per_device_train_batch_size"))
+    if (names_trainer(&c) || launches_trainer(l))
+        SC__TRY(sc__config_read_beside(l, &c));
+    if (!names_trainer(&c))
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
     uint32_t world = sc__launch_world(l->words, l->count);

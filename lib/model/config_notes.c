@@ -75,14 +75,16 @@ static bool is_off(const char *value, const char *words) {
 void sc__config_note_not_modelled(const struct sc__launch *l,
                                   const struct sc__config_item *item,
                                   enum sc__config_kind kind) {
+    const char *place = l->file;
+    if (item->line) /* not of a file beside it */
+        place = sc__format(&l->ctx->arena, "%s:%u", l->file, item->line);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].kinds & (1u << kind) && names_key(item, keys[i].key) &&
             !is_off(item->value, keys[i].off))
             sc__note(l->ctx,
                      "config-not-modelled",
-                     "%s:%u: %s %.40s changes the step and is not modelled",
-                     l->file,
-                     item->line,
+                     "%s: %s %.40s changes the step and is not modelled",
+                     place,
                      item->key,
                      item->value);
 }

@@ -100,15 +100,22 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
                  l->file);
 }
 
-/* ZeRO by the name of DeepSpeed's file, or FSDP. */
+const char *sc__config_deepspeed_stage(const char *name) {
+    static const char *const stages[] =
+        {"zero1", "zero2", "zero3", "z0", "z2", "z3", "stage2", "stage3", "stage1", NULL};
+    for (const char *const *s = stages; *s; s++)
+        if (strstr(name, *s))
+            return *s + strlen(*s) - 1;
+    return NULL;
+}
+
+/* ZeRO by DeepSpeed's file, if it was read, or by its name; or FSDP. */
 static void
 take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *deepspeed = sc__config_value(c, "deepspeed");
-    static const char *const stages[] =
-        {"zero1", "zero2", "zero3", "z0", "z2", "z3", "stage2", "stage3", "stage1", NULL};
-    for (const char *const *s = stages; deepspeed && *s; s++)
-        if (strstr(deepspeed, *s))
-            sc__config_add(l, out, "zero", *s + strlen(*s) - 1);
+    const char *stage = deepspeed ? sc__config_deepspeed_stage(deepspeed) : NULL;
+    if (stage && !sc__config_value(c, "zero_optimization.stage"))
+        sc__config_add(l, out, "zero", stage);
     const char *fsdp = sc__config_value(c, "fsdp");
     if ((fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
         has_section(c, "fsdp_config."))
@@ -229,7 +236,9 @@ bool sc__config_engine(const struct sc__launch *l,
                        const struct sc__flag_list *flags) {
     static const char *const options[] = {"zero", "use-torch-fsdp2", NULL};
     const char *deepspeed = sc__config_value(c, "deepspeed");
-    bool engine = deepspeed && !sc__config_nothing(deepspeed);
+    bool engine = (deepspeed && !sc__config_nothing(deepspeed)) ||
+                  sc__config_value(c, "zero_optimization.stage") ||
+                  has_section(c, "deepspeed_config.");
     for (const char *const *o = options; *o; o++)
         engine = engine || has_flag(flags, *o) || sc__launch_overridden(l, *o);
     return engine;
@@ -253,8 +262,9 @@ static bool loads_narrow(const struct sc__config *c) {
 static void
 take_update(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *bf16 = sc__config_value(c, "bf16");
+    const char *mixed = sc__config_value(c, "mixed_precision"); /* accelerate's */
     bool narrow = sc__config_on(c, "bf16") || sc__config_on(c, "fp16") ||
-                  (bf16 && !strcmp(bf16, "auto"));
+                  (bf16 && !strcmp(bf16, "auto")) || (mixed && strstr(mixed, "16"));
     if (sc__config_on(c, "pure_bf16"))
         sc__config_add(l, out, "update", "plain");
     else if (narrow && !sc__config_engine(l, c, out) && !has_flag(out, "lora"))

@@ -42,7 +42,9 @@ struct sc__launch {
     struct sc__settings first; /* of the command line: these win */
     const struct sc__option *known;
     struct sc__setting_list pinned; /* --set */
+    bool reads_files;               /* that it names and that lie beside it */
     bool other_program;             /* than Megatron, which must be told what overlaps */
+    struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */
     struct sc__shell_result shell;
     const char **words; /* of the command that trains */
     uint32_t count;
@@ -62,6 +64,11 @@ sc_status sc__launch_fail(const struct sc__launch *l,
                           const char *fmt,
                           ...) __attribute__((format(printf, 4, 5)));
 bool sc__is_flag(const char *word);
+/* The path of a file that the launch names, if one is beside it, or NULL; its text, or
+ * none. */
+const char *sc__launch_beside(const struct sc__launch *l, const char *name);
+sc_status
+sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__str *text);
 
 /* Megatron's names of linear layers as those of Hugging Face, which we have;
  * --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and
@@ -69,7 +76,7 @@ bool sc__is_flag(const char *word);
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names);
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
-void sc__launch_deepspeed(struct sc__launch *l);
+sc_status sc__launch_deepspeed(struct sc__launch *l);
 /* --optimizer-cpu-offload and what stands beside it. */
 void sc__launch_offload(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */

@@ -236,33 +236,41 @@ sc_status sc__launch_feed_forward(struct sc__launch *l) {
     return SC_OK;
 }
 
-/* --deepspeed_config FILE: what it says of sharding is not among the flags. */
-void sc__launch_deepspeed(struct sc__launch *l) {
-    take_deepspeed_experts(l);
+/* --deepspeed_config FILE: what it says of sharding is not among the flags. The script
+ * writes it, or it lies beside the script. */
+sc_status sc__launch_deepspeed(struct sc__launch *l) {
     const char *file = word_behind(l, "deepspeed_config");
-    uint32_t stage = stage_in_text(l->text);
-    if (!file || sc__launch_nth(l, "zero", 0))
-        return;
+    take_deepspeed_experts(l);
+    if (!file)
+        return SC_OK;
+    struct sc__str beside = {NULL, 0};
+    if (stage_in_text(l->text) == UINT32_MAX)
+        SC__TRY(sc__launch_read_beside(l, file, &beside));
+    l->deepspeed = beside.p ? beside : l->text;
+    uint32_t stage = stage_in_text(l->deepspeed);
+    if (sc__launch_nth(l, "zero", 0))
+        return SC_OK;
     if (stage != UINT32_MAX)
         sc__launch_add(l, "zero", sc__format(&l->ctx->arena, "%u", stage));
     if (stage != UINT32_MAX)
-        sc__note(
-            l->ctx,
-            "deepspeed-config",
-            "%s: ZeRO %u, as it stands in the file of DeepSpeed that the script writes",
-            l->file,
-            stage);
+        sc__note(l->ctx,
+                 "deepspeed-config",
+                 "%s: ZeRO %u, as it stands in the file of DeepSpeed that %s",
+                 l->file,
+                 stage,
+                 beside.p ? "lies beside it" : "the script writes");
     else
         sc__note(l->ctx,
                  "deepspeed-config",
                  "%s: the file of --deepspeed_config is not read: without --zero N weights "
                  "and optimizer are not sharded",
                  l->file);
+    return SC_OK;
 }
 
 /* A section of DeepSpeed's file that the script writes puts something on the CPU. */
 static bool section_on_cpu(struct sc__str text, const char *section) {
-    const char *at = sc__find_word(text.p, text.n, section);
+    const char *at = text.n ? sc__find_word(text.p, text.n, section) : NULL;
     const char *end = at ? memchr(at, '}', text.n - (size_t)(at - text.p)) : NULL;
     return end && sc__find_word(at, (size_t)(end - at), "\"cpu\"");
 }
@@ -294,16 +302,15 @@ static void take_host_threads(struct sc__launch *l) {
 void sc__launch_offload(struct sc__launch *l) {
     const char *share = word_behind(l, "optimizer-offload-fraction");
     const char *layers = word_behind(l, "cpu-offloading-num-layers");
-    bool written = word_behind(l, "deepspeed_config") != NULL;
     bool by_deepspeed = has_word(l, "--cpu-optimizer") ||
-                        (written && section_on_cpu(l->text, "\"offload_optimizer\""));
+                        section_on_cpu(l->deepspeed, "\"offload_optimizer\"");
     bool by_megatron = has_word(l, "--optimizer-cpu-offload");
     uint32_t count = 0;
     if (by_deepspeed || by_megatron)
         add_unless_given(l, "offload-optimizer", by_megatron && share ? share : "1");
     if (by_deepspeed || has_word(l, "--overlap-cpu-optimizer-d2h-h2d"))
         add_unless_given(l, "overlap-offload", "yes");
-    if (written && section_on_cpu(l->text, "\"offload_param\""))
+    if (section_on_cpu(l->deepspeed, "\"offload_param\""))
         add_unless_given(l, "offload-params", "");
     if (layers && (!sc__parse_u32(sc__str(layers), &count) || count))
         add_unless_given(l, "offload-activations", layers);

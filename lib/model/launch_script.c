@@ -219,7 +219,8 @@ static const char *flag_name(const struct sc__launch *l, const char *word) {
 /* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
 static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
-           !strcmp(name, "per_device_train_batch_size");
+           !strcmp(name, "per_device_train_batch_size") ||
+           !strcmp(name, "config_file"); /* of `accelerate launch` */
 }
 
 static uint32_t
@@ -642,20 +643,13 @@ static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc_
                     "NUL byte in a text file");
 }
 
-sc_status sc__megatron_parse(struct sc_context *ctx,
-                             const char *file,
-                             struct sc__str text,
-                             const struct sc__option *known,
-                             const struct sc__settings *settings,
-                             struct sc__settings *out) {
-    struct sc__launch *l = SC__NEW(&ctx->arena, struct sc__launch);
+static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
+    struct sc_context *ctx = l->ctx;
+    const char *file = l->file;
+    struct sc__str text = l->text;
+    const struct sc__settings *settings = &l->first;
     struct sc__setting_list slurm;
     enum sc__config_kind kind;
-    *l = (struct sc__launch){.ctx = ctx,
-                             .file = file,
-                             .text = text,
-                             .first = *settings,
-                             .known = known};
     for (unsigned i = 0; i <= SC__FLAG_UNKNOWN; i++)
         sc__buffer_init(&l->by_kind[i], &ctx->arena);
     SC__TRY(refuse_nul(ctx, file, text));
@@ -671,7 +665,7 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     sc__launch_schedule(l);
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
-    sc__launch_deepspeed(l);
+    SC__TRY(sc__launch_deepspeed(l));
     sc__launch_offload(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);
@@ -684,6 +678,21 @@ sc_status sc__megatron_parse(struct sc_context *ctx,
     sc__launch_note_pins(l);
     *out = (struct sc__settings){.nth = sc__launch_nth, .self = l, .ctx = ctx};
     return SC_OK;
+}
+
+sc_status sc__megatron_parse(struct sc_context *ctx,
+                             const char *file,
+                             struct sc__str text,
+                             const struct sc__option *known,
+                             const struct sc__settings *settings,
+                             struct sc__settings *out) {
+    struct sc__launch *l = SC__NEW(&ctx->arena, struct sc__launch);
+    *l = (struct sc__launch){.ctx = ctx,
+                             .file = file,
+                             .text = text,
+                             .first = *settings,
+                             .known = known};
+    return parse_launch(l, out);
 }
 
 bool sc__launch_named(const char *path) {
@@ -724,7 +733,12 @@ sc_status sc__megatron_read(struct sc_context *ctx,
                             const struct sc__option *known,
                             const struct sc__settings *settings,
                             struct sc__settings *out) {
-    struct sc__str text;
-    SC__TRY(sc__read_all(ctx, path, (size_t)4 << 20, &text));
-    return sc__megatron_parse(ctx, path, text, known, settings, out);
+    struct sc__launch *l = SC__NEW(&ctx->arena, struct sc__launch);
+    *l = (struct sc__launch){.ctx = ctx,
+                             .file = path,
+                             .first = *settings,
+                             .known = known,
+                             .reads_files = true};
+    SC__TRY(sc__read_all(ctx, path, (size_t)4 << 20, &l->text));
+    return parse_launch(l, out);
 }

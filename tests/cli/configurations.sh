@@ -307,6 +307,27 @@ if "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory --json "$dir/other.json" 
 # ZeRO++ and what else DeepSpeed's file says of a step
 printf '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8, "zero_quantized_weights": false}}' >"$dir/zeropp.json"
 noted zero_plus_plus 'zero_hpz_partition_size 8 changes the step and is not modelled' "$S" run "$dir/zeropp.json" --model llama3-8b --gpus 8 --ignore-memory
+# files beside a launch that it names: DeepSpeed's, accelerate's, TRL's recipe; what is outside of its folder is not opened
+mkdir -p "$dir/beside/ds"
+printf '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": "auto"}, "gradient_accumulation_steps": "auto"}' >"$dir/beside/ds/own.json"
+printf "${trainer}max_length: 1024\ndeepspeed: ds/own.json\n" >"$dir/beside/run.yaml"
+same beside_deepspeed "$dir/beside/run.yaml" --gpus 8 -- $hf --zero 3 --offload-optimizer 1 --overlap-offload yes
+noted beside_is_said 'ds/own.json, which' "$S" run "$dir/beside/run.yaml" --gpus 8 --ignore-memory
+printf 'distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: false}\nmixed_precision: bf16\nnum_processes: 8\n' >"$dir/beside/fsdp.yaml"
+printf 'accelerate launch --config_file fsdp.yaml sft.py --config recipe.yaml --max_length 1024\n' >"$dir/beside/run.sh"
+printf "${trainer}max_length: 4096\n" >"$dir/beside/recipe.yaml"
+same beside_accelerate "$dir/beside/run.sh" -- $hf --use-torch-fsdp2 --reshard-after-forward no
+sed 's/ds\/own.json/elsewhere.json/' "$dir/beside/run.yaml" >"$dir/beside/missing.yaml"
+noted beside_missing 'names elsewhere.json, which is not beside it' "$S" run "$dir/beside/missing.yaml" --gpus 8 --ignore-memory
+for outside in ../beside/ds/own.json "$(cd "$dir" && pwd)/beside/ds/own.json"; do
+    sed "s|ds/own.json|$outside|" "$dir/beside/run.yaml" >"$dir/beside/outside.yaml"
+    noted "beside, outside: ${outside%%/*}" 'which is not beside it' "$S" run "$dir/beside/outside.yaml" --gpus 8 --ignore-memory
+done
+printf '{"zero_optimization": {' >"$dir/beside/ds/own.json"
+refuse beside_broken 3 'beside/ds/own.json:2: error: not YAML' "$S" run "$dir/beside/run.yaml" --gpus 8
+printf '%s\n' "$script" >"$dir/beside/megatron.sh"
+printf '{"zero_optimization": {"stage": 1}}' >"$dir/beside/ds.json"
+noted beside_a_script 'ZeRO 1, as it stands in the file of DeepSpeed that lies beside it' "$S" run "$dir/beside/megatron.sh" --ignore-memory
 # ms-swift names the model by --model; a variable without a value names none
 printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
 same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers

@@ -1,0 +1,116 @@
+/* launch_beside: files that a launch names and that lie beside it: DeepSpeed's JSON, the
+ * YAML of `accelerate launch --config_file` and of TRL's --config. What they say counts
+ * where the launch itself does not say it. Only plain files in the launch's folder, or
+ * below it or below the current one, are opened. */
+#include "model/config.h"
+
+#include "base/file.h"
+#include "base/platform.h"
+
+#include <string.h>
+
+#define BESIDE_LARGEST ((size_t)1 << 20)
+
+static bool leads_outside(const char *path) {
+    struct sc__str rest = sc__str(path);
+    struct sc__str part;
+    if (*path == '/')
+        return true;
+    while (sc__split(&rest, '/', &part))
+        if (sc__str_is(part, ".."))
+            return true;
+    return false;
+}
+
+static bool is_plain_file(const char *path) {
+    return sc__path_look(path).kind == SC__PATH_FILE && sc__path_readable(path);
+}
+
+const char *sc__launch_beside(const struct sc__launch *l, const char *name) {
+    const char *slash = strrchr(l->file, '/');
+    if (!l->reads_files || leads_outside(name))
+        return NULL;
+    if (slash) {
+        const char *path = sc__format(&l->ctx->arena,
+                                      "%.*s/%s",
+                                      (int)(slash - l->file),
+                                      l->file,
+                                      name);
+        if (is_plain_file(path))
+            return path;
+    }
+    return is_plain_file(name) ? name : NULL;
+}
+
+sc_status sc__launch_read_beside(const struct sc__launch *l,
+                                 const char *name,
+                                 struct sc__str *text) {
+    const char *path = sc__launch_beside(l, name);
+    *text = (struct sc__str){NULL, 0};
+    return path ? sc__read_all(l->ctx, path, BESIDE_LARGEST, text) : SC_OK;
+}
+
+static bool is_said(const struct sc__config *c, uint32_t count, const char *key) {
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(c->items[i].key, key))
+            return true;
+    return false;
+}
+
+/* *found: it is there, and its keys are among c's, behind what c said itself. */
+static sc_status take_file(const struct sc__launch *l,
+                           const char *name,
+                           struct sc__config *c,
+                           bool *found) {
+    struct sc__config more = {0};
+    struct sc__str text;
+    uint32_t own = c->count;
+    SC__TRY(sc__launch_read_beside(l, name, &text));
+    *found = text.p != NULL;
+    if (!text.p)
+        return SC_OK;
+    SC__TRY(sc__config_read_yaml(l->ctx, sc__launch_beside(l, name), text, &more));
+    sc__config_interpolate(l->ctx, &more);
+    for (uint32_t i = 0; i < more.count; i++) {
+        struct sc__config_item *item = &more.items[i];
+        if (is_said(c, own, item->key) || !strcmp(item->value, "auto"))
+            continue;
+        item->line = 0; /* of another file */
+        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) = *item;
+    }
+    sc__note(l->ctx, "launch-beside", "%s, which %s names, is read too", name, l->file);
+    return SC_OK;
+}
+
+static bool has_ending(const char *name, const char *const *endings) {
+    for (; *endings; endings++)
+        if (sc__str_ends(sc__str(name), *endings))
+            return true;
+    return false;
+}
+
+/* A file whose name says a stage of ZeRO is known without being read. */
+static void note_missing(const struct sc__launch *l, const char *key, const char *name) {
+    if (strcmp(key, "deepspeed") != 0 || !sc__config_deepspeed_stage(name))
+        sc__note(l->ctx,
+                 "launch-beside",
+                 "%s names %.80s, which is not beside it: what it says (ZeRO, FSDP, "
+                 "offloading) does not count unless options say it",
+                 l->file,
+                 name);
+}
+
+sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
+    static const char *const endings[] = {".json", ".yaml", ".yml", NULL};
+    static const char *const keys[] = {"config", "config_file", "deepspeed", NULL};
+    for (const char *const *key = keys; *key; key++) {
+        const char *name = sc__config_exact(c, *key);
+        bool found;
+        if (!name || !has_ending(name, endings))
+            continue;
+        SC__TRY(take_file(l, name, c, &found));
+        if (!found)
+            note_missing(l, *key, name);
+    }
+    return SC_OK;
+}
