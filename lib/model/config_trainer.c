@@ -38,6 +38,44 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
     return SC_OK;
 }
 
+/* A key that is this flag, in the words of any trainer. */
+static bool says_flag(const struct sc__config *c, const char *flag) {
+    for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
+        if (k->kinds & (1u << SC__CONFIG_TRAINER) && !strcmp(k->flag, flag) &&
+            sc__config_value(c, k->key))
+            return true;
+    return false;
+}
+
+/* What is not said has the value that its program gives it: per_device_train_batch_size of
+ * transformers/training_args.py, cutoff_len of LLaMA-Factory's data_args.py. */
+static void
+take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const struct {
+        const char *key;
+        const char *flag;
+        const char *value;
+        bool has;
+    } usual[] = {
+        {"per_device_train_batch_size",
+         "micro-batch",
+         "8",
+         sc__config_exact(c, "model_name_or_path") != NULL},
+        {"cutoff_len", "seq", "2048", sc__config_value(c, "finetuning_type") != NULL}};
+    for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (!usual[i].has || sc__launch_overridden(l, usual[i].flag) ||
+            says_flag(c, usual[i].flag))
+            continue;
+        sc__config_add(l, out, usual[i].flag, usual[i].value);
+        sc__note(l->ctx,
+                 "config-default",
+                 "%s does not say %s: it is %s there",
+                 l->file,
+                 usual[i].key,
+                 usual[i].value);
+    }
+}
+
 /* TRL's trainers on answers (GRPO, DPO): sequences are a prompt and an answer, and what
  * makes or judges answers is no part of a step of plain training. */
 static void
@@ -302,6 +340,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
     SC__TRY(take_model(l, c, out));
+    take_defaults(l, c, out);
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

@@ -31,20 +31,16 @@ const char *sc__launch_beside(const struct sc__launch *l, const char *name) {
     if (!l->reads_files || leads_outside(name))
         return NULL;
     if (slash) {
-        const char *path = sc__format(&l->ctx->arena,
-                                      "%.*s/%s",
-                                      (int)(slash - l->file),
-                                      l->file,
-                                      name);
+        const char *path =
+            sc__format(&l->ctx->arena, "%.*s/%s", (int)(slash - l->file), l->file, name);
         if (is_plain_file(path))
             return path;
     }
     return is_plain_file(name) ? name : NULL;
 }
 
-sc_status sc__launch_read_beside(const struct sc__launch *l,
-                                 const char *name,
-                                 struct sc__str *text) {
+sc_status
+sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__str *text) {
     const char *path = sc__launch_beside(l, name);
     *text = (struct sc__str){NULL, 0};
     return path ? sc__read_all(l->ctx, path, BESIDE_LARGEST, text) : SC_OK;
@@ -58,10 +54,8 @@ static bool is_said(const struct sc__config *c, uint32_t count, const char *key)
 }
 
 /* *found: it is there, and its keys are among c's, behind what c said itself. */
-static sc_status take_file(const struct sc__launch *l,
-                           const char *name,
-                           struct sc__config *c,
-                           bool *found) {
+static sc_status
+take_file(const struct sc__launch *l, const char *name, struct sc__config *c, bool *found) {
     struct sc__config more = {0};
     struct sc__str text;
     uint32_t own = c->count;

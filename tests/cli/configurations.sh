@@ -328,6 +328,10 @@ refuse beside_broken 3 'beside/ds/own.json:2: error: not YAML' "$S" run "$dir/be
 printf '%s\n' "$script" >"$dir/beside/megatron.sh"
 printf '{"zero_optimization": {"stage": 1}}' >"$dir/beside/ds.json"
 noted beside_a_script 'ZeRO 1, as it stands in the file of DeepSpeed that lies beside it' "$S" run "$dir/beside/megatron.sh" --ignore-memory
+# what a trainer's own defaults are
+printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: full\nbf16: true\ndeepspeed: ds_z3.json\n' >"$dir/short.yaml"
+same trainer_defaults "$dir/short.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software hf-transformers --micro-batch 8 --seq 2048
+same trainer_defaults_overridden "$dir/short.yaml" --gpus 8 --micro-batch 2 --seq 1024 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software hf-transformers --micro-batch 2 --seq 1024
 # ms-swift names the model by --model; a variable without a value names none
 printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
 same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
