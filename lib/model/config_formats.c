@@ -506,7 +506,7 @@ static const struct {
                 {"GPT-NeoX", "megatron-deepspeed-2022"},
                 {"DeepSpeed", "deepspeed"},
                 {"torchtitan", "torchtitan-2026"},
-                {"a trainer of Hugging Face", "hf-transformers"},
+                {"a trainer of Hugging Face", NULL}, /* sc__config_trainer_software */
                 {"MaxText", "maxtext"},
                 {"Megatron's arguments, nested", NULL},
                 {"Nanotron", "nanotron"},
@@ -649,7 +649,9 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
              "%s is read as a configuration of %s",
              l->file,
              programs[t.kind].name);
-    if (programs[t.kind].software)
+    if (t.kind == SC__CONFIG_TRAINER)
+        add_flag(&t, "software", sc__config_trainer_software(c));
+    else if (programs[t.kind].software)
         add_flag(&t, "software", programs[t.kind].software);
     for (uint32_t i = 0; i < c->count; i++)
         SC__TRY(take_item(&t, &c->items[i]));
@@ -689,7 +691,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     l->words = NULL;
     l->count = 0;
     l->other_program = true;
-    add_flag(&t, "software", programs[t.kind].software);
+    add_flag(&t, "software", sc__config_trainer_software(&c));
     if (world)
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)

@@ -98,29 +98,52 @@ take_answers(struct sc__launch *l, const struct sc__config *c, struct sc__flag_l
 
 /* ---- sharding ---- */
 
-/* Names of FullyShardedDataParallel's strategies, as accelerate and TrainingArguments have
- * them: grad_op keeps gathered weights until backward, hybrid copies across nodes. */
-static void
-take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+/* Whether a strategy of FullyShardedDataParallel is named by the word, as accelerate and
+ * TrainingArguments have it, or by its number in ShardingStrategy. */
+static bool
+fsdp_strategy(const struct sc__config *c, const char *word, const char *number) {
     static const char *const keys[] =
         {"fsdp", "fsdp_sharding_strategy", "sharding_strategy", "fsdp.0", "fsdp.1", NULL};
+    for (const char *const *key = keys; *key; key++) {
+        const char *value = sc__config_value(c, *key);
+        for (const char *at = value; at && *at; at++)
+            if (sc__str_starts_any_case(sc__str(at), word))
+                return true;
+        if (value && !strcmp(value, number))
+            return true;
+    }
+    return false;
+}
+
+static bool runs_fsdp(const struct sc__config *c) {
+    const char *fsdp = sc__config_value(c, "fsdp");
+    bool named = (fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
+                 has_section(c, "fsdp_config.");
+    return named && !fsdp_strategy(c, "no_shard", "3");
+}
+
+static bool runs_deepspeed(const struct sc__config *c) {
+    const char *file = sc__config_value(c, "deepspeed");
+    return (file && !sc__config_nothing(file)) ||
+           sc__config_value(c, "zero_optimization.stage") ||
+           has_section(c, "deepspeed_config.");
+}
+
+const char *sc__config_trainer_software(const struct sc__config *c) {
+    return runs_deepspeed(c) ? "deepspeed"
+           : runs_fsdp(c)    ? "fsdp-eager"
+                             : "hf-transformers";
+}
+
+/* grad_op keeps gathered weights until backward, hybrid copies across nodes. */
+static void
+take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *reshard = sc__config_value(c, "reshard_after_forward");
     if (!reshard)
         reshard = sc__config_value(c, "fsdp_reshard_after_forward");
-    bool kept = reshard && sc__str_is_any_case(sc__str(reshard), "false");
-    bool hybrid = false;
-    bool none = false;
-    for (const char *const *key = keys; *key; key++) {
-        const char *value = sc__config_value(c, *key);
-        char *word = sc__strdup(&l->ctx->arena, value ? value : "");
-        for (char *w = word; *w; w++)
-            *w = *w >= 'A' && *w <= 'Z' ? (char)(*w - 'A' + 'a') : *w;
-        none = none || strstr(word, "no_shard");
-        kept = kept || strstr(word, "grad_op") || strstr(word, "zero2");
-        hybrid = hybrid || strstr(word, "hybrid");
-    }
-    if (none)
-        return;
+    bool kept = (reshard && sc__str_is_any_case(sc__str(reshard), "false")) ||
+                fsdp_strategy(c, "shard_grad_op", "2") || fsdp_strategy(c, "_zero2", "5");
+    bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5");
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
     uint32_t shards = sc__config_number(c, "dp_shard_size", 0);
     if (shards && sc__config_number(c, "dp_replicate_size", 1) > 1) /* Axolotl's */
@@ -154,9 +177,7 @@ take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     const char *stage = deepspeed ? sc__config_deepspeed_stage(deepspeed) : NULL;
     if (stage && !sc__config_value(c, "zero_optimization.stage"))
         sc__config_add(l, out, "zero", stage);
-    const char *fsdp = sc__config_value(c, "fsdp");
-    if ((fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
-        has_section(c, "fsdp_config."))
+    if (runs_fsdp(c))
         take_fsdp(l, c, out);
 }
 
@@ -233,13 +254,13 @@ static void take_optimizer(struct sc__launch *l,
         {"muon", "muon"},
         {"sgd", "sgd"},
         {"adamw_torch", "adam-foreach"}, /* PyTorch's own default: by lists of tensors */
-        {"adamw_torch_fused", NULL},
-        {"adamw_apex_fused", NULL},
-        {"adamw_hf", NULL},
-        {"adamw", NULL},
-        {"adam", NULL},
-        {"paged_adamw_32bit", NULL},
-        {"paged_adamw", NULL},
+        {"adamw_torch_fused", "adam"},
+        {"adamw_apex_fused", "adam"},
+        {"adamw_hf", "adam"},
+        {"adamw", "adam"},
+        {"adam", "adam"},
+        {"paged_adamw_32bit", "adam"},
+        {"paged_adamw", "adam"},
     };
     const char *name = sc__config_value(c, "optim");
     if (!name)
@@ -251,8 +272,7 @@ static void take_optimizer(struct sc__launch *l,
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i].name, name) != 0)
             continue;
-        if (names[i].value)
-            sc__config_add(l, out, "optimizer", names[i].value);
+        sc__config_add(l, out, "optimizer", names[i].value);
         return;
     }
     sc__note(l->ctx,
@@ -273,10 +293,7 @@ bool sc__config_engine(const struct sc__launch *l,
                        const struct sc__config *c,
                        const struct sc__flag_list *flags) {
     static const char *const options[] = {"zero", "use-torch-fsdp2", NULL};
-    const char *deepspeed = sc__config_value(c, "deepspeed");
-    bool engine = (deepspeed && !sc__config_nothing(deepspeed)) ||
-                  sc__config_value(c, "zero_optimization.stage") ||
-                  has_section(c, "deepspeed_config.");
+    bool engine = runs_deepspeed(c);
     for (const char *const *o = options; *o; o++)
         engine = engine || has_flag(flags, *o) || sc__launch_overridden(l, *o);
     return engine;

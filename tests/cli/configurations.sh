@@ -49,11 +49,11 @@ same torchtitan_types "$dir/types.toml" --gpus 16 -- --model llama3-8b --gpus 16
 # four copies of the weights, each sharded over eight ranks
 sed 's/replicate_degree = 1/replicate_degree = 4/; s/shard_degree = -1/shard_degree = 8/' $data/torchtitan.toml >"$dir/hybrid.toml"
 same torchtitan_hybrid "$dir/hybrid.toml" --gpus 64 -- --model llama3-8b --gpus 64 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 8 --software torchtitan-2026
-same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers
+same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software deepspeed
 # which attention and optimizer run, in each trainer's words
 trainer_says() { # name, line, what it means
     { grep -v 'flash_att\|^optim' $data/axolotl.yaml; echo "$2"; } >"$dir/attention.yaml"
-    same says_$1 "$dir/attention.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software hf-transformers $3
+    same says_$1 "$dir/attention.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software deepspeed $3
 }
 trainer_says eager "attn_implementation: eager" "--attention unfused"
 trainer_says flash2 "attn_implementation: flash_attention_2" "--attention flash2"
@@ -65,7 +65,7 @@ trainer_says disabled "flash_attn: disabled" "--attention unfused"
 trainer_says fa2 "flash_attn: fa2" "--attention flash2"
 trainer_says axolotl "flash_attention: true" "--attention flash2"
 trainer_says axolotl_eager "eager_attention: true" "--attention unfused"
-same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software hf-transformers
+same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
     --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no
@@ -193,7 +193,7 @@ same nemo_fp8_off "$dir/nemo_bf16.yaml" --fp8 -- --megatron-args "$dir/nemo_fp8.
 printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"
 refuse names_itself 2 "--ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
 printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 True --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --fsdp "full_shard auto_wrap" --model_max_length 2048\n' >"$dir/trainer.sh"
-same trainer_script "$dir/trainer.sh" -- --model llama2-7b --bf16 --micro-batch 4 --micro-batches 8 --seq 2048 --use-torch-fsdp2 --gpus 8 --software hf-transformers
+same trainer_script "$dir/trainer.sh" -- --model llama2-7b --bf16 --micro-batch 4 --micro-batches 8 --seq 2048 --use-torch-fsdp2 --gpus 8 --software fsdp-eager
 printf 'torchrun --nproc_per_node 8 pretrain_bert.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\n' >"$dir/bert.sh"
 refuse an_encoder 3 "bert.sh:1: error: 'pretrain_bert.py': an encoder (BERT) is not modelled" "$S" run "$dir/bert.sh"
 # Recipes in Python: values under names
@@ -232,7 +232,7 @@ refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.t
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
 same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
-same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software hf-transformers --offload-params --offload-optimizer 1 --overlap-offload yes
+same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software fsdp-eager --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
     name=$1 text=$2
     shift 2
@@ -262,7 +262,7 @@ same adapters_in_kernels "$dir/adapters.yaml" --gpus 8 -- --model llama3.1-8b --
 noted trainer_length 'sequences are not packed: they are counted as long as they may be' "$S" run "$dir/adapters.yaml" --gpus 8
 sed 's/sample_packing: false/sample_packing: true/; /adapter/d; /lora/d' "$dir/adapters.yaml" >"$dir/packed.yaml"
 printf 'fsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\ndp_shard_size: 4\ndp_replicate_size: 2\n' >>"$dir/packed.yaml"
-same trainer_hybrid "$dir/packed.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --software hf-transformers --use-torch-fsdp2 --shard-group 4
+same trainer_hybrid "$dir/packed.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --software fsdp-eager --use-torch-fsdp2 --shard-group 4
 if "$S" run "$dir/packed.yaml" --gpus 8 --json "$dir/packed.json" >/dev/null && grep -q step_time_us "$dir/packed.json" && ! grep -q 'not packed' "$dir/packed.json"; then echo "ok packed sequences are not noted"; else echo "not ok packed sequences are not noted"; fi
 printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: lora\nlora_rank: 8\ncutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n' >"$dir/factory.yaml"
 factory="--model llama3.1-8b --lora 8 --seq 2048 --micro-batch 1 --bf16 --gpus 8 --recompute full --software hf-transformers"
@@ -279,23 +279,30 @@ done
 said="$(tr '\n' ' ' <"$dir/ac.2" | grep -c 'selective_ac_option 2 repeats each 2-th') $(grep -c selective_ac_option "$dir/ac.op") $(grep -c 'step time' "$dir/ac.op")"
 if [ "$said" = "1 0 1" ]; then echo "ok torchtitan's layers by number"; else echo "not ok torchtitan's layers by number: $said"; fi
 # trainers of Hugging Face: fp8 of torchao, moments in 8 bits, a loss in pieces, FSDP that keeps what it gathered; checkpointing, which LLaMA-Factory has unless told otherwise
-hf="--model llama3-8b --seq 1024 --micro-batch 1 --micro-batches 8 --bf16 --gpus 8 --software hf-transformers"
+hf="--model llama3-8b --seq 1024 --micro-batch 1 --micro-batches 8 --bf16 --gpus 8"
 trainer='model_name_or_path: meta-llama/Meta-Llama-3-8B\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\n'
 printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\nfsdp: full_shard auto_wrap\nfp8: true\nfp8_backend: torchao\nfp8_enable_fsdp_float8_all_gather: true\n" >"$dir/fp8.yaml"
-same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-scaling dynamic --fp8-param-gather --recompute full
+same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-scaling dynamic --fp8-param-gather --recompute full --software fsdp-eager
 printf "${trainer}max_length: 1024\noptim: paged_adamw_8bit\nuse_liger_kernel: true\nfsdp: shard_grad_op auto_wrap\n" >"$dir/liger.yaml"
-same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --cross-entropy chunked
+same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --cross-entropy chunked --software fsdp-eager
 printf "${trainer}max_length: 1024\nplugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\noptimizer: muon\nfsdp: no_shard\n" >"$dir/cut.yaml"
-same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --update amp --optimizer muon --cross-entropy chunked
+same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --update amp --optimizer muon --cross-entropy chunked --software hf-transformers
+# numbers of ShardingStrategy, as older files of accelerate have them
+for number in "1 " "2 --reshard-after-forward no" "4 " "5 --reshard-after-forward no"; do
+    printf "${trainer}max_length: 1024\nfsdp_config: {fsdp_sharding_strategy: ${number%% *}}\n" >"$dir/number.yaml"
+    same "sharding strategy ${number%% *}" "$dir/number.yaml" --gpus 8 -- $hf --use-torch-fsdp2 ${number#* } --software fsdp-eager
+done
+printf "${trainer}max_length: 1024\nfsdp_config: {fsdp_sharding_strategy: 3}\n" >"$dir/number.yaml"
+same "sharding strategy 3" "$dir/number.yaml" --gpus 8 -- $hf --update amp --software hf-transformers
 # weights in the type of the products or in fp32, cast for each: a type that is named, and what loads the model
 printf "${trainer}max_length: 1024\ntorch_dtype: bfloat16\n" >"$dir/narrow.yaml"
-same trainer_narrow "$dir/narrow.yaml" --gpus 8 -- $hf --update plain --grad-dtype bf16
+same trainer_narrow "$dir/narrow.yaml" --gpus 8 -- $hf --update plain --grad-dtype bf16 --software hf-transformers
 printf "${trainer}max_length: 1024\ntorch_dtype: float32\n" >"$dir/narrow.yaml"
-same trainer_wide "$dir/narrow.yaml" --gpus 8 -- $hf --update amp
+same trainer_wide "$dir/narrow.yaml" --gpus 8 -- $hf --update amp --software hf-transformers
 grep -v 'deepspeed\|adapter\|lora' $data/axolotl.yaml >"$dir/narrow.yaml"
 same axolotl_narrow "$dir/narrow.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --software hf-transformers --update plain
 printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\ndisable_gradient_checkpointing: true\npure_bf16: true\n" >"$dir/pure.yaml"
-same trainer_pure "$dir/pure.yaml" --gpus 8 -- $hf --update plain --recompute none
+same trainer_pure "$dir/pure.yaml" --gpus 8 -- $hf --update plain --recompute none --software hf-transformers
 printf "${trainer}max_length: 1024\noptim: adafactor\n" >"$dir/other.yaml"
 noted trainer_other_optimizer 'the optimizer adafactor is not modelled: Adam is counted' "$S" run "$dir/other.yaml" --gpus 8 --ignore-memory
 for key in 'use_galore: true' 'rl: dpo' 'stage: dpo' 'activation_offloading: legacy' 'tiled_mlp: true'; do
@@ -311,12 +318,12 @@ noted zero_plus_plus 'zero_hpz_partition_size 8 changes the step and is not mode
 mkdir -p "$dir/beside/ds"
 printf '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": "auto"}, "gradient_accumulation_steps": "auto"}' >"$dir/beside/ds/own.json"
 printf "${trainer}max_length: 1024\ndeepspeed: ds/own.json\n" >"$dir/beside/run.yaml"
-same beside_deepspeed "$dir/beside/run.yaml" --gpus 8 -- $hf --zero 3 --offload-optimizer 1 --overlap-offload yes
+same beside_deepspeed "$dir/beside/run.yaml" --gpus 8 -- $hf --zero 3 --offload-optimizer 1 --overlap-offload yes --software deepspeed
 noted beside_is_said 'ds/own.json, which' "$S" run "$dir/beside/run.yaml" --gpus 8 --ignore-memory
 printf 'distributed_type: FSDP\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: false}\nmixed_precision: bf16\nnum_processes: 8\n' >"$dir/beside/fsdp.yaml"
 printf 'accelerate launch --config_file fsdp.yaml sft.py --config recipe.yaml --max_length 1024\n' >"$dir/beside/run.sh"
 printf "${trainer}max_length: 4096\n" >"$dir/beside/recipe.yaml"
-same beside_accelerate "$dir/beside/run.sh" -- $hf --use-torch-fsdp2 --reshard-after-forward no
+same beside_accelerate "$dir/beside/run.sh" -- $hf --use-torch-fsdp2 --reshard-after-forward no --software fsdp-eager
 sed 's/ds\/own.json/elsewhere.json/' "$dir/beside/run.yaml" >"$dir/beside/missing.yaml"
 noted beside_missing 'names elsewhere.json, which is not beside it' "$S" run "$dir/beside/missing.yaml" --gpus 8 --ignore-memory
 for outside in ../beside/ds/own.json "$(cd "$dir" && pwd)/beside/ds/own.json"; do
@@ -330,15 +337,15 @@ printf '{"zero_optimization": {"stage": 1}}' >"$dir/beside/ds.json"
 noted beside_a_script 'ZeRO 1, as it stands in the file of DeepSpeed that lies beside it' "$S" run "$dir/beside/megatron.sh" --ignore-memory
 # what a trainer's own defaults are
 printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: full\nbf16: true\ndeepspeed: ds_z3.json\n' >"$dir/short.yaml"
-same trainer_defaults "$dir/short.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software hf-transformers --micro-batch 8 --seq 2048
-same trainer_defaults_overridden "$dir/short.yaml" --gpus 8 --micro-batch 2 --seq 1024 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software hf-transformers --micro-batch 2 --seq 1024
+same trainer_defaults "$dir/short.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software deepspeed --micro-batch 8 --seq 2048
+same trainer_defaults_overridden "$dir/short.yaml" --gpus 8 --micro-batch 2 --seq 1024 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software deepspeed --micro-batch 2 --seq 1024
 # ms-swift names the model by --model; a variable without a value names none
 printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
-same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software hf-transformers
+same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software deepspeed
 sed -i 's/--lora_rank 64/--train_type lora/' "$dir/swift.sh"
-same swift_adapters "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 8 --lora-targets all --dropout --recompute full --zero 3 --software hf-transformers
+same swift_adapters "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 8 --lora-targets all --dropout --recompute full --zero 3 --software deepspeed
 sed -i 's/--train_type lora/--train_type full/' "$dir/swift.sh"
-same swift_whole "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --recompute full --zero 3 --software hf-transformers
+same swift_whole "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --recompute full --zero 3 --software deepspeed
 # a list behind a flag has words of its own
 printf 'accelerate launch --num_processes 8 sft.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 1 --max_length 2048 --use_peft --lora_r 8 --lora_dropout 0 --lora_target_modules q_proj o_proj up_proj --bf16\n' >"$dir/trl.sh"
 same listed_behind_a_flag "$dir/trl.sh" -- --model llama3.1-8b --gpus 8 --micro-batch 1 --seq 2048 --lora 8 --lora-targets q_proj,o_proj,up_proj --lora-autocast --software hf-transformers
@@ -346,9 +353,9 @@ printf 'torchrun --nproc_per_node 2 train.py --model_name_or_path $2 --per_devic
 refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path has no value' "$S" run "$dir/unnamed.sh"
 # accelerate's file says how; LLM Foundry's MPT has the defaults of its class; NeMo Automodel names classes
 printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: none\n' >"$dir/accelerate.yaml"
-same accelerate "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software hf-transformers
+same accelerate "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software deepspeed
 printf 'distributed_type: FSDP\nmixed_precision: fp8\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\n' >"$dir/accelerate.yaml"
-same accelerate_fsdp "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --use-torch-fsdp2 --reshard-after-forward no --recompute full --fp8 --fp8-scaling dynamic --software hf-transformers
+same accelerate_fsdp "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --use-torch-fsdp2 --reshard-after-forward no --recompute full --fp8 --fp8-scaling dynamic --software fsdp-eager
 cat >"$dir/foundry.yaml" <<'Y'
 max_seq_len: 2048
 model: {name: mpt_causal_lm, d_model: 4096, n_heads: 32, n_layers: 32, expansion_ratio: 4, max_seq_len: "${max_seq_len}", vocab_size: 50368, attn_config: {attn_impl: flash}}
@@ -435,7 +442,7 @@ same olmo2 "$dir/olmo2.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-laye
 sed 's/layer_norm_type: rms/layer_norm_type: default/' "$dir/olmo2.yaml" >"$dir/olmo1.yaml"
 same olmo_other_norm "$dir/olmo1.yaml" --gpus 8 -- $olmo --normalization LayerNorm --qk-layernorm
 printf "${trainer}max_prompt_length: 512\nmax_completion_length: 1024\nnum_generations: 8\n" >"$dir/grpo.yaml"
-same answers "$dir/grpo.yaml" --gpus 8 -- $(echo "$hf" | sed 's/--seq 1024/--seq 1536/') --update amp
+same answers "$dir/grpo.yaml" --gpus 8 -- $(echo "$hf" | sed 's/--seq 1024/--seq 1536/') --update amp --software hf-transformers
 noted answers_are_said 'trains on answers to prompts' "$S" run "$dir/grpo.yaml" --gpus 8 --ignore-memory
 # a model that is no preset is named where it stands; --model, or a folder with its config.json, does
 printf 'base_model: acme/Anvil-7B-v3\nsequence_len: 1024\nmicro_batch_size: 1\n' >"$dir/anvil.yaml"
