@@ -48,6 +48,7 @@ holds "fused: as the software has it" "$(time_of $old --attention fused) == $(ti
 adapters="16 * 32 * (4096 + 4096 + 4096 + 1024)"
 holds "adapters alone are trained" "$(value optimizer $llama --lora 16) == 12 * $adapters"
 holds "and add to the weights" "$(value weights $llama --lora 16) == 2 * ($n + $adapters)"
+holds "in fp32 they are their own main copy" "$(value optimizer $llama --lora 16 --lora-fp32) == 8 * $adapters and $(value weights $llama --lora 16 --lora-fp32) == 2 * $n + 4 * $adapters"
 # embedding, head and last norm stay as they are (bitsandbytes)
 ends="(2 * 128256 * 4096 + 4096)"
 holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --qlora) - (4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters))) < 1000"

@@ -113,6 +113,8 @@ def rare_options(rng, plan, experts, gpu):
         plan["gpu-spread"] = "0.01"
     if seldom() and plan["pp"] == 1 and not experts:
         plan["lora"] = 16
+        if rng.random() < 0.5:
+            plan["lora-targets"] = "all"
     if seldom() and plan.get("sequence-parallel"):
         plan["overlap-tp"] = "chunks"
     if seldom():
