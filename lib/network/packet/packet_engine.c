@@ -101,6 +101,14 @@ static void divide_time(struct sc__packet_kind *k, const struct sc__coll_cost *m
     k->use = seconds > port && port > 0 ? port / seconds : 1;
 }
 
+/* Software takes the model's time also where packets have no part in all of it: a step of
+ * a packet or two is over when they have come, not when their pace would let others go. */
+static void keep_to_model(struct sc__packet_kind *k, const struct sc__coll_cost *model) {
+    int64_t missing = model->time - (k->software + k->alone * 1000);
+    if (missing > 0)
+        k->software += missing;
+}
+
 static sc_status
 make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_kind *k) {
     struct sc__coll_cost model = model_of(n, t);
@@ -119,6 +127,7 @@ make_kind(struct packet_net *n, const struct sc_transfer *t, struct sc__packet_k
     }
     SC__TRY(
         sc__packet_time_alone(&n->alone, shape, k->bytes, k->use, &k->alone, &k->doubt));
+    keep_to_model(k, &model);
     n->effort.doubted |= !shape->network && k->doubt > 0;
     sc__packet_memory_know(n->memory, k);
     return SC_OK;

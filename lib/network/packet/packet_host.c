@@ -150,12 +150,14 @@ void sc__packet_wake_sooner(struct sc__packet_sim *s, const struct sc__packet_pa
     host->pacing->host = host;
 }
 
-/* A limiter that falls behind by less than the ns in which time is counted makes up for
- * it: what it lets through is its rate. */
-static void take_from_limiter(struct sc__packet_limiter *l, int64_t now, uint32_t payload) {
-    if (l->free_at < (double)now - 1)
-        l->free_at = (double)now;
-    l->free_at += payload * l->ns_per_byte;
+/* Software goes on at its pace from when it has something on, and fills a buffer while the
+ * port is taken by others: the NIC makes up for that. */
+static void take_from_limiter(struct sc__packet_limiter *l,
+                              const struct sc__packet_pair *p,
+                              int64_t now,
+                              uint32_t payload) {
+    double begun = fmax(l->free_at, (double)p->ready);
+    l->free_at = fmax(begun, (double)now - l->behind) + payload * l->ns_per_byte;
     l->free_ns = (int64_t)l->free_at;
 }
 
@@ -204,8 +206,12 @@ static void send_data(struct sc__packet_sim *s,
     else
         fill_packet(s, p, f);
     if (p->limiter)
-        take_from_limiter(p->limiter, s->queue.now, f->payload);
+        take_from_limiter(p->limiter, p, s->queue.now, f->payload);
     s->counters->data_packets++;
+    if (s->sent && !p->sent && p->next >= (int64_t)p->bytes) {
+        p->sent = true;
+        s->sent(s, p);
+    }
     sc__packet_transmit(s, host->ports[0], f, true);
 }
 

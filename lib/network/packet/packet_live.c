@@ -8,6 +8,7 @@
 #define PRIORITY 3u   /* of all data, as in the reference */
 #define CALM_QUEUE 4u /* of them are a window */
 #define NO_PROCESS UINT32_MAX
+#define BUFFER (4.0 * 1024 * 1024) /* bytes of a connection: NCCL_BUFFSIZE's default */
 #define EVENTS_PER_REPORT ((uint64_t)1 << 20)
 
 struct live_pair {
@@ -38,16 +39,30 @@ static void forget_pair(struct sc__packet_sim *s, struct sc__packet_pair *p) {
     l->free_pairs = p;
 }
 
+/* Bytes of a connection that has a pace of its own; else 0. */
+static double paced_bytes(const struct sc__packet_run *run, uint32_t connection) {
+    return connection ? run->traffic->connections[connection - 1].bytes : 0;
+}
+
+/* A connection has for its bytes as long as the busiest port has for its own; what is on
+ * none shares its port. */
 static struct sc__packet_limiter *limiter_of(struct sc__packet_live *l,
                                              struct sc__packet_run *run,
+                                             uint32_t connection,
                                              const struct sc__packet_node *host) {
     bool fresh;
     if (!(run->use < 1))
         return NULL;
-    uint64_t *slot = sc__map_at(&run->limiters, host->id, &fresh);
+    double bytes = paced_bytes(run, connection);
+    bool own = bytes > 0;
+    uint64_t key = own ? (uint64_t)connection << 32 : host->id;
+    uint64_t *slot = sc__map_at(&run->limiters, key, &fresh);
     if (fresh) {
         struct sc__packet_limiter *limiter = SC__NEW(&l->arena, struct sc__packet_limiter);
-        limiter->ns_per_byte = 8e9 / ((double)host->ports[0]->rate * run->use);
+        double port = 8e9 / (double)host->ports[0]->rate;
+        limiter->ns_per_byte =
+            (own ? 1e9 * run->traffic->port_time / bytes : port) / run->use;
+        limiter->behind = BUFFER * limiter->ns_per_byte;
         *slot = (uintptr_t)limiter;
     }
     return (struct sc__packet_limiter *)(uintptr_t)*slot;
@@ -126,7 +141,8 @@ static sc_status send_part(struct sc__packet_live *l,
         SC__TRY(lay_many_paths(l, m, plane, &p->pair));
     else
         SC__TRY(lay_wire(l, m, message, plane, &p->pair));
-    p->pair.limiter = limiter_of(l, run, p->pair.host);
+    p->pair.limiter = limiter_of(l, run, m->connection, p->pair.host);
+    p->pair.ready = run->ready[message];
     p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
     p->pair.bytes = bytes;
@@ -170,8 +186,8 @@ stop_waiting(struct sc__packet_live *l, struct sc__packet_run *run, uint32_t mes
         l->status = send_message(l, run, message, l->sim->queue.now);
 }
 
-/* The message is handed to the network: its rank is ready for the one that the next of
- * its ring waits for. */
+/* The message is handed to the network: so may be the one behind it on its connection
+ * (step by step: its rank is ready for the one that the next of its ring waits for). */
 static void hand_over(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     struct sc__packet_live *l = s->owner;
     struct live_pair *p = (struct live_pair *)(void *)pair;
@@ -193,8 +209,10 @@ static void deliver(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     note_delivered(run, pair, p->message, s->queue.now);
     if (pair->host)
         l->process = pair->host->process;
-    for (uint32_t i = t->next_first[p->message]; i < t->next_first[p->message + 1]; i++)
+    for (uint32_t i = t->next_first[p->message]; i < t->next_first[p->message + 1]; i++) {
+        run->ready[t->next[i]] = s->queue.now;
         stop_waiting(l, run, t->next[i]);
+    }
     l->process = NO_PROCESS;
     if (--run->left == 0) {
         l->over = run;
@@ -221,8 +239,10 @@ struct sc__packet_live *sc__packet_live_new(struct sc__packet_fabric *f,
     l->sim->fine = steps->send <= 0;
     l->sim->queue.now_sequence = UINT64_MAX;
     sc__packet_ports_init(f, l->sim, &l->ports);
-    if (steps->send <= 0)
+    if (steps->send <= 0) {
+        l->sim->sent = hand_over;
         return l;
+    }
     l->sim->launched = hand_over;
     l->before_send = SC__SIMAI_BUS;
     l->sim->start_delay = steps->send / 1000;
@@ -250,14 +270,17 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
                                    .before = l->added};
     l->added = run;
     run->waits = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
+    run->ready = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
     if (keep != SC__PACKET_KEEP_NOTHING)
         run->delivered = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
     if (keep == SC__PACKET_KEEP_FLOWS)
         run->flows = SC__NEW_ARRAY(&l->arena, struct sc__packet_flow, t->count);
     sc__map_init(&run->limiters, &l->arena);
     l->running++;
-    for (uint32_t i = 0; i < t->count; i++)
+    for (uint32_t i = 0; i < t->count; i++) {
         run->waits[i] = t->messages[i].waits;
+        run->ready[i] = at;
+    }
     for (uint32_t i = 0; i < t->count; i++)
         run->bytes += t->messages[i].from == t->messages[i].to ? 0 : t->messages[i].bytes;
     for (uint32_t i = 0; i < t->start_count && l->status == SC_OK; i++)

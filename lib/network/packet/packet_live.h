@@ -8,11 +8,12 @@
 struct sc__packet_run {
     const struct sc__packet_traffic *traffic;
     uint32_t *waits;    /* by message: others, then parts of its own that are on the way */
+    int64_t *ready;     /* by message: ns at which all it needs had come */
     uint32_t left;      /* messages */
     double use;         /* of its busiest port that software lets it have, 0…1 */
     int64_t *delivered; /* by message, ns; NULL: nobody asks */
     struct sc__packet_flow *flows; /* by message, likewise */
-    struct sc__map limiters;       /* by host */
+    struct sc__map limiters;       /* by connection, or host */
     uint32_t user;
     /* bytes that have arrived, and of all messages */
     uint64_t received;

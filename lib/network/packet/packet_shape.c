@@ -52,6 +52,7 @@ sc_status sc__packet_shape_add(const struct sc__packet_traffic_builder *b,
                                struct sc__packet_traffic *out) {
     for (uint32_t i = 0; i < c->count; i++)
         SC__TRY(add_traffic(b, s, c->groups[i], bytes, out));
+    out->port_time = s->port_time * (double)bytes;
     return SC_OK;
 }
 
@@ -147,8 +148,6 @@ static sc_status look_at_group(struct shape_maker *m, uint32_t group) {
     double times = t->phases ? (double)t->all_phases / t->phases : 1;
     for (uint32_t i = 0; i < t->count; i++)
         SC__TRY(count_message(m, form, &t->messages[i], times));
-    if (t->count)
-        m->shape->wire_latency = fmax(m->shape->wire_latency, t->wire_latency / t->count);
     enum sc__coll_family family = m->shape->coll == SC__COLLS
                                       ? SC__FAMILY_ROOT
                                       : sc__coll_family(m->shape->algo, m->shape->coll);
@@ -156,6 +155,8 @@ static sc_status look_at_group(struct shape_maker *m, uint32_t group) {
                    family == SC__FAMILY_SHIFT;
     if (t->all_phases > m->shape->critical_phases)
         m->shape->critical_phases = at_once ? 1 : t->all_phases;
+    double wire = at_once || !t->count ? t->longest_wire : t->wire_latency / t->count;
+    m->shape->wire_latency = fmax(m->shape->wire_latency, wire);
     return SC_OK;
 }
 

@@ -49,10 +49,10 @@ struct sc__packet_shape {
     uint32_t load_capacity;
     uint32_t *cables; /* the links with the lower number of each cable, sorted */
     uint32_t cable_count;
-    bool network;             /* some of it leaves the nodes */
-    double sent_per_byte;     /* bytes that hosts send, for a byte of the transfer */
-    double port_time;         /* seconds per byte that its busiest port needs */
-    double wire_latency;      /* ns of a message, on average */
+    bool network;         /* some of it leaves the nodes */
+    double sent_per_byte; /* bytes that hosts send, for a byte of the transfer */
+    double port_time;     /* seconds per byte that its busiest port needs */
+    double wire_latency;  /* ns of a message; of those that follow each other, on average */
     uint32_t critical_phases; /* messages one after the other */
 };
 

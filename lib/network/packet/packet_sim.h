@@ -147,6 +147,7 @@ struct sc__packet_limiter {
     double free_at;     /* ns */
     int64_t free_ns;    /* whole ones of them */
     double ns_per_byte; /* of payload */
+    double behind;      /* ns that it may catch up with: what its buffer holds */
 };
 
 /* A queue pair: a flow at its sender and at its receiver. */
@@ -165,9 +166,11 @@ struct sc__packet_pair {
     int64_t flowlet_end;                /* the path may change then */
     struct sc__uet_flow *uet;           /* or NULL */
     struct sc__packet_limiter *limiter; /* or NULL */
+    int64_t ready;                      /* when software had what it sends */
     uint64_t *progress;                 /* bytes of its transfer received; or NULL */
     uint8_t priority;
     bool complete;
+    bool sent; /* all of it was handed to the NIC */
     /* the sender */
     uint64_t bytes;
     int64_t next;           /* byte to send */
@@ -307,6 +310,8 @@ struct sc__packet_sim {
      * complete pair any more. */
     void (*delivered)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void (*launched)(struct sc__packet_sim *s, struct sc__packet_pair *p); /* or NULL */
+    /* all of the pair was handed to the NIC; or NULL */
+    void (*sent)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void (*forgotten)(struct sc__packet_sim *s, struct sc__packet_pair *p);
     void *owner;
     enum sc__packet_choice choice;

@@ -6,12 +6,26 @@
 #define MOST_SLICES 8u
 #define SLICES_A_PHASE 64u   /* of a chain or a tree: filling it takes a few percent */
 #define MOST_SLICED 2000000u /* messages of a chain or a tree, whose slices are many */
-#define SLICES_AT_ONCE 2u    /* of a connection on the way: the next waits for the first */
-/* of a chain, whose slices are small: as many of two steps as NCCL's buffer of eight holds
- * (NCCL_STEPS) */
-#define CHAIN_SLICES_AT_ONCE 4u
+/* of a connection on the way, at least: as many of two steps as NCCL's buffer of eight
+ * holds (NCCL_STEPS); smaller ones as many as it has room for */
+#define SLICES_AT_ONCE 4u
 #define MOST_RELAYED_SLICES 64u /* of a message: its legs come one after the other */
 #define RING_WARM_UP 10u        /* phases after which a ring goes on as it does */
+
+/* The connections of a transfer. */
+struct traffic_lanes {
+    const struct sc__packet_traffic_builder *b;
+    struct sc__packet_traffic *traffic;
+    struct sc__map numbers; /* by channel and ends */
+    uint32_t channel;       /* at hand */
+    uint32_t at_once;       /* messages of a connection on the way */
+};
+
+static bool inside_node(const struct sc__packet_traffic_builder *b,
+                        const struct sc__packet_message *m) {
+    uint32_t size = b->fabric->cluster->node_gpus;
+    return m->from / size == m->to / size;
+}
 
 /* A collective of a group that is added. */
 struct traffic_group {
@@ -24,6 +38,7 @@ struct traffic_group {
     double crossing; /* two-level: share of the bytes that goes between nodes */
     bool barriers;   /* phases wait for each other: the switches of nodes reduce */
     uint32_t slices;
+    struct traffic_lanes lanes;
     /* of the channel at hand: messages of a transfer, by phase and index */
     uint32_t *phase_first;
     uint32_t *entry; /* UINT32_MAX: there is none */
@@ -50,8 +65,11 @@ static void push_edge(const struct sc__packet_traffic_builder *b,
 static void add_wire_latency(const struct sc__packet_traffic_builder *b,
                              struct sc__packet_traffic *t,
                              uint32_t count) {
+    double latency = 0;
     for (uint32_t i = 0; i < count; i++)
-        t->wire_latency += (double)sc__packet_link_delay(b->fabric, b->fabric->links[i]);
+        latency += (double)sc__packet_link_delay(b->fabric, b->fabric->links[i]);
+    t->wire_latency += latency;
+    t->longest_wire = fmax(t->longest_wire, latency);
 }
 
 /* Every step of a ring of SimAI's is a connection of its own to the network. */
@@ -121,16 +139,65 @@ static int64_t switched_time(const struct traffic_group *g,
     return (int64_t)ceil(bytes / rate * 1e9);
 }
 
-/* Slice i of those whose messages begin at `entry`, its own being the last: slices go
- * in order. */
-static void keep_order(const struct sc__packet_traffic_builder *b,
-                       struct sc__packet_traffic *t,
-                       uint32_t at_once,
-                       uint32_t entry,
-                       uint32_t i) {
-    uint32_t legs = (t->count - entry) / (i + 1);
-    if (i >= at_once)
-        push_edge(b, t, entry + (i - at_once) * legs, entry + i * legs);
+static struct traffic_lanes lanes_new(const struct sc__packet_traffic_builder *b,
+                                      struct sc__packet_traffic *t,
+                                      double slice) {
+    struct traffic_lanes lanes = {.b = b, .traffic = t};
+    double buffer = 2 * sc__nccl_limits.ring_chunk;
+    sc__map_init(&lanes.numbers, b->arena);
+    lanes.at_once = (uint32_t)fmax(SLICES_AT_ONCE, ceil(buffer / fmax(1, slice)));
+    return lanes;
+}
+
+static struct sc__packet_connection *connection_of(struct traffic_lanes *l,
+                                                   struct sc__packet_message *m) {
+    struct sc__packet_traffic *t = l->traffic;
+    uint64_t key[2] = {l->channel, (uint64_t)m->from << 32 | m->to};
+    bool fresh;
+    uint64_t *slot = sc__map_at(&l->numbers, sc__hash(key, sizeof key, 13), &fresh);
+    if (fresh) {
+        (void)SC__PUSH(l->b->arena,
+                       t->connections,
+                       t->connection_count,
+                       t->connection_capacity);
+        *slot = t->connection_count;
+    }
+    m->connection = (uint32_t)*slot;
+    return &t->connections[m->connection - 1];
+}
+
+/* The message leaves behind the last one of its connection, and when there is room. */
+static void queue_message(struct traffic_lanes *l, uint32_t message, bool paced) {
+    struct sc__packet_message *messages = l->traffic->messages;
+    struct sc__packet_message *m = &messages[message];
+    if (m->from == m->to)
+        return;
+    struct sc__packet_connection *c = connection_of(l, m);
+    if (paced)
+        c->bytes += (double)m->bytes;
+    if (c->on_the_way) {
+        messages[c->last].follower = message;
+        m->waits++;
+    } else {
+        c->oldest = message;
+    }
+    c->last = message;
+    if (c->on_the_way < l->at_once) {
+        c->on_the_way++;
+        return;
+    }
+    push_edge(l->b, l->traffic, c->oldest, message);
+    c->oldest = messages[c->oldest].follower;
+}
+
+/* The messages of a slice, from `first` on. The way to the GPU that relays it is no step of
+ * the model's: it goes as fast as the port does. */
+static void queue_slice(struct traffic_lanes *l, uint32_t first) {
+    uint32_t end = l->traffic->count;
+    for (uint32_t i = first; i < end; i++) {
+        bool relayed = end - first > 1 && inside_node(l->b, &l->traffic->messages[i]);
+        queue_message(l, i, !relayed);
+    }
 }
 
 static sc_status add_transfer(struct traffic_group *g,
@@ -142,9 +209,10 @@ static sc_status add_transfer(struct traffic_group *g,
                                    .phase = phase};
     double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, t) / g->slices;
     uint32_t before = g->traffic->count;
-    bool chain = g->schedule.family == SC__FAMILY_CHAIN;
-    uint32_t at_once = chain ? CHAIN_SLICES_AT_ONCE : SLICES_AT_ONCE;
+    bool queued = g->b->steps->send <= 0 && g->schedule.family != SC__FAMILY_PAIRS &&
+                  g->schedule.family != SC__FAMILY_ROOT;
     for (uint32_t i = 0; i < g->slices; i++) {
+        uint32_t slice = g->traffic->count;
         if (t->sources > 1 || t->destinations > 1 || t->in_fabric) {
             m.to = m.from;
             m.time = switched_time(g, t, bytes);
@@ -152,7 +220,8 @@ static sc_status add_transfer(struct traffic_group *g,
         } else {
             SC__TRY(add_slice(g->b, g->traffic, &m, t->relay, g->crossing, bytes));
         }
-        keep_order(g->b, g->traffic, at_once, before, i);
+        if (queued)
+            queue_slice(&g->lanes, slice);
     }
     *legs = (uint8_t)((g->traffic->count - before) / g->slices);
     for (uint32_t i = before; i < g->traffic->count && g->b->steps->send > 0; i++)
@@ -243,6 +312,7 @@ static void ask_in_turn(struct traffic_group *g, uint32_t source, uint32_t messa
 
 static sc_status add_channel(struct traffic_group *g, uint32_t channel) {
     struct sc__coll_transfer t;
+    g->lanes.channel = channel;
     if (g->schedule.coll == SC__ALLTOALL && g->b->steps->send > 0)
         return add_pairs_in_order(g);
     for (uint32_t phase = 0; phase < g->phases; phase++)
@@ -309,19 +379,30 @@ static double most_slices(const struct traffic_group *g) {
                 fmin(SLICES_A_PHASE * s->phases, floor(MOST_SLICED / transfers)));
 }
 
-/* Connections carry slices of at least NCCL's. */
+/* Bytes of a slice, at least: a ring's is NCCL's. What a chain or a tree waits for the
+ * slice of a hop is in the model's latency of a step: packets are passed on as they come.
+ */
+static double least_slice(const struct traffic_group *g) {
+    enum sc__coll_family family = g->schedule.family;
+    bool passed_on = family == SC__FAMILY_CHAIN || family == SC__FAMILY_TREE;
+    return passed_on ? g->b->fabric->config->payload : sc__nccl_limits.ring_slice;
+}
+
 static void choose_slices(struct traffic_group *g) {
     struct sc__coll_transfer t;
+    double bytes = (double)g->bytes;
+    bool cut = g->b->sliced && g->b->steps->send <= 0 &&
+               g->schedule.family != SC__FAMILY_PAIRS &&
+               sc__coll_schedule_transfer(&g->schedule,
+                                          (struct sc__coll_transfer_id){0, 0, 0},
+                                          &t);
     g->slices = 1;
-    if (!g->b->sliced || g->b->steps->send > 0 || g->schedule.family == SC__FAMILY_PAIRS)
-        return;
-    if (!sc__coll_schedule_transfer(&g->schedule,
-                                    (struct sc__coll_transfer_id){0, 0, 0},
-                                    &t))
-        return;
-    double bytes = (double)g->bytes * sc__coll_schedule_share(&g->schedule, &t);
-    double slices = ceil(bytes / sc__nccl_limits.ring_slice);
-    g->slices = (uint32_t)fmax(1, fmin(slices, most_slices(g)));
+    if (cut) {
+        bytes *= sc__coll_schedule_share(&g->schedule, &t);
+        double slices = ceil(bytes / least_slice(g));
+        g->slices = (uint32_t)fmax(1, fmin(slices, most_slices(g)));
+    }
+    g->lanes = lanes_new(g->b, g->traffic, bytes / g->slices);
 }
 
 /* A ring goes on as it does, once what is slow has made itself felt everywhere: that takes
@@ -372,8 +453,11 @@ sc_status sc__packet_traffic_group(const struct sc__packet_traffic_builder *b,
     g.entry = SC__NEW_ARRAY(b->arena, uint32_t, g.phase_first[g.phases]);
     g.legs = SC__NEW_ARRAY(b->arena, uint8_t, g.phase_first[g.phases]);
     g.last = SC__NEW_ARRAY(b->arena, uint32_t, group->count);
+    uint32_t connections = t->connection_count;
     for (uint32_t c = 0; c < g.schedule.channels; c++)
         SC__TRY(add_channel(&g, c));
+    for (uint32_t i = connections; i < t->connection_count; i++)
+        t->connections[i].bytes *= (double)g.schedule.phases / g.phases;
     if (b->steps->send > 0)
         look_at_first_rank(t, before, group->gpu[0]);
     return SC_OK;
@@ -397,15 +481,17 @@ sc_status sc__packet_traffic_message(const struct sc__packet_traffic_builder *b,
     t->all_phases = 1;
     if (from == to)
         return SC_OK;
-    uint32_t entry = t->count;
+    struct traffic_lanes lanes = lanes_new(b, t, (double)bytes / count);
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t slice = t->count;
         SC__TRY(add_slice(b,
                           t,
                           &m,
                           pxn ? SC__RELAY_AT_SOURCE : SC__RELAY_NONE,
                           1,
                           (double)bytes / count));
-        keep_order(b, t, SLICES_AT_ONCE, entry, i);
+        if (b->steps->send <= 0)
+            queue_slice(&lanes, slice);
     }
     return SC_OK;
 }

@@ -27,9 +27,21 @@ struct sc__packet_message {
     uint32_t number; /* of its connection, for its path */
     uint32_t waits;  /* for so many others */
     uint32_t phase;
-    int64_t before;    /* ns before it is sent, beside what all messages have */
-    uint32_t follower; /* that waits until it is handed to the network; 0: none */
+    int64_t before;      /* ns before it is sent, beside what all messages have */
+    uint32_t follower;   /* that waits until it is handed to the network; 0: none */
+    uint32_t connection; /* of the traffic's, from 1 on; 0: none */
     enum sc__packet_end end;
+};
+
+/* From a GPU to another on a channel: its messages leave one after the other, so that what
+ * is needed first comes first, and no more of them are on the way than NCCL's buffer
+ * holds. */
+struct sc__packet_connection {
+    /* of all messages, also of phases that are not here; 0: no pace of its own */
+    double bytes;
+    uint32_t last;
+    uint32_t oldest; /* of those that may be on the way together … */
+    uint32_t on_the_way;
 };
 
 struct sc__packet_edge {
@@ -41,6 +53,9 @@ struct sc__packet_traffic {
     struct sc__packet_message *messages;
     uint32_t count;
     uint32_t capacity;
+    struct sc__packet_connection *connections;
+    uint32_t connection_count;
+    uint32_t connection_capacity;
     struct sc__packet_edge *edges; /* until closed */
     uint32_t edge_count;
     uint32_t edge_capacity;
@@ -56,6 +71,8 @@ struct sc__packet_traffic {
     uint32_t all_phases;
     uint32_t period;     /* of them are alike: those of a node's members */
     double wire_latency; /* ns of the ways of all messages, added up */
+    double longest_wire; /* … of one */
+    double port_time;    /* seconds that the busiest port needs at its line rate */
 };
 
 struct sc__packet_traffic_builder {
