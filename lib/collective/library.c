@@ -82,6 +82,22 @@ bool sc__coll_box_of(const struct sc__cluster *c,
     return places <= s->ranks && box->dims > 0;
 }
 
+struct sc__coll_group sc__coll_group_on(const struct sc__cluster *c,
+                                        const uint32_t *gpu,
+                                        uint32_t n,
+                                        struct sc__arena *arena) {
+    uint32_t *first = SC__NEW_ARRAY(arena, uint32_t, n + 1);
+    struct sc__coll_group g = sc__coll_group_of(gpu, n, c->node_gpus, first);
+    bool share = c->node_nics > 1 && c->node_nics < c->node_gpus;
+    if (!share || c->fabric.kind == SC__FABRIC_DIMS)
+        return g;
+    uint32_t *nic = SC__NEW_ARRAY(arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        nic[i] = sc__cluster_nic(c, gpu[i]);
+    sc__coll_group_doors(&g, nic, SC__NEW_ARRAY(arena, uint32_t, n));
+    return g;
+}
+
 /* --- what can be run ------------------------------------------------------- */
 
 enum {

@@ -26,6 +26,12 @@ bool sc__coll_box_of(const struct sc__cluster *c,
                      struct sc__coll_box *box,
                      uint32_t dim[SC__FABRIC_DIMS_MAX]);
 
+/* How a group lies on the nodes and NICs of a cluster; what it needs is made in arena. */
+struct sc__coll_group sc__coll_group_on(const struct sc__cluster *c,
+                                        const uint32_t *gpu,
+                                        uint32_t n,
+                                        struct sc__arena *arena);
+
 /* Where a group must lie, and what the cluster must have, for an algorithm. */
 enum {
     SC__RULE_ONE_NODE = 1 << 0,

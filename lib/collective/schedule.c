@@ -163,6 +163,75 @@ sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t 
     return g;
 }
 
+/* The first member from `first` on, up to `end`, on a NIC that none before it is on. */
+static uint32_t
+next_door(const uint32_t *nic, uint32_t first, uint32_t from, uint32_t end) {
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t before = first;
+        while (before < i && nic[before] != nic[i])
+            before++;
+        if (before == i)
+            return i;
+    }
+    return end;
+}
+
+/* Members of a node that share the NIC of member i. */
+static uint32_t
+sharing_nic(const uint32_t *nic, uint32_t first, uint32_t end, uint32_t member) {
+    uint32_t count = 0;
+    for (uint32_t i = first; i < end; i++)
+        count += nic[i] == nic[member];
+    return count;
+}
+
+/* NICs that the members of a node use; *alike: as many members on each. */
+static uint32_t nics_of_node(const struct sc__coll_group *g,
+                             const uint32_t *nic,
+                             uint32_t node,
+                             bool *alike) {
+    uint32_t first = sc__coll_node_first(g, node);
+    uint32_t end = sc__coll_node_first(g, node + 1);
+    uint32_t each = sharing_nic(nic, first, end, first);
+    uint32_t count = 0;
+    for (uint32_t i = first; i < end; i = next_door(nic, first, i + 1, end)) {
+        *alike &= sharing_nic(nic, first, end, i) == each;
+        count++;
+    }
+    return count;
+}
+
+void sc__coll_group_doors(struct sc__coll_group *g, const uint32_t *nic, uint32_t *door) {
+    bool alike = true;
+    uint32_t doors = g->ranks;
+    for (uint32_t node = 0; node < g->nodes; node++) {
+        uint32_t count = nics_of_node(g, nic, node, &alike);
+        doors = count < doors ? count : doors;
+    }
+    if (alike || g->nodes < 2)
+        return;
+    for (uint32_t node = 0; node < g->nodes; node++) {
+        uint32_t first = sc__coll_node_first(g, node);
+        uint32_t end = sc__coll_node_first(g, node + 1);
+        uint32_t at = first;
+        for (uint32_t i = 0; i < doors; i++) {
+            door[node * doors + i] = at - first;
+            at = next_door(nic, first, at + 1, end);
+        }
+    }
+    g->door = door;
+    g->doors = doors;
+}
+
+uint32_t sc__coll_group_channels(const struct sc__coll_group *g) {
+    return g->door ? g->doors : g->least;
+}
+
+uint32_t sc__coll_door(const struct sc__coll_group *g, uint32_t node, uint32_t c) {
+    return g->door ? g->door[node * g->doors + c % g->doors]
+                   : c % sc__coll_node_size(g, node);
+}
+
 uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
     uint32_t i = 0;
     while (i + 1 < n && gpu[i] != wanted)

@@ -64,6 +64,11 @@ struct sc__coll_group {
     uint32_t per_node; /* members on the fullest node */
     uint32_t least;    /* … on the emptiest */
     const uint32_t *node_first;
+    /* Where members share NICs, some more than others: places among the members of a node,
+     * `doors` for each, on NICs of their own. The channels of rings, chains and trees come
+     * and go by these. NULL: by all members. */
+    const uint32_t *door;
+    uint32_t doors;
 };
 
 #define SC__TORUS_DIMS 6u
@@ -185,6 +190,13 @@ uint64_t sc__coll_schedule_bytes(const struct sc__coll_schedule *s,
  * as one node's. first: room for n + 1. */
 struct sc__coll_group
 sc__coll_group_of(const uint32_t *gpu, uint32_t n, uint32_t node_gpus, uint32_t *first);
+/* nic: of its node, by member. Sets the doors of the group where they are needed; room for
+ * as many as there are members. */
+void sc__coll_group_doors(struct sc__coll_group *g, const uint32_t *nic, uint32_t *door);
+/* Channels that come and go by members, or NICs, of their own, on the node that has fewest;
+ * and the place among the members of a node that channel c comes or goes by. */
+uint32_t sc__coll_group_channels(const struct sc__coll_group *g);
+uint32_t sc__coll_door(const struct sc__coll_group *g, uint32_t node, uint32_t c);
 /* The member that runs on a GPU; the last where none does. */
 uint32_t sc__coll_member_of(const uint32_t *gpu, uint32_t n, uint32_t wanted);
 uint32_t sc__coll_node_of(const struct sc__coll_group *g, uint32_t member);

@@ -38,8 +38,9 @@ ends_of(const struct sc__coll_schedule *s, uint32_t node, uint32_t c) {
     uint32_t begin = sc__coll_mod(c, size);
     if (goes_round(s))
         return (struct ring_ends){size, begin, sc__coll_minus(begin, 1, size), false};
+    begin = sc__coll_door(&s->group, node, c);
     bool last_of_odd = node + 1 == s->group.nodes && s->group.nodes % 2;
-    uint32_t before = sc__coll_mod(sc__coll_minus(c, 1, s->channels), size);
+    uint32_t before = sc__coll_door(&s->group, node, sc__coll_minus(c, 1, s->channels));
     uint32_t in = node % 2 ? before : begin;
     uint32_t out = node % 2 || last_of_odd ? begin : before;
     if (in == out)
@@ -96,7 +97,7 @@ connection(const struct sc__coll_schedule *s, uint32_t c, uint32_t position) {
 
 static void choose_channels(struct sc__coll_schedule *s) {
     if (!s->channels)
-        s->channels = s->group.nodes > 1 ? s->group.least : 1;
+        s->channels = s->group.nodes > 1 ? sc__coll_group_channels(&s->group) : 1;
 }
 
 /* --- rings ---------------------------------------------------------------- */

@@ -16,10 +16,17 @@
 
 #include "collective/double_tree.h"
 
+/* Where the switch of a node reduces, every member is a head. */
+static bool by_doors(const struct sc__coll_schedule *s) {
+    return s->family == SC__FAMILY_TREE;
+}
+
 static uint32_t
 head_of(const struct sc__coll_schedule *s, uint32_t channel, uint32_t node) {
     uint32_t size = sc__coll_node_size(&s->group, node);
-    return sc__coll_node_first(&s->group, node) + channel / s->siblings % size;
+    uint32_t c = channel / s->siblings;
+    uint32_t place = by_doors(s) ? sc__coll_door(&s->group, node, c) : c % size;
+    return sc__coll_node_first(&s->group, node) + place;
 }
 
 /* The member `far` places after the head of its node, and back. */
@@ -86,7 +93,8 @@ static void tree_init(struct sc__coll_schedule *s) {
     s->siblings = across && !collnet ? SC__NODE_TREES : 1;
     s->levels = sc__coll_levels(s->group.nodes);
     if (!s->channels)
-        s->channels = s->siblings * s->group.least;
+        s->channels = s->siblings *
+                      (by_doors(s) ? sc__coll_group_channels(&s->group) : s->group.least);
     s->phases = 2 * steps_inside(s) + steps_between(s);
 }
 

@@ -111,7 +111,10 @@ static struct sc__coll_group make_group(uint32_t n, uint32_t per_node, uint32_t 
     static const uint32_t sizes[] = {3, 1, 2, 4, 1};
     uint32_t node[MOST];
     if (per_node && n % per_node == 0)
-        return (struct sc__coll_group){n, n / per_node, per_node, per_node, NULL};
+        return (struct sc__coll_group){.ranks = n,
+                                       .nodes = n / per_node,
+                                       .per_node = per_node,
+                                       .least = per_node};
     for (uint32_t i = 0, k = 0, left = 0; i < n; i++) {
         if (!left)
             left = per_node ? per_node : sizes[k++ % 5];
@@ -197,6 +200,58 @@ static void run_trees(struct sc__coll_group group) {
 static void test_trees_and_switches(void **state) {
     (void)state;
     for_groups(MOST, run_trees);
+}
+
+/* Transfers of a phase that leave each NIC of a node, two members to a NIC. */
+static void count_leaving(const struct sc__coll_schedule *s,
+                          const uint32_t *nic,
+                          uint32_t node,
+                          uint32_t leaving[MOST]) {
+    struct sc__coll_transfer t;
+    memset(leaving, 0, MOST * sizeof *leaving);
+    for (uint32_t c = 0; c < s->channels; c++)
+        for (uint32_t i = 0; i < sc__coll_schedule_slots(s, 0); i++) {
+            if (!sc__coll_schedule_transfer(s, (struct sc__coll_transfer_id){0, c, i}, &t))
+                continue;
+            uint32_t from = sc__coll_node_of(&s->group, t.source);
+            if (from == node && sc__coll_node_of(&s->group, t.destination) != node)
+                leaving[nic[t.source]]++;
+        }
+}
+
+/* Members 2k and 2k + 1 of a node share a NIC. Where a node has an odd number of them, the
+ * NIC of two has no more channels than that of one. */
+static void run_doors(struct sc__coll_group group) {
+    uint32_t nic[MOST] = {0};
+    uint32_t door[MOST];
+    uint32_t leaving[MOST];
+    bool odd = false;
+    for (uint32_t node = 0; node < group.nodes; node++) {
+        uint32_t first = sc__coll_node_first(&group, node);
+        uint32_t size = sc__coll_node_size(&group, node);
+        odd |= size % 2 && size > 1;
+        for (uint32_t i = 0; i < size; i++)
+            nic[first + i] = i / 2;
+    }
+    sc__coll_group_doors(&group, nic, door);
+    assert_int_equal(group.door != NULL, odd && group.nodes > 1);
+    run_ring(group);
+    run_chain(group);
+    run_trees(group);
+    struct sc__coll_schedule s = {.family = SC__FAMILY_RING,
+                                  .coll = SC__ALLGATHER,
+                                  .group = group};
+    sc__coll_schedule_init(&s);
+    for (uint32_t node = 0; group.door && node + group.nodes % 2 < group.nodes; node++) {
+        count_leaving(&s, nic, node, leaving);
+        for (uint32_t i = 0; i < MOST; i++)
+            assert_true(leaving[i] <= 1);
+    }
+}
+
+static void test_shared_nics(void **state) {
+    (void)state;
+    for_groups(32, run_doors);
 }
 
 static void run_halving(struct sc__coll_group group) {
@@ -648,6 +703,7 @@ int main(void) {
         cmocka_unit_test(test_rings),
         cmocka_unit_test(test_chains_and_binomial_trees),
         cmocka_unit_test(test_trees_and_switches),
+        cmocka_unit_test(test_shared_nics),
         cmocka_unit_test(test_halving_and_pat),
         cmocka_unit_test(test_pairs_roots_and_barriers),
         cmocka_unit_test(test_torus),

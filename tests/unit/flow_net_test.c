@@ -151,6 +151,23 @@ static void oversubscribed_agrees_with_analytic(void **unused) {
             }
 }
 
+/* Where two GPUs share a NIC and the last node has an odd number of them, channels are as
+ * many on each NIC, as the analytic engine has it. */
+static void shared_nics_agree_with_analytic(void **unused) {
+    static const char *const clusters[] = {"aws-p4d:64", "dgx-v100:64", "frontier:64"};
+    static const uint32_t gpus[] = {11, 13, 15, 23};
+    (void)unused;
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 4; k++)
+            for (int coll = SC__ALLREDUCE; coll <= SC__REDUCE; coll++)
+                thin_uplinks_agree(clusters[i],
+                                   gpus[k],
+                                   1,
+                                   SC__ALGO_AUTO,
+                                   coll,
+                                   (uint64_t)256 << 20);
+}
+
 /* ---- contention, by hand: each of eight messages is 1 GB ---- */
 
 static double message_seconds(const char *cluster, const struct option_value *options) {
@@ -413,6 +430,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_agrees_with_analytic),
         cmocka_unit_test(oversubscribed_agrees_with_analytic),
+        cmocka_unit_test(shared_nics_agree_with_analytic),
         cmocka_unit_test(non_blocking_takes_port_time),
         cmocka_unit_test(placement_moves_ranks),
         cmocka_unit_test(oversubscription_costs_4),

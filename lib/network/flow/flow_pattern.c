@@ -410,10 +410,7 @@ sc_status sc__pattern_collective(struct sc__pattern_builder *b,
         if (round)
             f.gpu = sc__dims_snake(b->arena, b->cluster, gpu, n);
     }
-    f.schedule.group = sc__coll_group_of(f.gpu,
-                                         n,
-                                         b->cluster->node_gpus,
-                                         SC__NEW_ARRAY(b->arena, uint32_t, n + 1));
+    f.schedule.group = sc__coll_group_on(b->cluster, f.gpu, n, b->arena);
     f.schedule.root = sc__coll_member_of(f.gpu, n, root);
     f.schedule.switch_reduces =
         sc__coll_node_switch_reduces(b->cluster, f.schedule.group.per_node);

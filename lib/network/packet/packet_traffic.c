@@ -350,10 +350,7 @@ static void choose_group_schedule(struct traffic_group *g,
         if (round)
             g->gpu = sc__dims_snake(b->arena, c, group->gpu, group->count);
     }
-    s->group = sc__coll_group_of(g->gpu,
-                                 group->count,
-                                 c->node_gpus,
-                                 SC__NEW_ARRAY(b->arena, uint32_t, group->count + 1));
+    s->group = sc__coll_group_on(c, g->gpu, group->count, b->arena);
     s->root = sc__coll_member_of(g->gpu, group->count, group->root);
     s->switch_reduces = sc__coll_node_switch_reduces(c, s->group.per_node);
     if (stepped) {
