@@ -104,6 +104,7 @@ struct sc__coll_model sc__coll_model_make(const struct sc__cluster *c,
     m.nic = fmin(nic_of_sender(&m, s, nic), sc__coll_slot(c));
     m.nic_alone =
         fmin(nic * fmax(1, (double)c->node_nics / c->node_gpus), sc__coll_slot(c));
+    m.shift_nic = fmax(1, s->shift_nic);
     m.hop = c->constants.hop + sc__us(c->nic_latency) + switch_latency(c, s);
     sc__coll_model_parts(&m, s);
     return m;
@@ -313,7 +314,7 @@ static struct sc__coll_cost
 shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t bytes) {
     bool inside = s->nodes < 2;
     double steps = s->ranks - 1;
-    double sharing = fmax(1, s->sharing_nic);
+    double sharing = fmax(1, s->sharing_nic) * fmax(1, s->shift_nic);
     struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
     double empty = message_us(c, inside, s->ranks, sharing, 0);
     double us = message_us(c, inside, s->ranks, sharing, (double)bytes);

@@ -14,7 +14,7 @@
 struct sc__coll_fabric_part {
     double rate;  /* of its uplinks, as much as the group has of them */
     double ranks; /* of the group on it */
-    double edges; /* of trees between it and the others */
+    double edges; /* of trees between it and the others; of a shift, messages */
 };
 
 /* A collective on a group, in the model's units. */
@@ -33,6 +33,7 @@ struct sc__coll_model {
     double nic;    /* of the GPU that sends most to other nodes: what the wire gives it */
     double nic_alone; /* of one GPU when the others leave the NICs to it */
     double wire;      /* of a node: all NICs of the group */
+    double shift_nic; /* messages of a shift that meet on a NIC */
     double hop;       /* us added per network hop */
     struct sc__coll_fabric_part part[SC__LEVELS];
 };

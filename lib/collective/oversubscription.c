@@ -41,10 +41,15 @@ void sc__coll_model_parts(struct sc__coll_model *m, const struct sc__shape *s) {
     p[SC__LEAF] = p[SC__POD] = fabric_part(SC__COLL_NEVER, m->ranks, 0);
     if (m->nodes < 2)
         return;
+    bool shift = m->coll == SC__SHIFT;
     if (s->leaves > 1)
-        p[SC__LEAF] = fabric_part(uplinks(m, s, SC__LEAF), s->on_leaf, s->leaf_edges);
+        p[SC__LEAF] = fabric_part(uplinks(m, s, SC__LEAF),
+                                  s->on_leaf,
+                                  shift ? s->shift_up[SC__LEAF] : s->leaf_edges);
     if (s->pods > 1)
-        p[SC__POD] = fabric_part(uplinks(m, s, SC__POD), s->on_pod, s->pod_edges);
+        p[SC__POD] = fabric_part(uplinks(m, s, SC__POD),
+                                 s->on_pod,
+                                 shift ? s->shift_up[SC__POD] : s->pod_edges);
     if (s->leaves < 2 && rails_of(m) > 1)
         p[SC__LEAF].rate = uplinks(m, s, SC__LEAF);
 }
@@ -82,6 +87,8 @@ static double leaving(const struct sc__coll_model *m,
     enum sc__coll_family family = sc__coll_family(algo, m->coll);
     if (family == SC__FAMILY_PAIRS || family == SC__FAMILY_ROOT)
         return pairs_leaving(m, p, family, sc__coll_relay(algo, m->coll));
+    if (family == SC__FAMILY_SHIFT)
+        return m->bytes * fmax(1, p->edges);
     double parts = sc__coll_parts(family, m->ranks);
     return sc__coll_parts_leaving(family, m->coll, m->ranks, p->ranks, p->edges) *
            (m->bytes / parts);

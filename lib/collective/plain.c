@@ -51,7 +51,7 @@ plain_cost(double us, double latency, enum sc__algo algo, const struct sc__shape
 
 static struct plain_hop slowest_hop(const struct sc__coll_model *m) {
     struct plain_hop node = {US(m->cluster->nvlink_latency), m->port * 1e3};
-    double nics = m->coll == SC__SHIFT ? m->nic_alone : m->wire;
+    double nics = m->coll == SC__SHIFT ? m->nic_alone / m->shift_nic : m->wire;
     struct plain_hop net = {US(m->cluster->nic_latency), nics * 1e3};
     if (m->nodes < 2)
         return node;

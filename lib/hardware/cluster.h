@@ -270,6 +270,10 @@ struct sc__shape {
     /* groups that use the uplinks of its leaf, its pod at once, itself included */
     uint32_t sharing_up[SC__LEVELS];
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
+    /* messages of a shift, every member to the next, that meet on the fullest NIC, and on
+     * the uplinks of a leaf, a pod (on rails: those of a rail) */
+    uint32_t shift_nic;
+    uint32_t shift_up[SC__LEVELS];
 };
 
 /* The shape of n GPUs of the cluster; gpu[i] is the GPU of the group's i-th

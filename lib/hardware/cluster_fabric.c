@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "collective/double_tree.h"
 #include "hardware/cluster.h"
+#include "hardware/shift_traffic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -373,6 +374,7 @@ sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) 
             memcpy(sorted, gpu, n * sizeof *sorted);
             qsort(sorted, n, sizeof *sorted, sc__compare_u32);
             count_sorted(c, sorted, n, &s);
+            sc__shift_count(c, gpu, n, &s);
             if (sorted != small)
                 free(sorted);
         }
@@ -393,7 +395,8 @@ uint64_t sc__cluster_shape_key(const struct sc__cluster *c) {
                        f->planes,
                        f->router_nics,
                        f->group_routers,
-                       f->dims};
+                       f->dims,
+                       c->tuning.no_pxn};
     uint64_t key = sc__hash(said, sizeof said, 0x736861706573u);
     for (uint32_t d = 0; d < f->dims; d++)
         key = sc__hash(&f->dim[d].size, sizeof f->dim[d].size, key);

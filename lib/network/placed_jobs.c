@@ -141,7 +141,8 @@ sc__placed_group(struct sc__placed_jobs *p, const struct sc_transfer *t, uint32_
         if (i && g.gpu[i] < g.gpu[i - 1])
             sorted = false;
     }
-    if (!sorted)
+    bool to_next = t->coll == SC__SHIFT || t->coll == SC__COLLS;
+    if (!sorted && !to_next) /* libraries go round nodes, whatever the order of ranks */
         qsort(g.gpu, g.count, sizeof *g.gpu, sc__compare_u32);
     g.root = root_of(p, t, g.gpu, g.count);
     return g;

@@ -308,6 +308,12 @@ slots() { "$STEPCAST" coll $1 -c "gpu=l40s $2" -b 1G -e 1G --csv - | awk -F, 'NR
 check slots "$(slots alltoall "gpus=16 node=8 nics=8 nic=400Gbps class=ib") $(slots gather "gpus=16 node=8 nics=8 nic=400Gbps class=ib") $(slots all_gather "gpus=24 node=3 nics=1 nic=800Gbps class=slingshot") $(slots sendrecv "gpus=4 node=1 nics=1 nic=400Gbps class=slingshot")" "1 1 1 1"
 # a message among eight GPUs of a node has four of a GPU's channels, whatever engine is asked
 check message_in_a_node "$("$STEPCAST" coll sendrecv -c dgx-h100:8 -b 16M -e 16M --net analytic,flow,packet | awk '!/^#/ {print ($3 == $2), ($4 > 0.98 * $2 && $4 < 1.02 * $2)}')" "1 1"
+# ranks in turn on two nodes whose GPUs share a NIC by twos: 256 MiB more take 2 * 256 MiB on 12.5 GB/s, of which EFA has 0.925;
+# three messages that change rails to one NIC, of 50 GB/s * 0.955: three times 256 MiB
+seconds() { "$STEPCAST" coll sendrecv -c $1 --gpus $2 --rank-file $tmp/$3 --net $4 --route spray -b 256M -e 512M -f 2 --csv - | awk -F, -v us=$5 'NR == 2 {t = $5} NR == 3 {d = ($5 - t) / us - 1; print (d < 1e-4 && d > -1e-4)}'; }
+seq 0 7 | awk '{print $1; print $1 + 8}' >$tmp/in_turn
+printf '0\n8\n1\n16\n2\n24\n' >$tmp/one_rail
+check messages_meet "$(for net in analytic flow; do seconds aws-p4d:16 16 in_turn $net 46432.08; seconds dgx-h100:32 6 one_rail $net 16865.05; done | paste -sd ' ')" "1 1 1 1"
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for
