@@ -65,9 +65,28 @@ double sc__coll_slot(const struct sc__cluster *c) {
     return c->inside == SC__INSIDE_PCIE && c->nvlink > 0 ? c->nvlink / 1e9 : SC__COLL_NEVER;
 }
 
-/* A group on several leaves goes through more switches. */
+/* us of the switches that are passed beside a leaf's: two more from leaf to leaf, four from
+ * pod to pod. */
+static double switches_us(const struct sc__cluster *c, bool other_leaf, bool other_pod) {
+    return other_leaf ? (other_pod ? 4 : 2) * sc__us(c->fabric.hop_latency) : 0;
+}
+
 static double switch_latency(const struct sc__cluster *c, const struct sc__shape *s) {
-    return s->leaves < 2 ? 0 : (s->pods > 1 ? 4 : 2) * sc__us(c->fabric.hop_latency);
+    return switches_us(c, s->leaves > 1, s->pods > 1);
+}
+
+static bool
+in_other_part(const struct sc__cluster *c, enum sc__level level, uint32_t a, uint32_t b) {
+    double gpus = sc__fabric_part_nodes(c, level) * c->node_gpus;
+    return floor(a / gpus) != floor(b / gpus);
+}
+
+int64_t sc__message_switches(const struct sc__cluster *c, uint32_t from, uint32_t to) {
+    if (c->ideal || c->fabric.kind == SC__FABRIC_DIMS)
+        return 0;
+    return sc__coll_model_ps(switches_us(c,
+                                         in_other_part(c, SC__LEAF, from, to),
+                                         in_other_part(c, SC__POD, from, to)));
 }
 
 /* What a GPU of the emptiest node, which sends most to others, would have of a NIC of `nic`
@@ -318,6 +337,8 @@ shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t byte
     struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
     double empty = message_us(c, inside, s->ranks, sharing, 0);
     double us = message_us(c, inside, s->ranks, sharing, (double)bytes);
+    empty += switch_latency(c, s);
+    us += switch_latency(c, s);
     struct sc__coll_model shift = sc__coll_model_make(c, SC__SHIFT, s, bytes);
     double crossing = inside ? 0 : sc__coll_model_crossing(&shift, SC__ALGO_RING, 2);
     us = fmax(us, empty + crossing);
@@ -403,7 +424,8 @@ int64_t sc__message_time_between(const struct sc__cluster *c,
                                  uint64_t bytes) {
     if (!c->ideal && c->fabric.kind == SC__FABRIC_DIMS)
         return dims_message_time(c, from, to, bytes);
-    return sc__message_time(c, from / c->node_gpus == to / c->node_gpus, bytes);
+    return sc__message_switches(c, from, to) +
+           sc__message_time(c, from / c->node_gpus == to / c->node_gpus, bytes);
 }
 
 int64_t sc__message_bytes_time(const struct sc__cluster *c,

@@ -49,10 +49,15 @@ plain_cost(double us, double latency, enum sc__algo algo, const struct sc__shape
 
 /* --- nodes and NICs ------------------------------------------------------ */
 
+/* us of a hop between nodes; without software that is the model's. */
+static double net_latency(const struct sc__coll_model *m) {
+    return m->hop - m->k->hop;
+}
+
 static struct plain_hop slowest_hop(const struct sc__coll_model *m) {
     struct plain_hop node = {US(m->cluster->nvlink_latency), m->port * 1e3};
     double nics = m->coll == SC__SHIFT ? m->nic_alone / m->shift_nic : m->wire;
-    struct plain_hop net = {US(m->cluster->nic_latency), nics * 1e3};
+    struct plain_hop net = {net_latency(m), nics * 1e3};
     if (m->nodes < 2)
         return node;
     if (m->per_node < 2)
@@ -71,7 +76,7 @@ static double direct_time(const struct sc__coll_model *m) {
             US(m->cluster->nvlink_latency) + m->bytes * inside / c.parts / (m->port * 1e3);
     double sent = m->bytes * outside / c.parts / (nic * 1e3);
     double crossing = sc__coll_model_crossing(m, SC__ALGO_DIRECT, 2) / c.passes;
-    double net = US(m->cluster->nic_latency) + fmax(sent, crossing);
+    double net = net_latency(m) + fmax(sent, crossing);
     return c.passes * (m->nodes > 1 ? fmax(node, net) : node);
 }
 

@@ -350,6 +350,8 @@ int64_t sc__collective_time(const struct sc__cluster *c,
 double sc__two_level_share(const struct sc__cluster *c, uint32_t ranks, uint32_t nodes);
 /* Time of one message alone, ps. */
 int64_t sc__message_time(const struct sc__cluster *c, bool same_node, uint64_t bytes);
+/* … and what the switches between leaves and pods add to it. */
+int64_t sc__message_switches(const struct sc__cluster *c, uint32_t from, uint32_t to);
 /* The same between two GPUs, which on dimensions may be several links apart. */
 int64_t sc__message_time_between(const struct sc__cluster *c,
                                  uint32_t from,

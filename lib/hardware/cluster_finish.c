@@ -305,6 +305,7 @@ static void note_other_fabrics(struct sc_context *ctx, const struct sc__cluster 
     static const char *const of_nodes[] =
         {"inside", "nvlink", "nics", "step", "switch-latency", NULL};
     static const char *const of_uplinks[] = {"spines", "link", "pod-leaves", NULL};
+    static const char *const of_switches[] = {"switch-latency", NULL};
     static const char *const of_pods[] = {"cores", "pod-oversubscription", NULL};
     const struct sc__fabric *f = &c->fabric;
     bool one_leaf = on_one_leaf(c);
@@ -319,6 +320,13 @@ static void note_other_fabrics(struct sc_context *ctx, const struct sc__cluster 
                   c,
                   of_uplinks,
                   "all nodes share one leaf switch; leaf=N sets the nodes per leaf");
+    if (one_leaf && f->kind != SC__FABRIC_DIMS && f->kind != SC__FABRIC_LINKS)
+        note_said(
+            ctx,
+            c,
+            of_switches,
+            "all nodes share one leaf switch, which is in the latency of a hop (hop=); "
+            "only --net packet has it apart");
     if (f->kind == SC__FABRIC_DIMS)
         note_said(ctx, c, of_nodes, "GPUs are attached to the dimensions (link=, hop=)");
     else if (!f->pod_leaves || one_leaf)

@@ -38,15 +38,11 @@ static uint32_t nic_out(const struct sc__cluster *c, uint32_t from, uint32_t to)
     return sc__cluster_nic(c, pxn ? to : from);
 }
 
-typedef bool meets_at(const struct sc__cluster *c,
-                      uint32_t from,
-                      uint32_t to,
-                      uint64_t *number);
+typedef bool
+meets_at(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number);
 
-static bool on_nic_out(const struct sc__cluster *c,
-                       uint32_t from,
-                       uint32_t to,
-                       uint64_t *number) {
+static bool
+on_nic_out(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
     uint32_t node = from / c->node_gpus;
     *number = (uint64_t)node * c->node_nics + nic_out(c, from, to);
     return node != to / c->node_gpus;

@@ -314,6 +314,12 @@ seconds() { "$STEPCAST" coll sendrecv -c $1 --gpus $2 --rank-file $tmp/$3 --net 
 seq 0 7 | awk '{print $1; print $1 + 8}' >$tmp/in_turn
 printf '0\n8\n1\n16\n2\n24\n' >$tmp/one_rail
 check messages_meet "$(for net in analytic flow; do seconds aws-p4d:16 16 in_turn $net 46432.08; seconds dgx-h100:32 6 one_rail $net 16865.05; done | paste -sd ' ')" "1 1 1 1"
+# two more switches from leaf to leaf, four from pod to pod, on the way of messages too, and where there is no software:
+# 14 steps of a ring of eight nodes and of 2 + 2 us and an eighth of 8 MiB on 50 GB/s, 14 * (4 + 20.97152) us, times rounded up
+leaves="gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps fabric=fat-tree leaf=1"
+took() { "$STEPCAST" coll $1 -c "$2" -b $3 -e $3 --net $4 --csv - | awk -F, 'NR == 2 {print $5}'; }
+check switches_of_messages "$(for net in analytic flow; do for pods in "" " pod-leaves=2"; do echo "$(took sendrecv "$leaves$pods class=ib switch-latency=1us" 64K $net) $(took sendrecv "$leaves$pods class=ib" 64K $net)" | awk '{printf "%.2f ", $1 - $2}'; done; done)" "2.00 4.00 2.00 4.00 "
+check switches_without_software "$(took all_reduce "gpu=h100 gpus=8 node=1 nics=1 nic=400Gbps fabric=fat-tree leaf=1 class=plain hop=2us switch-latency=1us" 8M analytic)" 349.601281
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for

@@ -385,7 +385,10 @@ static int64_t message_alone(struct analytic *n,
               uplink_port(n, SC__POD, t->rank),
               analytic_share_of(up[SC__POD], pod / all));
     *bytes_time = sc__message_bytes_time(&n->cluster, false, all, t->bytes);
-    return sc__message_time_shared(&n->cluster, false, all, t->bytes);
+    uint32_t from = sc__cluster_gpu(&n->cluster, t->rank);
+    uint32_t to = sc__cluster_gpu(&n->cluster, t->peer);
+    return sc__message_switches(&n->cluster, from, to) +
+           sc__message_time_shared(&n->cluster, false, all, t->bytes);
 }
 
 /* The time alone; *latency is the part of it before the claims begin. */
