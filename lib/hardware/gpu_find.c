@@ -7,11 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The name behind what its vendor and PyTorch put before it: "Tesla V100-SXM2-16GB", "AMD
+ * Instinct MI300X". */
+static const char *without_brand(const char *name) {
+    static const char *const brands[] = {"nvidia", "tesla", "geforce", "amd", "instinct"};
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++) {
+        while (*name == ' ' || *name == '-' || *name == '_')
+            name++;
+        if (sc__str_starts_any_case(sc__str(name), brands[i]))
+            name += strlen(brands[i]);
+    }
+    return name;
+}
+
 /* "NVIDIA H100-SXM 80GB" and "h100_sxm_80gb" are the same name. */
 static void squeeze(const char *name, char *out, size_t size) {
     size_t n = 0;
-    if (sc__str_starts_any_case(sc__str(name), "nvidia"))
-        name += 6;
+    name = without_brand(name);
     for (; *name && n + 1 < size; name++)
         if (isalnum((unsigned char)*name))
             out[n++] = (char)tolower((unsigned char)*name);

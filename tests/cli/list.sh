@@ -22,3 +22,19 @@ expect list_misspelt 2 "did you mean clusters?" "$STEPCAST" list cluster
 expect list_two 2 "list takes one of" "$STEPCAST" list models gpus
 expect list_empty_word 2 "list takes one of" "$STEPCAST" list ""
 expect list_bad_file 4 "nowhere" "$STEPCAST" list gpus --json "$tmp/nowhere/x.json"
+
+# NVIDIA's dense fp16 rate is SMs x clock x a power of two of FLOP, 512 (GeForce) to 8192 (Blackwell); but for the H20, which has fewer
+check dense_rates "$("$STEPCAST" list gpus | python3 -S -c '
+import json, math, sys
+told = 0
+for line in sys.stdin:
+    name = line.split()[0]
+    if "  NVIDIA " not in line or name == "h20":
+        continue
+    d = json.load(open(f"data/gpus/{name}.json"))["datasheet"]
+    each = d["peak_tflops"]["fp16"] * 1e6 / d["sms"] / d["boost_mhz"]
+    power = 2 ** round(math.log2(each))
+    told += 1
+    if not (abs(each / power - 1) < 0.015 and 512 <= power <= 8192):
+        print(name, each)
+print(told > 25)')" True

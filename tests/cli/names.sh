@@ -78,8 +78,13 @@ gpu() { "$STEPCAST" kernels --num-layers 1 --hidden-size 4096 --num-attention-he
 expect gpu_capitals 0 "H100 SXM5" gpu "NVIDIA H100 SXM"
 for name in Gaudi3 Trainium2 TPU-v5p "RX 7900" A770; do
     expect "gpu $name" 2 "there is no GPU '$name'" gpu "$name"
-    check "hint $name" "$(grep -c 'there are a100' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
+    check "hint $name" "$(grep -c 'there are a10,' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
 done
+# as PyTorch names them
+expect gpu_of_torch_tesla 0 "V100 SXM2 16 GB" gpu "Tesla V100-SXM2-16GB" --fp16
+expect gpu_of_torch_amd 0 "Instinct MI300X" gpu "AMD Instinct MI300X"
+expect gpu_of_torch_geforce 0 "RTX 5090" gpu "NVIDIA GeForce RTX 5090"
+expect gpu_of_torch_a800 0 "A800 SXM4" gpu "NVIDIA A800-SXM4-80GB"
 expect gpu_near 2 "did you mean h100-sxm?" gpu "H100 sxn"
 
 for name in DGX-H100:16 dgx_h100:16 "DGXH100 gpus=16"; do
