@@ -80,7 +80,9 @@ void sc__cluster_note_links(struct sc_context *ctx,
              c->nvlink / 1e9,
              gpu->name,
              own > 0   ? sc__format(&ctx->arena, "%.0f", own / 1e9)
-             : bridged ? "none to more than one other card"
+             : bridged ? sc__format(&ctx->arena,
+                                    "none that joins more than %.0f cards",
+                                    gpu->nvlink_gpus)
                        : "no NVLink",
              gpu->name);
 }
