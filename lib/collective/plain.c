@@ -204,19 +204,47 @@ static double torus_alltoall(const struct plain_box *b, double bytes) {
     return latency + slowest;
 }
 
-/* Gather and scatter: the links of the root, all of them at once. */
+/* Members whose part passes the root's links of dimension i: a part comes in by one of the
+ * dimensions in which its member lies apart from the root, by each as often. */
+static double members_through(const struct plain_box *b, uint32_t i) {
+    double members = 0;
+    for (uint32_t apart = 0; apart < 1u << b->box.dims; apart++) {
+        double count = 1;
+        double dims = 0;
+        if (!(apart >> i & 1))
+            continue;
+        for (uint32_t d = 0; d < b->box.dims; d++)
+            if (apart >> d & 1) {
+                count *= b->box.size[d] - 1.0;
+                dims++;
+            }
+        members += count / dims;
+    }
+    return members;
+}
+
+/* Of those, the share on the fullest link: round a ring the shorter way, those opposite the
+ * root all by one; on a line all lie on one side. */
+static double on_one_link(const struct plain_box *b, uint32_t i) {
+    double others = b->box.size[i] - 1.0;
+    if (b->dim[i].kind == SC__DIM_FULL)
+        return 1 / others;
+    return b->box.both_directions[i] ? floor(b->box.size[i] / 2.0) / others : 1;
+}
+
+/* Gather and scatter: the fullest of the root's links decides. */
 static double torus_root(const struct plain_box *b, double bytes, double ranks) {
     double latency = 0;
-    double rate = 0;
+    double longest = 0;
     for (uint32_t i = 0; i < b->box.dims; i++) {
         const struct sc__fabric_dim *d = &b->dim[i];
         double hops = d->kind != SC__DIM_RING ? 1
                       : b->whole[i]           ? floor(b->box.size[i] / 2.0)
                                               : b->box.size[i] - 1.0;
         latency += hops * US(d->latency);
-        rate += dim_rate(b, i);
+        longest = fmax(longest, members_through(b, i) * on_one_link(b, i) / d->rate * 1e6);
     }
-    return latency + bytes * (ranks - 1) / ranks / rate;
+    return latency + bytes / ranks * longest;
 }
 
 /* A group on dimensions; box is NULL where it fills none. */

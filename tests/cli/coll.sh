@@ -320,6 +320,10 @@ leaves="gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps fabric=fat-tree leaf=1"
 took() { "$STEPCAST" coll $1 -c "$2" -b $3 -e $3 --net $4 --csv - | awk -F, 'NR == 2 {print $5}'; }
 check switches_of_messages "$(for net in analytic flow; do for pods in "" " pod-leaves=2"; do echo "$(took sendrecv "$leaves$pods class=ib switch-latency=1us" 64K $net) $(took sendrecv "$leaves$pods class=ib" 64K $net)" | awk '{printf "%.2f ", $1 - $2}'; done; done)" "2.00 4.00 2.00 4.00 "
 check switches_without_software "$(took all_reduce "gpu=h100 gpus=8 node=1 nics=1 nic=400Gbps fabric=fat-tree leaf=1 class=plain hop=2us switch-latency=1us" 8M analytic)" 349.601281
+# the fullest link of the root: of a ring of eight four parts of eight, the one opposite with three; of a torus 4 x 4 half of the
+# fifteen by each dimension, of these two thirds by one link, five of sixteen; of 4 x 4 x 4 fourteen of 64. Hops of 1 us to the middle
+root() { "$STEPCAST" coll $1 -c "gpu=h100 fabric=torus link=50GB/s hop=1us dims=$2" -b 64M -e 64M --net $3 --route spray --csv - | awk -F, -v us=$4 'NR == 2 {d = $5 - us; print (d < 0.01 && d > -0.01)}'; }
+check torus_root "$(for net in analytic flow; do for op in gather scatter; do root $op 8 $net 675.09; root $op 4x4 $net 423.43; root $op 4x4x4 $net 299.60; done; done | sort -u)" 1
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for
