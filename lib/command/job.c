@@ -42,7 +42,7 @@ static sc_status read_inputs(struct sc_request *req, struct sc__job *job) {
                 &req->ctx->arena,
                 "a file, or --model NAME (stepcast list models); see 'stepcast help %s'",
                 req->command->name),
-            "no input given");
+            "no input given, and no model");
     return sc__job_name_inputs(req,
                                sc__import(req->ctx,
                                           &job->settings,

@@ -13,9 +13,6 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/platform.h"
-#include "model/read.h"
-#include "network/flow/flow_cluster.h"
-#include "network/packet/packet.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -23,241 +20,31 @@
 #include <string.h>
 
 #define MOST_OF_A_FILE ((size_t)256 << 20)
-enum { MOST_AXES = 16, MOST_POINTS = 10000000, ROUND = SC__SWEEP_ROUND, SHOWN = 10 };
-
-struct sweep_axis {
-    const struct sc__option *option;
-    const char **values;
-    uint32_t count;
-    uint32_t capacity;
-};
+enum { ROUND = SC__SWEEP_ROUND, SHOWN = 10 };
 
 struct sweep {
     struct sc_request *req;
-    struct sweep_axis axes[MOST_AXES];
-    uint32_t axis_count;
+    struct sc__sweep_axes axes;
     sc_setting *given; /* what is not of the sweep itself */
     uint32_t given_count;
-    uint32_t points;
+    bool *used; /* by given, then by axis: a point has asked for it */
     struct sc__store *store;
     uint32_t ids[ROUND];
     struct sc__sweep_row rows[ROUND];
     struct sc_context *contexts[ROUND]; /* which hold the rows' texts */
     uint32_t done_before;
+    bool ran_all; /* in this process */
 };
-
-/* ---- axes ---- */
-
-/* at: where it stands in a file; NULL: on the command line. */
-static __attribute__((format(printf, 4, 5))) sc_status axis_fail(struct sc_context *ctx,
-                                                                 const struct sc__place *at,
-                                                                 const char *hint,
-                                                                 const char *fmt,
-                                                                 ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    sc_status status = sc__vfail(ctx, at ? SC_INPUT : SC_USAGE, at, hint, fmt, ap);
-    va_end(ap);
-    return status;
-}
-
-/* An axis while it is read. */
-struct axis_reader {
-    struct sc_context *ctx;
-    const struct sc__place *at;
-    struct sweep_axis *axis;
-};
-
-/* What the option itself takes; files and names of models are looked at with their point.
- */
-static sc_status check_value(const struct axis_reader *r, struct sc__str text) {
-    const struct sc__option *o = r->axis->option;
-    const char *value = sc__strndup(&r->ctx->arena, text.p, text.n);
-    union {
-        sc_plan plan;
-        sc_options options;
-    } room = {0};
-    if (!o->arg || (o->in != SC__IN_PLAN && o->in != SC__IN_OPTIONS) ||
-        sc__option_take(r->ctx, o, value, &room) == SC_OK)
-        return SC_OK;
-    const char *why = sc__strdup(&r->ctx->arena, sc_error_message(r->ctx));
-    const char *hint = sc_error_hint(r->ctx);
-    if (hint)
-        hint = sc__strdup(&r->ctx->arena, hint);
-    sc__clear_error(r->ctx);
-    return axis_fail(r->ctx, r->at, hint, "%s", why);
-}
-
-static sc_status add_value(const struct axis_reader *r, struct sc__str text) {
-    struct sc__arena *arena = &r->ctx->arena;
-    struct sweep_axis *a = r->axis;
-    if (a->count >= MOST_POINTS)
-        return axis_fail(r->ctx, r->at, "a shorter range", "--axis: too many values");
-    *SC__PUSH(arena, a->values, a->count, a->capacity) = sc__strndup(arena, text.p, text.n);
-    return SC_OK;
-}
-
-static sc_status bad_range(const struct axis_reader *r, struct sc__str text) {
-    return axis_fail(r->ctx,
-                     r->at,
-                     "write it like 1..8 (every one), 16..64+16 or 1..64*2",
-                     "--axis: '%.*s' is no range",
-                     SC__SHOW(text));
-}
-
-/* "1..8", "16..64+16", "1..64*2". */
-static sc_status
-add_range(const struct axis_reader *r, struct sc__str text, const char *dots) {
-    struct sc__str low = {text.p, (size_t)(dots - text.p)};
-    struct sc__str high = {dots + 2, text.n - low.n - 2};
-    uint32_t from;
-    uint32_t to;
-    uint32_t step = 1;
-    bool factor = memchr(high.p, '*', high.n) != NULL;
-    const char *at = memchr(high.p, factor ? '*' : '+', high.n);
-    if (at) {
-        struct sc__str by = {at + 1, high.n - (size_t)(at - high.p) - 1};
-        high.n = (size_t)(at - high.p);
-        if (!sc__parse_u32(by, &step))
-            return bad_range(r, text);
-    }
-    if (!sc__parse_u32(low, &from) || !sc__parse_u32(high, &to) || from > to ||
-        step < (factor ? 2u : 1u) || (factor && !from))
-        return bad_range(r, text);
-    SC__TRY(check_value(r, low));
-    SC__TRY(check_value(r, high)); /* what lies between is a number too */
-    for (uint64_t x = from; x <= to; x = factor ? x * step : x + step) {
-        const char *value = sc__format(&r->ctx->arena, "%llu", (unsigned long long)x);
-        SC__TRY(add_value(r, sc__str(value)));
-    }
-    return SC_OK;
-}
-
-static const char *find_dots(struct sc__str text) {
-    for (size_t i = 0; i + 1 < text.n; i++)
-        if (text.p[i] == '.' && text.p[i + 1] == '.')
-            return text.p + i;
-    return NULL;
-}
-
-static sc_status add_values(const struct axis_reader *r, const char *text) {
-    struct sc__str rest = sc__str(text);
-    struct sc__str part;
-    const char *name = r->axis->option->name;
-    bool flag = !r->axis->option->arg;
-    struct sc__names listed;
-    sc__names_init(&listed, &r->ctx->arena);
-    while (sc__split(&rest, ',', &part)) {
-        const char *dots = find_dots(part);
-        if (!part.n)
-            return axis_fail(r->ctx, r->at, NULL, "--axis %s: an empty value", name);
-        if (flag && !sc__str_is(part, "yes") && !sc__str_is(part, "no"))
-            return axis_fail(r->ctx,
-                             r->at,
-                             "yes and no are what a flag has",
-                             "--axis %s: '%.*s' is no value of it",
-                             name,
-                             SC__SHOW(part));
-        if (!dots)
-            SC__TRY(check_value(r, part));
-        uint32_t before = listed.count;
-        if (sc__names_add(&listed, part.p, part.n) < before)
-            return axis_fail(r->ctx,
-                             r->at,
-                             NULL,
-                             "--axis %s: %.*s is there twice",
-                             name,
-                             SC__SHOW(part));
-        SC__TRY(dots ? add_range(r, part, dots) : add_value(r, part));
-    }
-    return SC_OK;
-}
-
-sc_status sc__sweep_check_values(struct sc_context *ctx,
-                                 const struct sc__option *option,
-                                 const char *text,
-                                 const struct sc__place *at) {
-    struct sweep_axis axis = {.option = option};
-    const struct axis_reader reader = {ctx, at, &axis};
-    return add_values(&reader, text);
-}
-
-/* What the engines of --net take: --cc, --route … */
-static bool is_of_engine(const char *name) {
-    return sc__option_find(sc__flow_options, name) ||
-           sc__option_find(sc__packet_options, name);
-}
-
-static sc_status read_axis(struct sweep *s, const struct sc__value *given) {
-    struct sc_context *ctx = s->req->ctx;
-    const struct sc__place *at = given->at.file ? &given->at : NULL;
-    struct sweep_axis *a = &s->axes[s->axis_count];
-    const char *equals = strchr(given->text, '=');
-    if (!equals || equals == given->text || !equals[1])
-        return axis_fail(ctx,
-                         at,
-                         "--axis tp=1,2,4 or --axis micro-batch=1..8*2",
-                         "--axis: '%s' is no option with values",
-                         given->text);
-    if (s->axis_count == MOST_AXES)
-        return axis_fail(ctx, at, NULL, "more than %d axes", MOST_AXES);
-    const char *name =
-        sc__strndup(&ctx->arena, given->text, (size_t)(equals - given->text));
-    a->option = sc__command_option(s->req->command, name);
-    if (!a->option || a->option->in == SC__IN_NOTHING) {
-        bool known = a->option && (!strcmp(name, "model") || !strcmp(name, "cluster") ||
-                                   is_of_engine(name));
-        if (!known)
-            return axis_fail(ctx,
-                             at,
-                             "an option of run --model, such as tp or cluster",
-                             "--axis: there is no option '%s' to sweep",
-                             name);
-    }
-    for (uint32_t i = 0; i < s->axis_count; i++)
-        if (s->axes[i].option == a->option)
-            return axis_fail(ctx,
-                             at,
-                             "one axis with all values",
-                             "two axes are --%s",
-                             name);
-    if (sc__option(s->req, name))
-        return axis_fail(ctx, at, "give one of them", "--%s is given and an axis", name);
-    s->axis_count++;
-    const struct axis_reader reader = {ctx, at, a};
-    return add_values(&reader, equals + 1);
-}
-
-static sc_status read_axes(struct sweep *s) {
-    uint64_t points = 1;
-    for (uint32_t i = 0; i < s->req->value_count; i++) {
-        struct sc__value *v = &s->req->values[i];
-        if (strcmp(v->option->name, "axis") != 0)
-            continue;
-        v->used = true;
-        SC__TRY(read_axis(s, v));
-        points *= s->axes[s->axis_count - 1].count;
-        if (points > MOST_POINTS)
-            return axis_fail(s->req->ctx,
-                             v->at.file ? &v->at : NULL,
-                             "shorter axes",
-                             "the sweep has more than %d points",
-                             MOST_POINTS);
-    }
-    if (!s->axis_count)
-        return sc__usage(s->req, "--axis tp=1,2,4", "there is nothing to sweep");
-    s->points = (uint32_t)points;
-    return SC_OK;
-}
 
 /* ---- points ---- */
 
-static bool is_of_sweep(const char *name) {
-    static const char *const names[] = {"axis", "db", "csv", "html", "jobs", "max-memory"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i]))
-            return true;
-    return false;
+/* Of an option that is not a list the last value counts. */
+static bool counts(const struct sc_request *req, uint32_t at) {
+    const struct sc__option *o = req->values[at].option;
+    for (uint32_t i = at + 1; i < req->value_count && !(o->flags & SC__OPT_REPEAT); i++)
+        if (req->values[i].option == o)
+            return false;
+    return !sc__sweep_is_own(o->name);
 }
 
 static void keep_given(struct sweep *s) {
@@ -266,15 +53,16 @@ static void keep_given(struct sweep *s) {
     for (uint32_t i = 0; i < req->value_count; i++) {
         const char *text = req->values[i].text;
         const char *name = req->values[i].option->name;
-        if (!is_of_sweep(name))
+        if (counts(req, i))
             s->given[s->given_count++] = (sc_setting){name, text ? text : ""};
     }
+    s->used = SC__NEW_ARRAY(&req->ctx->arena, bool, s->given_count + s->axes.count);
 }
 
 static const char *value_at(const struct sweep *s, uint32_t axis, uint32_t point) {
-    for (uint32_t i = s->axis_count; i-- > axis + 1;)
-        point /= s->axes[i].count;
-    return s->axes[axis].values[point % s->axes[axis].count];
+    for (uint32_t i = s->axes.count; i-- > axis + 1;)
+        point /= s->axes.items[i].count;
+    return s->axes.items[axis].values[point % s->axes.items[axis].count];
 }
 
 /* All options of a point. A flag is an axis of yes and no; a profile may have it, so that
@@ -282,12 +70,12 @@ static const char *value_at(const struct sweep *s, uint32_t axis, uint32_t point
 static struct sc__setting_list
 settings_of(struct sc_context *ctx, const struct sweep *s, uint32_t point) {
     sc_setting *list =
-        SC__NEW_ARRAY(&ctx->arena, sc_setting, s->given_count + s->axis_count + 1);
+        SC__NEW_ARRAY(&ctx->arena, sc_setting, s->given_count + s->axes.count + 1);
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->given_count; i++)
         list[n++] = s->given[i];
-    for (uint32_t i = 0; i < s->axis_count; i++) {
-        const struct sc__option *o = s->axes[i].option;
+    for (uint32_t i = 0; i < s->axes.count; i++) {
+        const struct sc__option *o = s->axes.items[i].option;
         const char *value = value_at(s, i, point);
         if (!o->arg && !strcmp(value, "no"))
             o = sc__command_denial(ctx, s->req->command, o->name);
@@ -297,6 +85,14 @@ settings_of(struct sc_context *ctx, const struct sweep *s, uint32_t point) {
     return (struct sc__setting_list){list, n};
 }
 
+static uint32_t count_of(const struct sc__setting_list *list, const char *name) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < list->count; i++)
+        n += !strcmp(list->items[i].name, name);
+    return n;
+}
+
+/* An option that is given several times is one list. */
 static const char *settings_text(struct sc_context *ctx,
                                  const struct sc__setting_list *list) {
     struct sc__buffer b;
@@ -304,8 +100,19 @@ static const char *settings_text(struct sc_context *ctx,
     sc__buffer_init(&b, &ctx->arena);
     sc__json_init(&j, &b);
     sc__json_row(&j, NULL);
-    for (size_t i = 0; i < list->count; i++)
-        sc__json_string(&j, list->items[i].name, list->items[i].value);
+    for (size_t i = 0; i < list->count; i++) {
+        const sc_setting *item = &list->items[i];
+        const struct sc__setting_list before = {list->items, i};
+        if (count_of(list, item->name) == 1)
+            sc__json_string(&j, item->name, item->value);
+        else if (!count_of(&before, item->name)) {
+            sc__json_list(&j, item->name);
+            for (size_t k = i; k < list->count; k++)
+                if (!strcmp(list->items[k].name, item->name))
+                    sc__json_string(&j, NULL, list->items[k].value);
+            sc__json_end_array(&j);
+        }
+    }
     sc__json_end_object(&j);
     while (b.size && b.text[b.size - 1] == '\n')
         b.size--; /* rows of a document end their line */
@@ -315,10 +122,10 @@ static const char *settings_text(struct sc_context *ctx,
 sc_status sc__sweep_read(struct sc_request *req, uint32_t *points, const char **last) {
     struct sweep *s = SC__NEW(&req->ctx->arena, struct sweep);
     s->req = req;
-    SC__TRY(read_axes(s));
+    SC__TRY(sc__sweep_axes_read(req, &s->axes));
     keep_given(s);
-    struct sc__setting_list list = settings_of(req->ctx, s, s->points - 1);
-    *points = s->points;
+    struct sc__setting_list list = settings_of(req->ctx, s, s->axes.points - 1);
+    *points = s->axes.points;
     *last = settings_text(req->ctx, &list);
     return SC_OK;
 }
@@ -330,35 +137,48 @@ struct point_trial {
     struct sc__sweep_row *row;
 };
 
+/* The run that the point is. */
+static struct sc_request request_of(struct sc_context *ctx,
+                                    const struct sweep *s,
+                                    const struct sc__setting_list *list) {
+    struct sc_request run = {.ctx = ctx, .owner = ctx, .command = s->req->command};
+    run.values = SC__NEW_ARRAY(&ctx->arena, struct sc__value, list->count + 1);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct sc__option *o = sc__command_option(run.command, list->items[i].name);
+        run.values[run.value_count++] =
+            (struct sc__value){.option = o, .text = o->arg ? list->items[i].value : NULL};
+    }
+    return run;
+}
+
+/* Its values are those given, then those of the axes; a flag that is no has none. */
+static void keep_used(const struct sweep *s, const struct sc_request *run) {
+    for (uint32_t i = 0; i < run->value_count; i++) {
+        uint32_t at = i;
+        const struct sc__option *o = run->values[i].option;
+        for (uint32_t k = 0; i >= s->given_count && k < s->axes.count; k++)
+            if (s->axes.items[k].option == o)
+                at = s->given_count + k;
+        if (run->values[i].used && at < s->given_count + s->axes.count)
+            __atomic_store_n(&s->used[at], true, __ATOMIC_RELAXED);
+    }
+}
+
 static sc_status evaluate_point(void *self) {
     const struct point_trial *t = self;
     struct sc_context *ctx = t->ctx;
     struct sc__setting_list list = settings_of(ctx, t->sweep, t->point);
-    struct sc__settings settings = sc__settings_of(ctx, &list);
-    struct sc__evaluation *ev = SC__NEW(&ctx->arena, struct sc__evaluation);
-    struct sc__model *model = SC__NEW(&ctx->arena, struct sc__model);
-    struct sc__cluster_description cluster;
-    const char *text = sc__setting(&settings, "cluster");
-    sc_plan plan;
-    sc_options options;
-    bool given;
+    struct sc_request run = request_of(ctx, t->sweep, &list);
+    struct sc__job job;
     t->row->settings = settings_text(ctx, &list);
-    SC__TRY(sc__model_settings(ctx, &settings, model, &given));
-    if (!given)
-        return sc__fail(ctx, SC_USAGE, NULL, "--model NAME", "no model is given");
-    SC__TRY(sc__plan_read(&settings, &plan));
-    SC__TRY(sc__options_read(&settings, &options));
-    if (text)
-        SC__TRY(sc__cluster_describe(ctx, text, &cluster));
-    const struct sc__evaluation_input in = {.cluster = text ? &cluster : NULL,
-                                            .options = &options,
-                                            .engine = settings};
-    SC__TRY(sc__evaluation_model(ctx, &in, model, &plan, ev));
+    SC__TRY(sc__job_load(&run, &job));
+    struct sc__evaluation *ev = job.ev;
     SC__TRY(sc__evaluation_run(ctx, ev, false));
+    keep_used(t->sweep, &run);
     struct sc__step_shares shares = sc__result_step_shares(&ev->result);
     double memory = 0;
     for (uint32_t i = 0; i < ev->plan.mesh.pp; i++) {
-        struct sc__stage_memory x = sc__plan_memory(model, &ev->plan, i);
+        struct sc__stage_memory x = sc__plan_memory(job.model, &ev->plan, i);
         memory = fmax(memory, sc__memory_sum(&x));
     }
     t->row->figures[SC__SWEEP_STEP_US] = (double)ev->result.step / 1e6;
@@ -405,23 +225,23 @@ static sc_status run_round(struct sweep *s, uint32_t count, double from, double 
 }
 
 static sc_status find_done(struct sweep *s, bool **done) {
-    *done = SC__NEW_ARRAY(&s->req->ctx->arena, bool, s->points);
-    SC__TRY(sc__store_done(s->store, *done, s->points));
-    for (uint32_t i = 0; i < s->points; i++)
+    *done = SC__NEW_ARRAY(&s->req->ctx->arena, bool, s->axes.points);
+    SC__TRY(sc__store_done(s->store, *done, s->axes.points));
+    for (uint32_t i = 0; i < s->axes.points; i++)
         s->done_before += (*done)[i];
     return SC_OK;
 }
 
 static sc_status run_points(struct sweep *s, const bool *done) {
     uint32_t at = 0;
-    while (at < s->points) {
+    while (at < s->axes.points) {
         uint32_t count = 0;
-        double from = (double)at / s->points;
-        for (; at < s->points && count < ROUND; at++)
+        double from = (double)at / s->axes.points;
+        for (; at < s->axes.points && count < ROUND; at++)
             if (!done[at])
                 s->ids[count++] = at;
         if (count)
-            SC__TRY(run_round(s, count, from, (double)at / s->points));
+            SC__TRY(run_round(s, count, from, (double)at / s->axes.points));
     }
     return SC_OK;
 }
@@ -468,7 +288,7 @@ static void keep_best(struct summary *x, uint32_t id, double us) {
 }
 
 static void put_csv_row(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
-    for (uint32_t i = 0; i < x->s->axis_count; i++)
+    for (uint32_t i = 0; i < x->s->axes.count; i++)
         sc__printf(x->csv, "%s,", value_at(x->s, i, id));
     sc__printf(x->csv, "%s", row->outcome);
     for (int i = 0; i < SC__SWEEP_FIGURES; i++) {
@@ -483,7 +303,7 @@ static void put_csv_row(struct summary *x, uint32_t id, const struct sc__sweep_r
 static void put_page_row(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
     bool ran = !strcmp(row->outcome, "ok");
     sc__json_list(x->page, NULL);
-    for (uint32_t i = 0; i < x->s->axis_count; i++)
+    for (uint32_t i = 0; i < x->s->axes.count; i++)
         sc__json_string(x->page, NULL, value_at(x->s, i, id));
     sc__json_string(x->page, NULL, row->outcome);
     sc__json_double(x->page, NULL, ran ? row->figures[SC__SWEEP_STEP_US] : NAN);
@@ -510,19 +330,37 @@ static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
         put_page_row(x, id, row);
 }
 
+/* What was given in vain. Points that other processes ran, or an earlier run, may have
+ * asked for it. */
+static void put_unused(const struct summary *x, struct sc__buffer *out) {
+    const struct sweep *s = x->s;
+    if (s->done_before || !s->ran_all)
+        return;
+    for (uint32_t i = 0; i < s->given_count + s->axes.count; i++) {
+        const char *name = i < s->given_count
+                               ? s->given[i].name
+                               : s->axes.items[i - s->given_count].option->name;
+        if (!s->used[i])
+            sc__printf(out, "\nnote: --%s has no effect on any point\n", name);
+    }
+}
+
 static void put_summary(const struct summary *x, struct sc__buffer *out) {
     const struct sweep *s = x->s;
     sc__printf(out,
                "%u points: %u ran, %u do not fit, %u cannot be; %u were there before\n\n",
-               s->points,
+               s->axes.points,
                x->ok,
                x->no_fit,
                x->refused,
                s->done_before);
     for (uint32_t i = 0; i < x->best_count; i++) {
         sc__printf(out, "%12.4f s ", x->best_us[i] * 1e-6);
-        for (uint32_t k = 0; k < s->axis_count; k++)
-            sc__printf(out, " %s=%s", s->axes[k].option->name, value_at(s, k, x->best[i]));
+        for (uint32_t k = 0; k < s->axes.count; k++)
+            sc__printf(out,
+                       " %s=%s",
+                       s->axes.items[k].option->name,
+                       value_at(s, k, x->best[i]));
         sc__putc(out, '\n');
     }
 }
@@ -530,8 +368,8 @@ static void put_summary(const struct summary *x, struct sc__buffer *out) {
 static void begin_page(const struct sweep *s, struct sc__json *j, struct sc__buffer *out) {
     sc__page_begin(j, out, "stepcast/sweep-page/1", s->req->argv, s->req->argc);
     sc__json_list(j, "axes");
-    for (uint32_t i = 0; i < s->axis_count; i++)
-        sc__json_string(j, NULL, s->axes[i].option->name);
+    for (uint32_t i = 0; i < s->axes.count; i++)
+        sc__json_string(j, NULL, s->axes.items[i].option->name);
     sc__json_end_array(j);
     sc__json_array(j, "points");
 }
@@ -563,8 +401,8 @@ static sc_status write_sweep(struct sweep *s) {
     }
     if (sc__option(req, "csv")) {
         x.csv = &csv;
-        for (uint32_t i = 0; i < s->axis_count; i++)
-            sc__printf(&csv, "%s,", s->axes[i].option->name);
+        for (uint32_t i = 0; i < s->axes.count; i++)
+            sc__printf(&csv, "%s,", s->axes.items[i].option->name);
         sc__puts(&csv, "outcome");
         for (int i = 0; i < SC__SWEEP_FIGURES; i++)
             sc__printf(&csv, ",%s", sc__sweep_figures[i].name);
@@ -581,10 +419,12 @@ static sc_status write_sweep(struct sweep *s) {
                         NULL,
                         NULL,
                         "none of %u points could be run; the first: %s",
-                        s->points,
+                        s->axes.points,
                         x.why ? x.why : "");
-    if (!sc__stdout_taken(req))
-        put_summary(&x, &req->out);
+    if (sc__stdout_taken(req))
+        return SC_OK;
+    put_summary(&x, &req->out);
+    put_unused(&x, &req->out);
     return SC_OK;
 }
 
@@ -634,11 +474,11 @@ static const char *definition_of(const struct sweep *s) {
         sc__printf(&b, " --%s ", s->given[i].name);
         define_value(ctx, &b, s->given[i].value);
     }
-    for (uint32_t i = 0; i < s->axis_count; i++) {
-        sc__printf(&b, " --axis %s=", s->axes[i].option->name);
-        for (uint32_t k = 0; k < s->axes[i].count; k++) {
+    for (uint32_t i = 0; i < s->axes.count; i++) {
+        sc__printf(&b, " --axis %s=", s->axes.items[i].option->name);
+        for (uint32_t k = 0; k < s->axes.items[i].count; k++) {
             sc__puts(&b, k ? "," : "");
-            define_value(ctx, &b, s->axes[i].values[k]);
+            define_value(ctx, &b, s->axes.items[i].values[k]);
         }
     }
     return b.text;
@@ -653,9 +493,11 @@ static sc_status lead_sweep(struct sweep *s, const struct sc__sweep_share *share
     if (status == SC_OK)
         status = find_done(s, &done);
     if (share->ranks->count > 1)
-        status = sc__sweep_lead(share, s->store, done, s->points, status);
-    else if (status == SC_OK)
+        status = sc__sweep_lead(share, s->store, done, s->axes.points, status);
+    else if (status == SC_OK) {
         status = run_points(s, done);
+        s->ran_all = status == SC_OK;
+    }
     if (status == SC_OK)
         status = write_sweep(s);
     sc__store_close(s->store);
@@ -690,7 +532,7 @@ static sc_status sweep_execute(struct sc_request *req) {
         return refuse_input(req);
     if (!sc__option(req, "db"))
         return sc__usage(req, "give --db FILE", "a sweep needs a database for its points");
-    SC__TRY(read_axes(s));
+    SC__TRY(sc__sweep_axes_read(req, &s->axes));
     keep_given(s);
     SC__TRY(sc__ranks_open(req->ctx, &ranks));
     if (!sc__option(req, "jobs"))
@@ -725,6 +567,7 @@ static const struct sc__option *const tables[] = {sc__job_options,
                                                   sc__model_options,
                                                   sc__flow_options,
                                                   sc__packet_options,
+                                                  sc__whatif_options,
                                                   options,
                                                   NULL};
 

@@ -30,6 +30,24 @@ struct sc__sweep_row {
     const char *message; /* why not, or "" */
 };
 
+enum { SC__SWEEP_MOST_AXES = 16 };
+
+struct sc__sweep_axis {
+    const struct sc__option *option;
+    const char **values;
+    uint32_t count;
+    uint32_t capacity;
+};
+struct sc__sweep_axes {
+    struct sc__sweep_axis items[SC__SWEEP_MOST_AXES];
+    uint32_t count;
+    uint32_t points; /* combinations of all values */
+};
+/* Those of a request's --axis; all zeros before. */
+sc_status sc__sweep_axes_read(struct sc_request *req, struct sc__sweep_axes *axes);
+/* An option of the sweep itself, which no point has. */
+bool sc__sweep_is_own(const char *name);
+
 /* The axes of a request, read as a sweep reads them: how many points they make, and the
  * settings of the last one, a JSON object. Nothing is run. */
 sc_status sc__sweep_read(struct sc_request *req, uint32_t *points, const char **last);

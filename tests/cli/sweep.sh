@@ -74,6 +74,45 @@ wait $pid 2>/dev/null
 check "who is ended says how to go on" "$? $(grep -c 'the same command computes the rest' "$tmp/ended.err")" "143 1"
 check "and there is something in it" "$(wc -l <"$tmp/whole.rows" | tr -d ' ')" 256
 
+# what says how large the job is, what is slow, what if, and a launch script: a point is the run that it names
+cat >"$tmp/launch.sh" <<'L'
+torchrun --nproc_per_node 8 --nnodes ${NNODES:-2} pretrain_gpt.py --num-layers 12 --hidden-size 768 --num-attention-heads 12 \
+    --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 50257
+L
+as_run() {
+    python3 -S - "$S" "$@" <<'P'
+import json, os, sqlite3, subprocess, sys
+program, db, points, *words = sys.argv[1:]
+done = subprocess.run([program, "sweep", *words, "--db", db], capture_output=True, text=True)
+assert done.returncode == 0, done.stderr
+rows = sqlite3.connect(db).execute("SELECT outcome, settings, step_us, mfu FROM points").fetchall()
+steps = set()
+for outcome, settings, step, mfu in rows:
+    line = []
+    for name, value in json.loads(settings).items():
+        for one in value if isinstance(value, list) else [value]:
+            line += ["--" + name] + ([one] if one else [])
+    ran = subprocess.run([program, "run", *line, "--json", "-"], capture_output=True, text=True)
+    run = json.loads(ran.stdout)
+    assert outcome == "ok" and abs(run["step_time_us"] - step) < 1e-6 and abs(run["mfu"] - mfu) < 1e-9, (settings, step, run["step_time_us"])
+    steps.add(step)
+print(len(rows) == int(points) == len(steps))
+P
+}
+check "--nodes of a larger cluster" "$(as_run "$tmp/n1.db" 2 --model gpt2 --cluster dgx-h100:32 --nodes 2 --global-batch 64 --axis micro-batch=1,2)" True
+check "axes of nodes and of what if" "$(as_run "$tmp/n2.db" 8 --model gpt2 --global-batch 64 --axis nodes=1,2 --axis gpu-speedup=1,2 --axis slow=rank:1=1.5,rank:2=1.1)" True
+check "options that are lists" "$(as_run "$tmp/n3.db" 2 --model gpt2 --gpus 8 --global-batch 64 --slow rank:1=1.2 --slow rank:2=1.4 --scale gemm=0.5 --scale attention=2 --axis tp=1,2)" True
+check "a launch script and its variables" "$(as_run "$tmp/n4.db" 4 --megatron-args "$tmp/launch.sh" --axis set=NNODES=2,NNODES=4 --axis tp=1,2)" True
+expect "of two names of an option one is given" 2 "--global-batch is given, and --gbs, which is the same, is an axis" "$S" sweep --model gpt2 --gpus 8 --global-batch 32 --axis gbs=8,16 --db "$tmp/n5.db"
+expect "two names of an option are no two axes" 2 "two axes are one thing: --gbs and --global-batch" "$S" sweep --model gpt2 --gpus 8 --axis gbs=8,16 --axis global-batch=8,16 --db "$tmp/n5.db"
+expect "an option of files is no axis" 2 "there is no option 'step' to sweep" "$S" sweep --model gpt2 --gpus 8 --axis step=1,2 --db "$tmp/n5.db"
+expect "what no point uses is said" 0 "note: --route has no effect on any point" "$S" sweep --model gpt2 --gpus 8 --global-batch 32 --route ecmp --axis tp=1,2 --db "$tmp/n5.db"
+check "what some use is not" "$("$S" sweep --model gpt2 --gpus 8 --global-batch 32 --route ecmp --axis net=analytic,flow --axis sequence-parallel=yes,no --tp 2 --db "$tmp/n6.db" | grep -c note)" 0
+mkdir "$tmp/sub"
+cp data/clusters/dgx-h100.json "$tmp/theirs.json"
+program=$(realpath "$S")
+check "dots of a path are no range" "$(cd "$tmp/sub" && "$program" sweep --model gpt2 --gpus 8 --global-batch 32 --axis cluster=../theirs.json --db p.db | head -1 | cut -c1-15)" "1 points: 1 ran"
+
 few="--model gpt2 --gpus 2 --global-batch 4 --seq 512"
 # a file that an option names is what it holds
 sed 's/"name": "dgx-h100"/"name": "ours"/' data/clusters/dgx-h100.json >"$tmp/ours.json"
