@@ -117,6 +117,11 @@ sc_status sc__setting_word(const struct sc__settings *s,
 
 /* ---- fields ---- */
 
+bool sc__options_say_the_same(const struct sc__option *a, const struct sc__option *b) {
+    bool fields = a->in != SC__IN_NOTHING && !((a->flags | b->flags) & SC__OPT_WEAK);
+    return a == b || (fields && a->in == b->in && a->offset == b->offset);
+}
+
 const struct sc__option *sc__option_find(const struct sc__option *table, const char *name) {
     for (; table->name; table++)
         if (!strcmp(table->name, name))

@@ -103,6 +103,9 @@ sc_status sc__options_check(struct sc_context *ctx,
                             enum sc__option_object in,
                             const char *object_name,
                             const void *object);
+/* Two names of one thing, such as --gbs and --global-batch: one cannot be given beside
+ * the other. */
+bool sc__options_say_the_same(const struct sc__option *a, const struct sc__option *b);
 const struct sc__option *sc__option_find(const struct sc__option *table, const char *name);
 /* Its field is an sc_toggle. */
 bool sc__option_is_toggle(const struct sc__option *o);

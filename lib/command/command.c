@@ -46,6 +46,7 @@ sc_request *sc_request_new(sc_context *ctx, const char *name) {
     if (!req)
         return NULL;
     sc__context_init(&req->asked, NULL);
+    req->memory = &req->asked.arena;
     req->owner = ctx;
     req->ctx = &req->asked;
     req->command = c;
@@ -244,13 +245,15 @@ static bool is_terminal_option(const struct sc__option *o) {
     return o >= terminal_options && o < terminal_options + SC__TERMINAL_OPTIONS;
 }
 
-static sc_status
-set_terminal_option(struct sc_request *req, const struct sc__option *o, const char *value) {
+static sc_status set_terminal_option(struct sc_context *ctx,
+                                     struct sc_request *req,
+                                     const struct sc__option *o,
+                                     const char *value) {
     bool known = !o->choices;
     for (const struct sc__choice *c = o->choices; c && c->name; c++)
         known |= !strcmp(c->name, value);
     if (!known)
-        return sc__fail(req->owner,
+        return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
                         "one of: auto, always, never",
@@ -258,7 +261,7 @@ set_terminal_option(struct sc_request *req, const struct sc__option *o, const ch
                         o->name,
                         value);
     req->terminal_values[o - terminal_options] =
-        value ? sc__strdup(&req->asked.arena, value) : "";
+        value ? sc__strdup(req->memory, value) : "";
     return SC_OK;
 }
 
@@ -269,9 +272,11 @@ const char *sc_request_terminal_option(const sc_request *req, const char *name) 
     return NULL;
 }
 
-static sc_status set_value(struct sc_request *req, const char *name, const char *value) {
-    struct sc_context *ctx = req->owner;
-    struct sc__arena *arena = &req->asked.arena;
+sc_status sc__request_add(struct sc_context *ctx,
+                          struct sc_request *req,
+                          const char *name,
+                          const char *value) {
+    struct sc__arena *arena = req->memory;
     const struct sc__option *o = sc__command_option(req->command, name);
     if (!o)
         return sc__fail(ctx,
@@ -293,7 +298,7 @@ static sc_status set_value(struct sc_request *req, const char *name, const char 
     if (!o->arg && value)
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "--%s takes no value", o->name);
     if (is_terminal_option(o))
-        return set_terminal_option(req, o, value);
+        return set_terminal_option(ctx, req, o, value);
     bool same = value && sc__option_is_output(o->name) &&
                 !strcmp(value, "/dev/stdout"); /* it is one stream, not two */
     *SC__PUSH(arena, req->values, req->value_count, req->value_capacity) =
@@ -310,7 +315,7 @@ struct request_word {
 
 static sc_status set_word(void *self) {
     const struct request_word *word = self;
-    return set_value(word->req, word->name, word->value);
+    return sc__request_add(word->req->owner, word->req, word->name, word->value);
 }
 
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
@@ -326,7 +331,7 @@ int sc_request_takes_value(const sc_request *req, const char *name) {
 static sc_status add_input(void *self) {
     const struct request_word *word = self;
     struct sc_request *req = word->req;
-    struct sc__arena *arena = &req->asked.arena;
+    struct sc__arena *arena = req->memory;
     *SC__PUSH(arena, req->inputs, req->input_count, req->input_capacity) =
         sc__strdup(arena, word->value);
     return SC_OK;
@@ -421,7 +426,7 @@ static sc_status execute_request(void *self) {
     struct sc_request *req = self;
     uint32_t jobs = 1;
     struct sc__settings settings = sc__settings(req);
-    SC__TRY(sc__job_file_take(req, set_value));
+    SC__TRY(sc__job_file_take(req));
     note_repeated(req);
     SC__TRY(sc__setting_u32(&settings, "jobs", 1, &jobs));
     req->ctx->jobs = jobs;

@@ -17,6 +17,7 @@ struct sc__command {
     bool inputs;         /* reads inputs, so the readers' options count too */
     bool ignores_memory; /* goes on with plans that do not fit */
     bool takes_runs;     /* its job files are those of run, which writes other results */
+    bool takes_jobs;     /* each of its inputs may be a job file by itself */
     sc_status (*execute)(struct sc_request *req);
 };
 
@@ -67,6 +68,7 @@ struct sc_request {
     void *sink_user;
     bool sink_failed;
 
+    struct sc__arena *memory; /* of what is asked: values, inputs */
     struct sc_context *owner; /* the caller's */
     struct sc_context asked;  /* memory of the request */
     struct sc_context run;
@@ -74,6 +76,13 @@ struct sc_request {
     struct sc_request *older; /* of the owner's requests */
     struct sc_request *newer;
 };
+
+/* Adds an option as if it were given; a name or a value that cannot be is SC_USAGE in ctx.
+ */
+sc_status sc__request_add(struct sc_context *ctx,
+                          struct sc_request *req,
+                          const char *name,
+                          const char *value);
 
 /* The view of the values that readers and lowerings get; typed access is in
  * base/options.h. */

@@ -2,6 +2,7 @@
  * measured trace, or any input that can be simulated. */
 #include "result/compare.h"
 #include "command/job.h"
+#include "command/job_file.h"
 #include "report/write.h"
 
 #include <math.h>
@@ -59,19 +60,31 @@ static sc_status compare_load_measured(struct sc_request *req,
     return SC_OK;
 }
 
+/* The run of one side: what its job file says is not said of the other. */
+static struct sc_request compare_run_of(const struct sc_request *req, const char *path) {
+    struct sc_request run = *req;
+    run.command = sc__command_find(req->ctx, "run");
+    run.memory = &req->ctx->arena;
+    run.inputs = NULL;
+    run.input_count = run.input_capacity = 0;
+    *SC__PUSH(run.memory, run.inputs, run.input_count, run.input_capacity) = path;
+    run.values = SC__NEW_ARRAY(run.memory, struct sc__value, req->value_count + 1);
+    run.value_capacity = req->value_count + 1;
+    for (uint32_t i = 0; i < req->value_count; i++)
+        run.values[i] = req->values[i];
+    return run;
+}
+
 /* The measurement of the input where it holds one and it is wanted, else a
  * simulation of it. shown: as given, with "sim:". */
 static sc_status compare_load_input(struct sc_request *req,
                                     const char *shown,
                                     bool simulate,
                                     struct compare_side *side) {
-    const char *path = simulate ? shown + strlen("sim:") : shown;
-    struct sc_request one = *req;
+    struct sc_request one = compare_run_of(req, simulate ? shown + strlen("sim:") : shown);
     struct sc__job job;
-    one.inputs = &path;
-    one.input_count = 1;
-    one.input_capacity = 1;
-    if (!simulate) {
+    SC__TRY(sc__job_file_take(&one));
+    if (!simulate && one.input_count && !sc__job_launches(&one)) {
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
         if (job.doc.measured)
@@ -338,8 +351,8 @@ const struct sc__command sc__command_compare = {
     .args = "A B",
     .summary = "compare two steps, simulated or measured",
     .text =
-        "A and B are results saved with 'run --json FILE --timeline', measured traces, or "
-        "inputs that are simulated "
+        "A and B are results saved with 'run --json FILE --timeline', measured traces, "
+        "job files, or inputs that are simulated "
         "first (with the options given here). An input that holds a measurement is taken "
         "as "
         "measured; sim:PATH "
@@ -348,4 +361,5 @@ const struct sc__command sc__command_compare = {
         "it came from.",
     .options = tables,
     .inputs = true,
+    .takes_jobs = true,
     .execute = compare_execute};

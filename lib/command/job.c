@@ -98,6 +98,10 @@ static const char *job_script(struct sc_request *req) {
     return is_launch(req, req->inputs[0]) ? req->inputs[0] : NULL;
 }
 
+bool sc__job_launches(struct sc_request *req) {
+    return req->input_count && job_script(req) == req->inputs[0];
+}
+
 /* ---- a model: --model, Megatron's flags, or a launch script that holds them ---- */
 
 /* GPUs of a node; of the cluster that is taken where none is given, too. */
@@ -196,7 +200,7 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
 sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
     bool model = false;
     const char *name = sc__option(req, "model");
-    bool launch = req->input_count && job_script(req) == req->inputs[0];
+    bool launch = sc__job_launches(req);
     if (name && req->input_count && !launch)
         return sc__usage(req,
                          "give one of them",

@@ -42,6 +42,8 @@ struct sc__job {
         sc__astra_options,                       /* ASTRA-sim's ways */                    \
         sc__whatif_options                       /* changes to a finished workload */
 
+/* The input says how a model is launched: a script or a configuration. */
+bool sc__job_launches(struct sc_request *req);
 /* Reads the inputs. */
 sc_status sc__job_read(struct sc_request *req, struct sc__job *job);
 /* … and makes them a workload, without a cluster and as they are. */

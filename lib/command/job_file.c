@@ -2,6 +2,7 @@
 #include "command/sweep.h"
 
 #include "model/config.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
@@ -42,9 +43,18 @@ static const char *option_name(struct sc_context *ctx, const struct sc__config_i
     return sc__strndup(&ctx->arena, begin, (size_t)(end - begin));
 }
 
-static bool was_given(const struct sc_request *req, uint32_t count, const char *name) {
+/* Of an option that layers of a file and a model have both, that of the model: it has a
+ * field, by which its other names are known. */
+static const struct sc__option *with_field(const struct sc__option *o) {
+    const struct sc__option *plan = sc__option_find(sc__model_options, o->name);
+    return plan ? plan : o;
+}
+
+/* On the command line, under this name or another. */
+static bool
+was_given(const struct sc_request *req, uint32_t count, const struct sc__option *o) {
     for (uint32_t i = 0; i < count; i++)
-        if (!strcmp(req->values[i].option->name, name))
+        if (sc__options_say_the_same(with_field(req->values[i].option), with_field(o)))
             return true;
     return false;
 }
@@ -74,18 +84,27 @@ static sc_status refuse_twice(struct sc_request *req,
     return SC_OK;
 }
 
-static sc_status
-take_option(struct sc_request *req,
-            const char *file,
-            const struct sc__config *c,
-            uint32_t index,
-            uint32_t given,
-            sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
+/* What run shows of its result, in a file or beside it; the step is the same without. */
+static bool
+is_of_result(struct sc_context *ctx, const struct sc__command *taker, const char *name) {
+    const struct sc__command *run = sc__command_find(ctx, "run");
+    const struct sc__option *o = sc__command_option(run, name);
+    if (sc__option_is_output(name))
+        return true;
+    return o && !sc__command_option(taker, name) &&
+           (!strcmp(o->group, "Output") || !strcmp(o->group, "Pictures and traces"));
+}
+
+static sc_status take_option(struct sc_request *req,
+                             const char *file,
+                             const struct sc__config *c,
+                             uint32_t index,
+                             uint32_t given) {
     const struct sc__config_item *item = &c->items[index];
     struct sc__place at = {.file = file, .line = item->line};
     const char *name = option_name(req->ctx, item);
     const struct sc__option *o = sc__command_option(req->command, name);
-    if (req->command->takes_runs && sc__option_is_output(name)) {
+    if (req->command->takes_runs && is_of_result(req->ctx, req->command, name)) {
         sc__note(req->ctx,
                  "job-output",
                  "%s: --%s %s is for what run writes, and left alone",
@@ -105,15 +124,15 @@ take_option(struct sc_request *req,
             name);
     if (!(o->flags & SC__OPT_REPEAT))
         SC__TRY(refuse_twice(req, file, c, index, name));
-    if (was_given(req, given, o->name))
+    if (was_given(req, given, o))
         return SC_OK;
     if (o->arg)
-        return set(req, o->name, item->value);
+        return sc__request_add(req->ctx, req, o->name, item->value);
     if (!strcmp(item->value, "true"))
-        return set(req, o->name, NULL);
+        return sc__request_add(req->ctx, req, o->name, NULL);
     const struct sc__option *denial = sc__command_denial(req->ctx, req->command, o->name);
-    if (!strcmp(item->value, "false") && denial && !was_given(req, given, denial->name))
-        return set(req, denial->name, NULL);
+    if (!strcmp(item->value, "false") && denial && !was_given(req, given, denial))
+        return sc__request_add(req->ctx, req, denial->name, NULL);
     if (!strcmp(item->value, "false"))
         return SC_OK;
     return sc__fail(req->ctx,
@@ -161,15 +180,13 @@ refuse_empty_axis(struct sc_request *req, const char *file, const struct sc__con
 
 /* The values of an axis of a sweep, "axes.tp.0", "axes.tp.1" …: one --axis. Returns
  * how many items they are. */
-static sc_status
-take_axis(struct sc_request *req,
-          const char *file,
-          const struct sc__config *c,
-          uint32_t at,
-          uint32_t *taken,
-          sc_status (*set)(struct sc_request *req, const char *name, const char *value)) {
+static sc_status take_axis(struct sc_request *req,
+                           const char *file,
+                           const struct sc__config *c,
+                           uint32_t at,
+                           uint32_t *taken) {
     const struct sc__config_item *first = &c->items[at];
-    struct sc__place place = {.file = sc__strdup(&req->asked.arena, file),
+    struct sc__place place = {.file = sc__strdup(req->memory, file),
                               .line = first->line,
                               .column = first->column};
     struct sc__buffer b;
@@ -204,18 +221,33 @@ take_axis(struct sc_request *req,
         sc__printf(&b, "%s%s", i > at ? "," : "", value);
         ++*taken;
     }
-    SC__TRY(set(req, "axis", b.text));
+    SC__TRY(sc__request_add(req->ctx, req, "axis", b.text));
     req->values[req->value_count - 1].at = place;
     return SC_OK;
 }
 
-sc_status sc__job_file_take(struct sc_request *req,
-                            sc_status (*set)(struct sc_request *req,
-                                             const char *name,
-                                             const char *value)) {
+/* Options of one job would count for the other inputs too. */
+static sc_status refuse_among_others(struct sc_request *req) {
+    for (uint32_t i = 0; i < req->input_count && !req->command->takes_jobs; i++) {
+        struct sc__place place = {.file = req->inputs[i]};
+        if (is_job_file(req->ctx, req->inputs[i]))
+            return sc__fail(req->ctx,
+                            SC_INPUT,
+                            &place,
+                            "run it by itself; stepcast compare takes two of them",
+                            "is a job file, which stands for a whole run, and there are "
+                            "%u inputs",
+                            req->input_count);
+    }
+    return SC_OK;
+}
+
+sc_status sc__job_file_take(struct sc_request *req) {
     struct sc__config c;
     struct sc__str text;
     uint32_t given = req->value_count;
+    if (req->command->inputs && req->input_count > 1)
+        return refuse_among_others(req);
     if (!req->command->inputs || req->input_count != 1 ||
         !is_job_file(req->ctx, req->inputs[0]))
         return SC_OK;
@@ -230,15 +262,13 @@ sc_status sc__job_file_take(struct sc_request *req,
         if (!strcmp(item->key, "stepcast"))
             continue;
         if (!strncmp(item->key, "axes.", 5)) {
-            SC__TRY(take_axis(req, file, &c, i, &taken, set));
+            SC__TRY(take_axis(req, file, &c, i, &taken));
             i += taken - 1;
         } else if (!strncmp(item->key, "inputs.", 7))
-            *SC__PUSH(&req->asked.arena,
-                      req->inputs,
-                      req->input_count,
-                      req->input_capacity) = sc__strdup(&req->asked.arena, item->value);
+            *SC__PUSH(req->memory, req->inputs, req->input_count, req->input_capacity) =
+                sc__strdup(req->memory, item->value);
         else
-            SC__TRY(take_option(req, file, &c, i, given, set));
+            SC__TRY(take_option(req, file, &c, i, given));
     }
     return SC_OK;
 }

@@ -18,11 +18,9 @@
 #include "command/command.h"
 
 /* Where the only input is a job file, its options become the request's, behind those
- * given, and its inputs too. set: how an option is added. */
-sc_status sc__job_file_take(struct sc_request *req,
-                            sc_status (*set)(struct sc_request *req,
-                                             const char *name,
-                                             const char *value));
+ * given, and its inputs too. One among several inputs is refused, except of a command that
+ * takes each alone. */
+sc_status sc__job_file_take(struct sc_request *req);
 void sc__job_file_write(const struct sc_request *req, struct sc__buffer *out);
 
 #endif

@@ -162,12 +162,6 @@ static bool is_of_points(const struct sc__command *sweep, const struct sc__optio
     return false;
 }
 
-/* Two names of one thing, such as --gbs and --global-batch. */
-static bool say_the_same(const struct sc__option *a, const struct sc__option *b) {
-    bool fields = a->in != SC__IN_NOTHING && !((a->flags | b->flags) & SC__OPT_WEAK);
-    return a == b || (fields && a->in == b->in && a->offset == b->offset);
-}
-
 static sc_status refuse_said_twice(const struct sc_request *req,
                                    const struct sc__sweep_axes *axes,
                                    const struct sc__option *o,
@@ -181,7 +175,7 @@ static sc_status refuse_said_twice(const struct sc_request *req,
                              "one axis with all values",
                              "two axes are --%s",
                              o->name);
-        if (say_the_same(other, o))
+        if (sc__options_say_the_same(other, o))
             return axis_fail(ctx,
                              at,
                              "one axis with all values",
@@ -197,7 +191,7 @@ static sc_status refuse_said_twice(const struct sc_request *req,
                              "give one of them",
                              "--%s is given and an axis",
                              o->name);
-        if (say_the_same(other, o))
+        if (sc__options_say_the_same(other, o))
             return axis_fail(ctx,
                              at,
                              "give one of them",

@@ -66,3 +66,33 @@ printf 'stepcast: job/1\nmodel: llama3-8b\ncluster: dgx-h100:64\nglobal-batch: 6
 wide=$(seconds $fp8 --no-fp8-param-gather)
 [ -n "$wide" ] && [ "$(seconds "$dir/wide.yaml")" = "$wide" ] && [ "$(seconds $fp8)" != "$wide" ]
 check "weights are gathered wide" $?
+
+# two jobs, each with its options; what they write is left alone
+printf 'stepcast: job/1\nmodel: gpt2\ngpus: 8\nglobal-batch: 64\njson: %s/never.json\n' "$dir" >"$dir/a.yaml"
+printf 'stepcast: job/1\nmodel: gpt2\ngpus: 8\nglobal-batch: 32\ntp: 2\nsequence-parallel: true\namdahl: true\n' >"$dir/b.yaml"
+a=$(seconds --model gpt2 --gpus 8 --global-batch 64)
+b=$(seconds --model gpt2 --gpus 8 --global-batch 32 --tp 2 --sequence-parallel)
+sides() { "$S" compare "$@" --json - 2>"$dir/err" | sed -n 's/.*"step": {"a_us": \([0-9.]*\), "b_us": \([0-9.]*\),.*/\1 \2/p'; }
+[ -n "$b" ] && [ "$(sides "$dir/a.yaml" "$dir/b.yaml")" = "$a $b" ] && [ "$(sides "$dir/b.yaml" "sim:$dir/a.yaml")" = "$b $a" ] && [ ! -e "$dir/never.json" ]
+check "compare takes two jobs" $?
+both=$(seconds --model gpt2 --gpus 8 --global-batch 16)
+both="$both $(seconds --model gpt2 --gpus 8 --global-batch 16 --tp 2 --sequence-parallel)"
+[ "$(sides "$dir/a.yaml" "$dir/b.yaml" --gbs 16)" = "$both" ]
+check "an option of the command line is of both, under any name" $?
+printf 'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 768 --num-attention-heads 12 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 50257\n' >"$dir/launch.sh"
+printf 'stepcast: job/1\ninputs: [%s/launch.sh]\ntp: 2\n' "$dir" >"$dir/script.yaml"
+[ "$(sides "$dir/launch.sh" "$dir/script.yaml")" = "$(seconds "$dir/launch.sh") $(seconds "$dir/launch.sh" --tp 2)" ]
+check "compare takes a launch script, and the job of one" $?
+"$S" run "$dir/b.yaml" --gbs 16 --no-sequence-parallel --tensor-model-parallel-size 4 >"$dir/out" 2>"$dir/err" && grep -q 'batch 16 ' "$dir/out" && grep -q '^8 GPUs: tp 4 ' "$dir/out"
+check "other names on the command line win" $?
+for line in "run $dir/a.yaml $dir/b.yaml" "run $dir/a.yaml $dir/b.yaml --place 0,1" "show $dir/launch.sh $dir/b.yaml" "train $dir/a.yaml $dir/b.yaml --train-tokens 1B"; do
+    "$S" $line >"$dir/out" 2>"$dir/err"
+    [ $? = 3 ] && grep -q 'yaml: error: is a job file, which stands for a whole run, and there are 2 inputs' "$dir/err"
+    check "a job file among others: ${line%% *} … ${line##* }" $?
+done
+"$S" train "$dir/b.yaml" --train-tokens 1B >"$dir/out" 2>"$dir/err" && grep -q -- '--amdahl true is for what run writes, and left alone' "$dir/out"
+check "train leaves alone what run shows" $?
+printf 'stepcast: job/1\nmodel: gpt2\ngpus: 8\ncolor: blue\n' >"$dir/blue.yaml"
+"$S" run "$dir/blue.yaml" >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q -- "--color: unknown 'blue'" "$dir/err"
+check "an option of the terminal that cannot be says so" $?
