@@ -107,6 +107,12 @@ static unsigned without_words(const struct sc__str *token, unsigned n) {
     return n;
 }
 
+/* #wrong: a count, or "N/A"; older versions have the largest deviation there ("5e-07"). */
+static bool counts_wrong(struct sc__str token) {
+    uint64_t wrong;
+    return sc__parse_u64(token, &wrong) && wrong > 0;
+}
+
 /* The out-of-place time and bandwidths: after type and redop, and after root where one
  * column more is left than the figures of one or both halves take: four each (time, algbw,
  * busbw, #wrong), or three where the heads of the columns end with busbw. */
@@ -124,6 +130,7 @@ static bool row_figures(const struct sc__str *token,
     unsigned left = n > first ? n - first : 0;
     if (left == figures + 1 || left == 2 * figures + 1)
         first++, left--;
+    r->wrong = figures == 4 && left >= 4 && counts_wrong(token[first + 3]);
     return (left == figures || left == 2 * figures) &&
            sc__parse_double(token[first], &r->us) && r->us > 0 &&
            sc__parse_double(token[first + 1], &r->algbw) &&
@@ -151,8 +158,10 @@ late_figures(const struct sc__str *token, unsigned n, struct sc__coll_log_row *r
             sc__parse_double(token[i + 1], &r->algbw) &&
             memchr(token[i + 1].p, '.', token[i + 1].n) &&
             sc__parse_double(token[i + 2], &r->busbw) &&
-            memchr(token[i + 2].p, '.', token[i + 2].n))
+            memchr(token[i + 2].p, '.', token[i + 2].n)) {
+            r->wrong = counts_wrong(token[i + 3]);
             return true;
+        }
     return false;
 }
 
@@ -415,6 +424,78 @@ check_unit(struct sc_context *ctx, const char *path, struct sc__coll_log_table *
              t->line);
 }
 
+/* --- rows that contradict themselves ----------------------------------------- */
+
+#define TIME_OFF 0.1 /* times and bandwidths may be means of several runs each */
+
+/* Below 1 GB/s the decimals that are printed do not tell. */
+static bool time_agrees(const struct sc__coll_log_row *r) {
+    double us = (double)r->bytes / (r->algbw * 1e3);
+    return r->algbw < 1 || fabs(us / r->us - 1) <= TIME_OFF;
+}
+
+/* One row among others that does not agree was damaged; where most do not, whoever made
+ * the table counts otherwise. */
+static sc_status
+check_times(struct sc_context *ctx, const char *path, const struct sc__coll_log_table *t) {
+    const struct sc__coll_log_row *first = NULL;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (time_agrees(&t->rows[i]))
+            continue;
+        others++;
+        if (!first)
+            first = &t->rows[i];
+    }
+    if (!first)
+        return SC_OK;
+    if (2 * others > t->count) {
+        sc__note(ctx,
+                 "log-times",
+                 "%s:%u: time and algbw do not agree in %u of %u rows (%.4g us here, by "
+                 "algbw %.4g): times are taken",
+                 path,
+                 first->line,
+                 others,
+                 t->count,
+                 first->us,
+                 (double)first->bytes / (first->algbw * 1e3));
+        return SC_OK;
+    }
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &(struct sc__place){.file = path, .line = first->line},
+                    "mend the row, or leave it out",
+                    "%llu bytes in %.4g us are %.2f GB/s, and algbw says %.2f",
+                    (unsigned long long)first->bytes,
+                    first->us,
+                    (double)first->bytes / (first->us * 1e3),
+                    first->algbw);
+}
+
+static void
+note_wrong(struct sc_context *ctx, const char *path, const struct sc__coll_log_table *t) {
+    uint32_t count = 0;
+    uint32_t line = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        if (!t->rows[i].wrong)
+            continue;
+        count++;
+        if (!line)
+            line = t->rows[i].line;
+    }
+    if (count)
+        sc__note(ctx,
+                 "log-wrong",
+                 "%s:%u: %s wrong results (#wrong): what was timed may not be the whole "
+                 "collective",
+                 path,
+                 line,
+                 count == 1
+                     ? "this row has"
+                     : sc__format(&ctx->arena, "this row and %u more have", count - 1));
+}
+
 /* --- how many GPUs ----------------------------------------------------------- */
 
 /* busbw / algbw of the row that tells it best, and how wrong that may be: both have two
@@ -482,6 +563,8 @@ sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log 
         return status;
     for (uint32_t i = 0; i < out->count; i++) {
         check_unit(ctx, path, &out->tables[i]);
+        SC__TRY(check_times(ctx, path, &out->tables[i]));
+        note_wrong(ctx, path, &out->tables[i]);
         sc__coll_log_ranks(ctx, path, &out->tables[i]);
     }
     if (!out->count)

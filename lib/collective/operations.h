@@ -49,6 +49,7 @@ struct sc__coll_log_row {
     double busbw;
     uint32_t line;
     bool unreduced; /* its redop is "none" */
+    bool wrong;     /* the test counted elements that were not what they should be */
 };
 
 struct sc__coll_log_table {

@@ -52,6 +52,61 @@ static void new_and_old_columns(void **state) {
     assert_string_equal(t->op->name, "all_gather");
 }
 
+static bool noted(const char *code, const char *words) {
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (!strcmp(ctx->notes[i].code, code))
+            return strstr(ctx->notes[i].text, words) != NULL;
+    return false;
+}
+
+/* 1 MiB in 25.4 us are 41.28 GB/s; the second row has its time's first digits swapped. */
+static void rows_that_contradict_themselves(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    char *text = sc__format(&ctx->arena,
+                            "%s%s",
+                            header,
+                            "1048576 262144 float none -1 25.40 41.28 30.96 0\n"
+                            "2097152 524288 float none -1 83.18 54.93 41.20 0\n"
+                            "4194304 1048576 float none -1 70.00 59.92 44.94 0\n");
+    assert_int_equal(read_log(text, &log), SC_INPUT);
+    assert_int_equal(sc_error_line(ctx), 10);
+    assert_true(strstr(sc_error_message(ctx),
+                       "2097152 bytes in 83.18 us are 25.21 GB/s, and algbw says 54.93"));
+    sc__clear_error(ctx);
+    /* a table that counts otherwise: all of it by the bytes of a rank */
+    text = sc__format(&ctx->arena,
+                      "%s%s",
+                      header,
+                      "1048576 262144 float none -1 25.40 165.12 123.84 0\n"
+                      "2097152 524288 float none -1 38.18 219.72 164.80 0\n");
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_true(noted("log-times", "in 2 of 2 rows (25.4 us here, by algbw 6.35)"));
+}
+
+/* #wrong is a count; before 2022 it was the largest deviation, which is no fault. */
+static void wrong_results_are_noted(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    char *text = sc__format(&ctx->arena,
+                            "%s%s",
+                            header,
+                            "1048576 262144 float none -1 25.40 41.28 30.96 5e-07\n"
+                            "2097152 524288 float none -1 38.18 54.93 41.20 N/A\n");
+    ctx->note_count = 0;
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_false(noted("log-wrong", ""));
+    text = sc__format(&ctx->arena,
+                      "%s%s",
+                      header,
+                      "1048576 262144 float none -1 25.40 41.28 30.96 0\n"
+                      "2097152 524288 float none -1 38.18 54.93 41.20 17 38.2 54.9 41.2 0\n"
+                      "4194304 1048576 float none -1 70.00 59.92 44.94 3\n");
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_int_equal(log.tables[0].count, 3);
+    assert_true(noted("log-wrong", ":10: this row and 1 more have wrong results"));
+}
+
 /* Two tests in one Markdown file, told apart by their command lines; srun -l in front;
  * rank lines without "#", some of them missing; a table of one GPU; a third run of the
  * second test without a header. */
@@ -190,6 +245,8 @@ static void operations_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_and_old_columns),
+        cmocka_unit_test(rows_that_contradict_themselves),
+        cmocka_unit_test(wrong_results_are_noted),
         cmocka_unit_test(several_tables),
         cmocka_unit_test(figures_later),
         cmocka_unit_test(bad_logs),
