@@ -135,7 +135,7 @@ expect fit_of_late 0 "start inside a node: x 1.1" "$STEPCAST" coll -c dgx-h100:8
 check late_leaves_alltoall "$("$STEPCAST" coll alltoall -c $tmp/late.json -b 512 -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')" \
     "$("$STEPCAST" coll alltoall -c dgx-h100:8 -b 512 -e 1G -f 4 | awk '!/^#/ {print $6}' | paste -sd ' ')"
 # processes with one GPU each do not tell what a launch takes, one with eight does
-late_launch() { "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 512 -e 1G -f 2 --gpus-per-process $1 | awk -v launch=$2 '!/^#/ && $6 < launch {$6 = launch} {print}' >$tmp/launch; "$STEPCAST" coll all_reduce -c dgx-h100:8 --fit $tmp/launch --gpus-per-process $1 | grep -c '^#   launch of a process'; }
+late_launch() { "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 512 -e 1G -f 2 --gpus-per-process $1 | awk -v launch=$2 '!/^#/ && $6 < launch {$6 = launch; $7 = $1 / $6 / 1000; $8 = 1.75 * $7} {print}' >$tmp/launch; "$STEPCAST" coll all_reduce -c dgx-h100:8 --fit $tmp/launch --gpus-per-process $1 | grep -c '^#   launch of a process'; }
 check launch_of_one "$(late_launch 1 16)" 0
 check launch_of_eight "$(late_launch 8 60)" 1
 # logs as people have them
