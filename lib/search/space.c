@@ -492,19 +492,6 @@ static sc_status enumerate(struct enumeration *e, unsigned depth) {
     return SC_OK;
 }
 
-sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
-    struct enumeration e = {.s = s, .machine = &s->machines[machine]};
-    e.at.machine = machine;
-    const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
-                                                 .gpu = e.machine->description.cluster.gpu};
-    sc_plan given = s->given;
-    given.micro_batches = 0; /* how many there are depends on the plan's dp */
-    SC__TRY(sc__plan_resolve(s->ctx, &given, s->model, &around, &e.base));
-    SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, e.machine), &e.gpu));
-    s->seq = e.base.seq;
-    return enumerate(&e, 0);
-}
-
 static sc_status set_choice(struct sc_context *ctx,
                             const struct sc__search_value *v,
                             sc_plan *out,
@@ -517,6 +504,23 @@ static sc_status set_choice(struct sc_context *ctx,
             *order = v->sets[i].text;
     }
     return SC_OK;
+}
+
+sc_status sc__space_enumerate(struct sc__search *s, uint32_t machine) {
+    struct enumeration e = {.s = s, .machine = &s->machines[machine]};
+    e.at.machine = machine;
+    const struct sc__plan_surroundings around = {.gpus = e.machine->gpus,
+                                                 .gpu = e.machine->description.cluster.gpu};
+    sc_plan given = s->given;
+    const char *order;
+    given.micro_batches = 0; /* how many there are depends on the plan's dp */
+    /* --shard-group needs something that is sharded */
+    const struct sc__search_value *usual = &s->axes[SC__CHOICE_SHARDING].values[0];
+    SC__TRY(set_choice(s->ctx, usual, &given, &order));
+    SC__TRY(sc__plan_resolve(s->ctx, &given, s->model, &around, &e.base));
+    SC__TRY(sc__gpu_find(s->ctx, sc__search_gpu(&s->given, e.machine), &e.gpu));
+    s->seq = e.base.seq;
+    return enumerate(&e, 0);
 }
 
 static const struct sc__search_value *

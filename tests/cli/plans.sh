@@ -279,6 +279,13 @@ d = json.load(sys.stdin)
 print(d['plans'][0]['step_time_us'], d['plans'][0]['command'])" >"$tmp/hsdp$more"
 done
 check "groups of shards are searched" "$(cmp "$tmp/hsdp" "$tmp/hsdp--exhaustive" && "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero | head -1 | sed 's/ plans.*//')" 7
+# a group that is given needs no --zero beside it: what is sharded is searched
+grouped="--model llama3-8b --gpus 16 --global-batch 32 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --recompute full --shard-group 8"
+fastest() { for how in "--zero 1" "--zero 1 --overlap-param yes" "--zero 2" "--zero 3"; do "$S" run $grouped $how --json - | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p' | head -1; done | sort -n | head -1; }
+found() { "$S" plans $grouped "$@" --top 1 --json - | python3 -S -c 'import json, sys; print("%.6f" % json.load(sys.stdin)["plans"][0]["step_time_us"])'; }
+check "a given group of shards" "$(found --try zero) $(found --try zero --exhaustive)" "$(fastest) $(fastest)"
+check "a given group of shards, as usual" "$(found)" "$("$S" run $grouped --zero 1 --json - | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p' | head -1)"
+expect "a group of nothing" 2 "--shard-group 8, but nothing is sharded" "$S" plans $grouped --zero 0
 read_back d.json deepspeed "--model llama3-8b --seq 4096 --gpus 16" --model llama3-8b --gpus 16 --zero 3 --cp 1 --pp 1 --recompute none
 read_back d.json deepspeed "--model gpt3-1.3b --seq 4096 --gpus 16" --model gpt3-1.3b --gpus 16 --zero 2 --tp 2 --cp 1 --pp 1 --recompute none --micro-batch 1 --no-sequence-parallel
 expect "a plan of other software" 1 "--software torchtitan-2026" "$S" plans $few --write-launch "$tmp/no.toml"
