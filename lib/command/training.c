@@ -29,6 +29,12 @@ sc_status sc__training_quote(struct sc_request *req,
                  "no --price is given: %g USD for an hour of a %s, of data/prices.json",
                  price.usd_per_hour,
                  price.gpu);
+    if (!(price.usd_per_hour > 0))
+        sc__note(req->ctx,
+                 "price-unknown",
+                 "data/prices.json has no price of a %s: --price USD (of a GPU-hour) gives "
+                 "the money",
+                 price.gpu ? price.gpu : "GPU that is not named");
     return SC_OK;
 }
 

@@ -219,6 +219,25 @@ sc_status sc__evaluation_limit(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* What ranks do by themselves behind a collective is of its time in layer workloads and
+ * operator tables, and free where that is. */
+static void note_local_work(struct sc_context *ctx, const struct sc__workload *w) {
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < w->op_count; i++) {
+        const struct sc__op *o = &w->ops[i];
+        bool local = o->kind == SC__OP_COLLECTIVE && !(o->flags & SC__OP_MEASURED);
+        if (local && o->cost > longest)
+            longest = o->cost;
+    }
+    if (longest)
+        sc__note(
+            ctx,
+            "ideal-local",
+            "local work behind collectives (up to %g us in the input) is free with them "
+            "on an ideal cluster",
+            (double)longest / SC__PS_PER_US);
+}
+
 sc_status sc__evaluation_workload(struct sc_context *ctx,
                                   const struct sc__evaluation_input *in,
                                   struct sc__workload *w,
@@ -229,6 +248,8 @@ sc_status sc__evaluation_workload(struct sc_context *ctx,
     SC__TRY(sc__workload_change(ctx, in->options, w));
     SC__TRY(sc__evaluation_cluster(ctx, in, sc__mesh_ranks(&w->mesh), &ev->cluster));
     split_places(&ev->cluster, w);
+    if (ev->cluster.ideal)
+        note_local_work(ctx, w);
     return SC_OK;
 }
 
