@@ -214,27 +214,52 @@ static double usual_nic(const char *gpu) {
     return 400;
 }
 
+/* A figure of the machine: a number, or an empty cell, which leaves *out as it is. A word
+ * or a unit there would be taken for nothing said. */
+static sc_status machine_figure(const struct coll_measured_table_reader *r,
+                                const struct sc__str *cell,
+                                int column,
+                                double *out) {
+    struct sc__str text = cell[r->at[column]];
+    struct sc__place at = {.file = r->in->name, .line = r->in->line};
+    if (!text.n)
+        return SC_OK;
+    double x;
+    if (sc__parse_double(text, &x) && x >= 0) {
+        *out = x;
+        return SC_OK;
+    }
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    &at,
+                    "a number without a unit, or nothing where it is not known",
+                    "%s: '%.*s' is no number",
+                    column_names[column],
+                    SC__SHOW(text));
+}
+
 /* The description of the row's cluster in the one-line form. Where the table
  * leaves the NIC open it is the usual one. */
-static char *describe(const struct coll_measured_table_reader *r,
-                      const struct sc__str *cell,
-                      const struct run_conditions *run,
-                      const char *gpu,
-                      uint32_t gpus) {
-    uint32_t node = 8;
+static sc_status describe(const struct coll_measured_table_reader *r,
+                          const struct sc__str *cell,
+                          const struct run_conditions *run,
+                          const char *gpu,
+                          uint32_t gpus,
+                          char **out) {
+    double node_gpus = 0;
     uint32_t nodes = run->nodes;
-    double nic = 0;
+    double nic = usual_nic(gpu);
     double inside = 0;
-    if (!sc__parse_u32(cell[r->at[NODE]], &node) || !node)
-        node = 8;
-    if (!sc__parse_double(cell[r->at[NIC]], &nic))
-        nic = usual_nic(gpu);
+    SC__TRY(machine_figure(r, cell, NODE, &node_gpus));
+    SC__TRY(machine_figure(r, cell, NIC, &nic));
+    SC__TRY(machine_figure(r, cell, INSIDE, &inside));
+    uint32_t node = node_gpus >= 1 && node_gpus <= 1e6 ? (uint32_t)node_gpus : 8;
     if (!nodes)
         nodes = (gpus + node - 1) / node;
     char *nvlink = "";
-    if (sc__parse_double(cell[r->at[INSIDE]], &inside) && inside > 0)
+    if (inside > 0)
         nvlink = sc__format(&r->ctx->arena, " nvlink=%gGB/s", inside);
-    return sc__format(&r->ctx->arena,
+    *out = sc__format(&r->ctx->arena,
                       "gpu=%s gpus=%u node=%u nics=%u nic=%gGbps class=%s fabric=rail%s%s",
                       gpu,
                       nodes * node,
@@ -244,6 +269,7 @@ static char *describe(const struct coll_measured_table_reader *r,
                       run->class ? run->class : "ib",
                       nvlink,
                       strncmp(gpu, "v100", 4) ? "" : " inside=mesh");
+    return SC_OK;
 }
 
 static void
@@ -266,7 +292,8 @@ static sc_status make_cluster(struct coll_measured_table_reader *r,
                               const char *gpu,
                               uint32_t gpus,
                               struct sc__cluster **out) {
-    char *text = describe(r, cell, run, gpu, gpus);
+    char *text;
+    SC__TRY(describe(r, cell, run, gpu, gpus, &text));
     struct sc__cluster c = {0};
     struct sc__str algo = cell[r->at[ALGO]];
     char *key = sc__format(&r->ctx->arena,

@@ -107,6 +107,11 @@ seen=$("$STEPCAST" coll all_gather -c "gpu=h100 gpus=16 node=8 nics=8 nic=200Gbp
     for times in 0.8 2 4 1; do echo "InfiniBand,H100,16,8,450,200,all_gather,default,1048576,$(python3 -c "print($seen * $times)"),"; done
 } >$tmp/errors.csv
 check errors_of_rows "$("$STEPCAST" coll --validate $tmp/errors.csv | sed -n 's/^all rows *//p' | tr -s ' ')" "- 37.5 37.5 ( 4) - 37.5 37.5 ( 4) "
+# a unit in a column of numbers was the usual machine, without a word
+for cells in "8,450,100 Gb/s|nic_gbps_per_gpu: '100 Gb/s'" "8,450GB/s,200|intra_gbs_uni: '450GB/s'" "eight,450,200|gpus_per_node: 'eight'" "8,450,-200|nic_gbps_per_gpu: '-200'"; do
+    { head -1 $tmp/words.csv; echo "InfiniBand,H100,16,${cells%|*},all_gather,default,1048576,100,"; } >$tmp/unit.csv
+    expect "unit_in_a_table ${cells%|*}" 3 "unit.csv:2: error: ${cells#*|} is no number" "$STEPCAST" coll --validate $tmp/unit.csv
+done
 
 # a calibrated file for another number of GPUs
 expect file_with_size 0 "32 GPUs on 4 nodes" "$STEPCAST" coll all_reduce -c $tmp/fitted.json:32
