@@ -220,6 +220,25 @@ sc_status sc__option_take(struct sc_context *ctx,
     return take_value(ctx, o, text, (char *)object + o->offset);
 }
 
+sc_status sc__option_check(struct sc_context *ctx,
+                           const struct sc__option *o,
+                           const char *text,
+                           const struct sc__place *at) {
+    union {
+        sc_plan plan;
+        sc_options options;
+    } room = {0};
+    bool told = o->arg && o->type != SC__TYPE_LIST && o->in != SC__IN_NOTHING;
+    if (!told || sc__option_take(ctx, o, text, &room) == SC_OK)
+        return SC_OK;
+    const char *why = sc__strdup(&ctx->arena, sc_error_message(ctx));
+    const char *hint = sc_error_hint(ctx);
+    if (hint)
+        hint = sc__strdup(&ctx->arena, hint);
+    sc__clear_error(ctx);
+    return sc__fail(ctx, at ? SC_INPUT : SC_USAGE, at, hint, "%s", why);
+}
+
 static void
 take_list(const struct sc__settings *s, const struct sc__option *o, void *object) {
     unsigned n = 0;

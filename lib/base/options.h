@@ -90,6 +90,12 @@ sc_status sc__option_take(struct sc_context *ctx,
                           const struct sc__option *o,
                           const char *text,
                           void *object);
+/* Whether the option takes the text, where that can be told from the text alone: not of
+ * files, names and lists. at: where it stands in a file, or NULL. */
+sc_status sc__option_check(struct sc_context *ctx,
+                           const struct sc__option *o,
+                           const char *text,
+                           const struct sc__place *at);
 /* Fills the fields of `in` that the tables have: first by weak names, then by
  * the others, two of which may not contradict each other. */
 sc_status sc__options_take(const struct sc__settings *s,

@@ -374,18 +374,28 @@ bool sc__stdout_taken(const struct sc_request *req) {
     return false;
 }
 
-/* What is read must not be written over. */
+sc_status sc__request_spare(const struct sc_request *req, const char *path) {
+    for (unsigned i = 0; i < OUTPUTS; i++) {
+        const char *output = sc__option(req, outputs[i]);
+        if (output && sc__path_same_file(output, path))
+            return sc__usage(req,
+                             "write to another file",
+                             "--%s would write over the input %s",
+                             outputs[i],
+                             output);
+    }
+    return SC_OK;
+}
+
+/* What is read must not be written over: inputs, and files that options name. */
 static sc_status check_inputs(const struct sc_request *req) {
-    for (unsigned i = 0; i < OUTPUTS; i++)
-        for (uint32_t k = 0; k < req->input_count; k++) {
-            const char *path = sc__option(req, outputs[i]);
-            if (path && sc__path_same_file(path, req->inputs[k]))
-                return sc__usage(req,
-                                 "write to another file",
-                                 "--%s would write over the input %s",
-                                 outputs[i],
-                                 path);
-        }
+    for (uint32_t k = 0; k < req->input_count; k++)
+        SC__TRY(sc__request_spare(req, req->inputs[k]));
+    for (uint32_t k = 0; k < req->value_count; k++) {
+        const struct sc__value *v = &req->values[k];
+        if (v->text && !sc__option_is_output(v->option->name))
+            SC__TRY(sc__request_spare(req, v->text));
+    }
     return SC_OK;
 }
 

@@ -84,6 +84,10 @@ sc_status sc__request_add(struct sc_context *ctx,
                           const char *name,
                           const char *value);
 
+/* SC_USAGE where an output of the request would be written over the file at path, which is
+ * read. */
+sc_status sc__request_spare(const struct sc_request *req, const char *path);
+
 /* The view of the values that readers and lowerings get; typed access is in
  * base/options.h. */
 struct sc__settings sc__settings(const struct sc_request *req);

@@ -6,28 +6,60 @@
 
 #include <string.h>
 
-#define JOB_MARK "stepcast: job/1"
+#define JOB_KEY "stepcast:"
+#define JOB_VERSION "job/1"
 #define JOB_BYTES ((size_t)1 << 20)
 
-static bool is_job_file(struct sc_context *ctx, const char *path) {
+/* The value of a line "stepcast: job/1", without quotes or what stands behind it. */
+static const char *version_in(struct sc_context *ctx, struct sc__str line) {
+    if (!sc__str_starts(line, JOB_KEY))
+        return NULL;
+    const char *text = sc__strndup(&ctx->arena, line.p, line.n);
+    text += strlen(JOB_KEY);
+    text += strspn(text, " '\"");
+    return sc__strndup(&ctx->arena, text, strcspn(text, " '\"#\r"));
+}
+
+static bool is_before_first_key(struct sc__str line) {
+    return !line.n || *line.p == '#' || *line.p == '\r' || sc__str_starts(line, "---");
+}
+
+/* What the file says it is a job of, or NULL: it is none. */
+static const char *job_version(struct sc_context *ctx, const char *path) {
     struct sc__input in;
-    bool job = false;
+    const char *version = NULL;
     if (sc__path_is_stream(path) || sc__path_is_folder(path))
-        return false;
+        return NULL;
     if (sc__input_open(ctx, path, &in) != SC_OK) {
         sc__clear_error(ctx); /* whoever reads it says so */
-        return false;
+        return NULL;
     }
     if (sc__input_fill_text(&in, 4096) == SC_OK) {
         struct sc__str text = {(const char *)in.bytes + in.begin, in.end - in.begin};
-        struct sc__str line;
-        while (!job && sc__split(&text, '\n', &line) && (!line.n || *line.p == '#'))
+        struct sc__str line = {"", 0};
+        while (sc__split(&text, '\n', &line) && is_before_first_key(line))
             continue;
-        job = sc__str_starts(line, JOB_MARK);
+        version = version_in(ctx, line);
     }
     sc__clear_error(ctx);
     sc__input_close(&in);
-    return job;
+    return version;
+}
+
+static bool is_job_file(struct sc_context *ctx, const char *path) {
+    return job_version(ctx, path) != NULL;
+}
+
+static sc_status check_version(struct sc_context *ctx, const char *path) {
+    const char *version = job_version(ctx, path);
+    if (!strcmp(version, JOB_VERSION))
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &(struct sc__place){.file = path},
+                    "a job begins with '" JOB_KEY " " JOB_VERSION "'",
+                    "is a file of stepcast that is not known: '%.40s'",
+                    version);
 }
 
 /* "set.0" of a list is the option "set". */
@@ -126,8 +158,10 @@ static sc_status take_option(struct sc_request *req,
         SC__TRY(refuse_twice(req, file, c, index, name));
     if (was_given(req, given, o))
         return SC_OK;
-    if (o->arg)
+    if (o->arg) {
+        SC__TRY(sc__option_check(req->ctx, with_field(o), item->value, &at));
         return sc__request_add(req->ctx, req, o->name, item->value);
+    }
     if (!strcmp(item->value, "true"))
         return sc__request_add(req->ctx, req, o->name, NULL);
     const struct sc__option *denial = sc__command_denial(req->ctx, req->command, o->name);
@@ -252,6 +286,7 @@ sc_status sc__job_file_take(struct sc_request *req) {
         !is_job_file(req->ctx, req->inputs[0]))
         return SC_OK;
     const char *file = req->inputs[0];
+    SC__TRY(check_version(req->ctx, file));
     SC__TRY(sc__read_all(req->ctx, file, JOB_BYTES, &text));
     SC__TRY(sc__config_read_yaml(req->ctx, file, text, &c));
     req->input_count = 0;
@@ -270,7 +305,7 @@ sc_status sc__job_file_take(struct sc_request *req) {
         else
             SC__TRY(take_option(req, file, &c, i, given));
     }
-    return SC_OK;
+    return sc__request_spare(req, file);
 }
 
 static void put_scalar(struct sc__buffer *out, const char *text) {
@@ -304,7 +339,7 @@ static bool is_first_value(const struct sc_request *req, uint32_t at) {
 
 void sc__job_file_write(const struct sc_request *req, struct sc__buffer *out) {
     bool any = false;
-    sc__puts(out, JOB_MARK "\n");
+    sc__puts(out, JOB_KEY " " JOB_VERSION "\n");
     if (req->input_count)
         sc__puts(out, "inputs:\n");
     for (uint32_t i = 0; i < req->input_count; i++) {

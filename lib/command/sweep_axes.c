@@ -26,25 +26,10 @@ struct axis_reader {
     struct sc__sweep_axis *axis;
 };
 
-/* What the option itself takes; files, names of models and what is of a rank or a link are
- * looked at with their point. */
+/* What the option itself takes; the rest is looked at with its point. */
 static sc_status check_value(const struct axis_reader *r, struct sc__str text) {
-    const struct sc__option *o = r->axis->option;
     const char *value = sc__strndup(&r->ctx->arena, text.p, text.n);
-    union {
-        sc_plan plan;
-        sc_options options;
-    } room = {0};
-    if (!o->arg || o->type == SC__TYPE_LIST ||
-        (o->in != SC__IN_PLAN && o->in != SC__IN_OPTIONS) ||
-        sc__option_take(r->ctx, o, value, &room) == SC_OK)
-        return SC_OK;
-    const char *why = sc__strdup(&r->ctx->arena, sc_error_message(r->ctx));
-    const char *hint = sc_error_hint(r->ctx);
-    if (hint)
-        hint = sc__strdup(&r->ctx->arena, hint);
-    sc__clear_error(r->ctx);
-    return axis_fail(r->ctx, r->at, hint, "%s", why);
+    return sc__option_check(r->ctx, r->axis->option, value, r->at);
 }
 
 static sc_status add_value(const struct axis_reader *r, struct sc__str text) {

@@ -96,3 +96,34 @@ printf 'stepcast: job/1\nmodel: gpt2\ngpus: 8\ncolor: blue\n' >"$dir/blue.yaml"
 "$S" run "$dir/blue.yaml" >"$dir/out" 2>"$dir/err"
 [ $? = 2 ] && grep -q -- "--color: unknown 'blue'" "$dir/err"
 check "an option of the terminal that cannot be says so" $?
+# a value that cannot be has its line; another version is no job of ours; what is read is not written over
+while IFS='|' read -r line words; do
+    bad "a value: $line" "bad.yaml:4: error: $words" "stepcast: job/1
+model: gpt2
+gpus: 8
+$line
+"
+done <<'T'
+tp: 0x2|--tp takes a whole number
+seq: 1k|--seq takes a whole number
+schedule: zz|--schedule: unknown 'zz'
+tp:|--tp takes a whole number
+T
+bad "another version" "bad.yaml: error: is a file of stepcast that is not known: 'job/2'" 'stepcast: job/2
+model: gpt2
+'
+bad "no version" "bad.yaml: error: is a file of stepcast that is not known: 'job/1x'" 'stepcast: job/1x
+model: gpt2
+'
+for first in '---\nstepcast: job/1' "stepcast: 'job/1'" '# ours\r\n\r\nstepcast: job/1 # a job\r'; do
+    printf -- "$first\nmodel: gpt2\ngpus: 8\n" >"$dir/first.yaml"
+    "$S" run "$dir/first.yaml" >"$dir/out" 2>"$dir/err" && grep -q '^8 GPUs' "$dir/out"
+    check "a job that begins $first" $?
+done
+for line in "run $dir/b.yaml --json $dir/b.yaml" "run $dir/b.yaml --job $dir/b.yaml" "run --model gpt2 --gpus 8 --cluster $dir/ours.json --json $dir/ours.json"; do
+    cp data/clusters/dgx-h100.json "$dir/ours.json"
+    cp "$dir/b.yaml" "$dir/before"
+    "$S" $line >"$dir/out" 2>"$dir/err"
+    [ $? = 2 ] && grep -q 'would write over the input' "$dir/err" && cmp -s "$dir/b.yaml" "$dir/before" && cmp -s data/clusters/dgx-h100.json "$dir/ours.json"
+    check "what is read is kept: ${line%% *} … ${line##*/}" $?
+done
