@@ -728,6 +728,30 @@ bool sc__launch_begins(const char *head, size_t n) {
     return false;
 }
 
+/* A script with the sizes of its own model, beside --model: the sizes of one under the
+ * name, and with the rest, of the other are no model. */
+static sc_status refuse_two_models(struct sc_context *ctx,
+                                   const char *path,
+                                   const struct sc__settings *given,
+                                   const struct sc__settings *all) {
+    static const char *const sizes[] = {"num-layers", "hidden-size"};
+    const char *model = sc__setting(given, "model");
+    bool of_script = model != NULL;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        of_script &= sc__setting(all, sizes[i]) && !sc__setting(given, sizes[i]);
+    if (!of_script)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    "leave --model out, or the file",
+                    "both %s (%s layers of width %s) and --model %s say what is trained",
+                    path,
+                    sc__setting(all, "num-layers"),
+                    sc__setting(all, "hidden-size"),
+                    model);
+}
+
 sc_status sc__megatron_read(struct sc_context *ctx,
                             const char *path,
                             const struct sc__option *known,
@@ -736,9 +760,10 @@ sc_status sc__megatron_read(struct sc_context *ctx,
     struct sc__launch *l = SC__NEW(&ctx->arena, struct sc__launch);
     *l = (struct sc__launch){.ctx = ctx,
                              .file = path,
-                             .first = *settings,
+                             .first = *settings, /* out may be the same */
                              .known = known,
                              .reads_files = true};
     SC__TRY(sc__read_all(ctx, path, (size_t)4 << 20, &l->text));
-    return parse_launch(l, out);
+    SC__TRY(parse_launch(l, out));
+    return refuse_two_models(ctx, path, &l->first, out);
 }

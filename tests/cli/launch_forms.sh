@@ -189,3 +189,10 @@ kinds() { echo "torchrun --nproc_per_node 8 pretrain_gpt.py $delta $1" >"$tmp/ki
 check names_of_mindspeed "$(kinds "--full-attention-interval 2 --shared-expert-gate")" "$(kinds "--linear-attention-freq 2 --moe-shared-expert-gate")"
 check a_gate_of_the_module "$(kinds "--spec mindspeed_llm.spec.qwen3_next_spec layer_spec --full-attention-interval 4")" "$(kinds "--linear-attention-freq 4 --attention-output-gate")"
 check layers_of_two_kinds "$([ "$(kinds "--full-attention-interval 2")" != "$(kinds "--full-attention-interval 4")" ] && echo yes)" yes
+# sizes of the script's model under another model's name were neither of the two
+echo "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 4 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 --vocab-size 50257 --bf16" >"$tmp/own.sh"
+expect two_models 2 "own.sh (4 layers of width 1024) and --model gpt2 say what is trained" "$STEPCAST" run "$tmp/own.sh" --model gpt2
+expect two_models_of_a_search 2 "own.sh (4 layers of width 1024) and --model gpt2 say what is trained" "$STEPCAST" plans --megatron-args "$tmp/own.sh" --model gpt2 --gpus 8
+expect two_models_of_kernels 2 "own.sh (4 layers of width 1024) and --model gpt2 say what is trained" "$STEPCAST" kernels --megatron-args "$tmp/own.sh" --model gpt2 --gpu h100
+echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}}' >"$tmp/zero.json"
+expect a_model_beside_a_plan 0 "gpt2: 0.1244 B" "$STEPCAST" run "$tmp/zero.json" --model gpt2 --gpus 8
