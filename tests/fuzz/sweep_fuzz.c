@@ -29,7 +29,7 @@ static sc_status read_sweep(void *self) {
     const char *path;
     SC__TRY(sc__spool_bytes(f->ctx, "fuzz.yaml", f->data, f->size, &path));
     SC__TRY(sc_request_input(req, path));
-    SC__TRY(sc__job_file_take(req, sc_request_set));
+    SC__TRY(sc__job_file_take(req));
     SC__TRY(sc__sweep_read(req, &points, &last));
     if (!points)
         __builtin_trap();
