@@ -102,6 +102,9 @@ P
 check "--nodes of a larger cluster" "$(as_run "$tmp/n1.db" 2 --model gpt2 --cluster dgx-h100:32 --nodes 2 --global-batch 64 --axis micro-batch=1,2)" True
 check "axes of nodes and of what if" "$(as_run "$tmp/n2.db" 8 --model gpt2 --global-batch 64 --axis nodes=1,2 --axis gpu-speedup=1,2 --axis slow=rank:1=1.5,rank:2=1.1)" True
 check "options that are lists" "$(as_run "$tmp/n3.db" 2 --model gpt2 --gpus 8 --global-batch 64 --slow rank:1=1.2 --slow rank:2=1.4 --scale gemm=0.5 --scale attention=2 --axis tp=1,2)" True
+check "all of a list count" "$(python3 -S -c "
+import json, sqlite3
+for (text,) in sqlite3.connect('$tmp/n3.db').execute('SELECT settings FROM points'): print(json.loads(text)['slow'], json.loads(text)['scale'])" | sort -u)" "['rank:1=1.2', 'rank:2=1.4'] ['gemm=0.5', 'attention=2']"
 check "a launch script and its variables" "$(as_run "$tmp/n4.db" 4 --megatron-args "$tmp/launch.sh" --axis set=NNODES=2,NNODES=4 --axis tp=1,2)" True
 expect "of two names of an option one is given" 2 "--global-batch is given, and --gbs, which is the same, is an axis" "$S" sweep --model gpt2 --gpus 8 --global-batch 32 --axis gbs=8,16 --db "$tmp/n5.db"
 expect "two names of an option are no two axes" 2 "two axes are one thing: --gbs and --global-batch" "$S" sweep --model gpt2 --gpus 8 --axis gbs=8,16 --axis global-batch=8,16 --db "$tmp/n5.db"
