@@ -75,6 +75,20 @@ static void put_section(struct launch_text *t, const char *name) {
         sc__printf(t->out, "%s:\n", name);
 }
 
+/* ([0]*3+[1]*58) */
+static void put_expert_layers(const struct sc__model *m, struct launch_text *out) {
+    uint32_t next;
+    sc__puts(out->out,
+             out->recipe ? "  moe_layer_freq: '(" : " \\\n    --moe-layer-freq '(");
+    for (uint32_t i = 0; i < m->layers; i = next) {
+        bool experts = sc__model_has_experts(m, i);
+        for (next = i + 1; next < m->layers && sc__model_has_experts(m, next) == experts;)
+            next++;
+        sc__printf(out->out, "%s[%u]*%u", i ? "+" : "", experts, next - i);
+    }
+    sc__puts(out->out, out->recipe ? ")'\n" : ")'");
+}
+
 static void put_experts(const struct sc__model *m, struct launch_text *out) {
     if (!m->experts)
         return;
@@ -85,12 +99,8 @@ static void put_experts(const struct sc__model *m, struct launch_text *out) {
         put_number(out, "moe-shared-expert-intermediate-size", m->shared_ffn);
     if (m->moe_latent)
         put_number(out, "moe-latent-size", m->moe_latent);
-    if (m->first_dense)
-        sc__printf(out->out,
-                   out->recipe ? "  moe_layer_freq: '([0]*%u+[1]*%u)'\n"
-                               : " \\\n    --moe-layer-freq '([0]*%u+[1]*%u)'",
-                   m->first_dense,
-                   m->layers - m->first_dense);
+    if (m->first_dense || m->experts_listed)
+        put_expert_layers(m, out);
     else if (m->moe_every > 1)
         put_number(out, "moe-layer-freq", m->moe_every);
 }
@@ -288,7 +298,7 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
         return "layers that see all keys have heads of their own, for which there is no "
                "flag";
     if (m->post_norms || m->one_norm || m->window || m->expert_bias || m->shared_gate ||
-        m->router_bias || (m->first_dense && m->moe_every > 1))
+        m->router_bias)
         return "the model has parts without a flag";
     return NULL;
 }

@@ -98,27 +98,43 @@ bool sc__read_layer_list(const char *text, unsigned char *items, uint32_t *count
     return true;
 }
 
-static bool pattern_fits(const struct sc__model *m, const struct layer_pattern *p) {
-    for (uint32_t i = 0; i < p->count; i++)
-        if (sc__model_has_experts(m, i) != (p->items[i] != 0))
+static bool list_fits(const struct sc__model *m, const unsigned char *experts) {
+    for (uint32_t i = 0; i < m->layers; i++)
+        if (sc__model_has_experts(m, i) != (experts[i] != 0))
             return false;
     return true;
 }
 
-/* The first dense layers and the period that give this pattern. */
-static bool fit_pattern(struct sc__model *m, const struct layer_pattern *p) {
+/* The first dense layers and the period that give this list. */
+static bool fit_list(struct sc__model *m, const unsigned char *experts) {
     uint32_t first = 0;
     uint32_t second;
-    while (first < p->count && !p->items[first])
+    while (first < m->layers && !experts[first])
         first++;
-    for (second = first + 1; second < p->count && !p->items[second];)
+    for (second = first + 1; second < m->layers && !experts[second];)
         second++;
-    uint32_t every = second < p->count ? second - first : 1;
+    uint32_t every = second < m->layers ? second - first : 1;
     if (first + 1 < every)
         return false;
     m->moe_every = every;
     m->first_dense = first + 1 - every;
-    return pattern_fits(m, p);
+    return list_fits(m, experts);
+}
+
+void sc__model_list_experts(struct sc__model *m, const unsigned char *experts) {
+    uint32_t pattern = m->pattern;
+    m->experts_listed = 0;
+    m->pattern = 0; /* which would say it instead */
+    if (!fit_list(m, experts)) {
+        m->moe_every = 1;
+        m->first_dense = 0;
+        m->experts_listed = m->layers;
+    }
+    m->pattern = pattern;
+    for (uint32_t i = 0; m->experts_listed && i < m->layers; i++) {
+        unsigned other = m->layer_parts[i] & ~(unsigned)SC__WITH_EXPERTS;
+        m->layer_parts[i] = (uint8_t)(other | (experts[i] ? SC__WITH_EXPERTS : 0));
+    }
 }
 
 static sc_status
@@ -139,14 +155,8 @@ read_pattern(const struct sc__settings *s, const char *text, struct sc__model *m
                         "--moe-layer-freq says something of %u layers, but there are %u",
                         p->count,
                         m->layers);
-    if (fit_pattern(m, p))
-        return SC_OK;
-    return sc__fail(s->ctx,
-                    SC_USAGE,
-                    NULL,
-                    "dense layers first, then experts in each n-th layer can be forecast",
-                    "--moe-layer-freq: '%.80s' is no pattern that we model",
-                    text);
+    sc__model_list_experts(m, p->items);
+    return SC_OK;
 }
 
 /* N: layers 0, N, 2N … have experts. Ours are the last of each N: as many, where N
@@ -162,6 +172,7 @@ read_frequency(const struct sc__settings *s, uint32_t every, struct sc__model *m
                         every,
                         m->layers);
     m->moe_every = every;
+    m->experts_listed = 0;
     if (every > 1)
         sc__note(s->ctx,
                  "expert-layers",
@@ -204,6 +215,8 @@ sc_status sc__read_expert_layers(const struct sc__settings *s, struct sc__model 
         SC__TRY(read_frequency(s, every, m));
     else if (text)
         SC__TRY(read_pattern(s, text, m));
+    else if (said)
+        m->experts_listed = 0;
     SC__TRY(sc__setting_u32(s, "first-k-dense-replace", 0, &m->first_dense));
     if (said && m->first_dense < m->layers)
         renew_parts(s, m);

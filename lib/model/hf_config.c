@@ -4,6 +4,7 @@
  * ("n_embd" is "hidden_size"). Keys that decide nothing about a step are let pass, keys we
  * do not know are named in a note, keys that change the architecture in a way we do not
  * model are errors. */
+#include "model/hf_expert_layers.h"
 #include "model/hf_family.h"
 #include "model/hf_forms.h"
 #include "model/hf_gemma4.h"
@@ -371,36 +372,6 @@ read_dense(const struct model_hf_config_reading *r, unsigned traits, struct sc__
     return SC_OK;
 }
 
-/* Lists of layers: those with experts have to be those we take, and none may be
- * without where a list says so. */
-static sc_status check_expert_layers(const struct model_hf_config_reading *r,
-                                     const struct sc__model *m) {
-    struct sc__place at = model_hf_config_whole(r);
-    const json_t *listed = json_object_get(r->root, "moe_layers");
-    if (json_array_size(json_object_get(r->root, "mlp_only_layers")))
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        NULL,
-                        "layers without experts in a list (\"mlp_only_layers\") are not "
-                        "modelled");
-    if (!json_array_size(listed))
-        return SC_OK;
-    bool same = json_array_size(listed) == sc__model_moe_layers(m);
-    for (size_t i = 0; i < json_array_size(listed); i++) {
-        json_int_t layer = json_integer_value(json_array_get(listed, i));
-        same = same && layer >= 0 && layer < (json_int_t)m->layers &&
-               sc__model_has_experts(m, (uint32_t)layer);
-    }
-    if (!same)
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        NULL,
-                        "\"moe_layers\" are not each n-th layer: not modelled");
-    return SC_OK;
-}
-
 /* Experts and the shared one have "intermediate_size", dense layers their own. */
 static sc_status read_llama4(const struct model_hf_config_reading *r, struct sc__model *m) {
     m->shared_ffn = m->expert_ffn;
@@ -449,9 +420,11 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
     SC__TRY(number(r, shared_ffn_keys, 1u << 24, &m->shared_ffn));
     SC__TRY(number(r, latent_keys, 1u << 24, &m->moe_latent));
     SC__TRY(number(r, first_dense_keys, m->layers, &m->first_dense));
-    SC__TRY(number(r, every_keys, m->layers, &m->moe_every));
+    if (!json_is_array(json_object_get(r->root, "moe_layer_freq")))
+        SC__TRY(number(r, every_keys, m->layers, &m->moe_every));
     if (!m->moe_every)
         m->moe_every = 1;
+    SC__TRY(sc__hf_expert_layers_read(r->ctx, r->file, r->root, m));
     if (f->traits & SC__HF_LLAMA4)
         SC__TRY(read_llama4(r, m));
     if (f->traits & SC__HF_DENSE_BESIDE) {
@@ -459,7 +432,7 @@ static sc_status model_hf_config_read_experts(const struct model_hf_config_readi
         m->shared_norm = true;
     }
     m->router_bias = truth(r, "moe_router_enable_expert_bias", m->router_bias);
-    return check_expert_layers(r, m);
+    return SC_OK;
 }
 
 /* Sparse attention: an indexer picks the keys of a query, which then are as many as a

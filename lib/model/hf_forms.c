@@ -67,44 +67,6 @@ static void flatten_lists(json_t *root) {
     }
 }
 
-/* An entry of a list with one for each layer: "sparse", true and 1 have experts. */
-static bool has_experts(const json_t *entry) {
-    const char *word = json_string_value(entry);
-    return json_is_true(entry) || json_integer_value(entry) > 0 ||
-           (word && (!strcmp(word, "sparse") || !strcmp(word, "moe")));
-}
-
-/* Such a list as the count of dense layers before those with experts: transformers 5 saves
- * mlp_layer_types where it had first_k_dense_replace. */
-static sc_status count_dense(struct sc_context *ctx, const char *file, json_t *root) {
-    static const char *const keys[] = {"mlp_layer_types",
-                                       "is_moe_layer",
-                                       "moe_layer_freq",
-                                       NULL};
-    for (const char *const *key = keys; *key; key++) {
-        const json_t *list = json_object_get(root, *key);
-        struct sc__place at = {.file = file};
-        size_t layers = json_array_size(list);
-        size_t dense = 0;
-        if (!layers)
-            continue;
-        while (dense < layers && !has_experts(json_array_get(list, dense)))
-            dense++;
-        for (size_t i = dense; i < layers; i++)
-            if (!has_experts(json_array_get(list, i)))
-                return sc__fail(ctx,
-                                SC_INPUT,
-                                &at,
-                                NULL,
-                                "\"%s\": layers without experts behind such with them are "
-                                "not modelled",
-                                *key);
-        json_object_set_new(root, "first_k_dense_replace", json_integer((json_int_t)dense));
-        json_object_del(root, *key);
-    }
-    return SC_OK;
-}
-
 sc_status sc__hf_forms_apply(struct sc_context *ctx,
                              const char *file,
                              const char *type,
@@ -124,5 +86,5 @@ sc_status sc__hf_forms_apply(struct sc_context *ctx,
             json_object_del(owner, forms[i].from);
         json_object_set_new(root, forms[i].to, value);
     }
-    return count_dense(ctx, file, root);
+    return SC_OK;
 }

@@ -116,9 +116,9 @@ static sc_status read_types(const struct hf_hybrid *r, struct sc__model *m) {
                            "or linear_attention",
                            i,
                            word));
-        m->layer_parts[i] = (uint8_t)(full ? SC__MIXER_ATTENTION : SC__MIXER_DELTA);
-        if (sc__model_has_experts(m, i))
-            m->layer_parts[i] |= SC__WITH_EXPERTS;
+        uint8_t experts = sc__model_has_experts(m, i) ? SC__WITH_EXPERTS : 0;
+        m->layer_parts[i] =
+            (uint8_t)((full ? SC__MIXER_ATTENTION : SC__MIXER_DELTA) | experts);
     }
     m->pattern = m->layers;
     return SC_OK;

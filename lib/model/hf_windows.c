@@ -15,6 +15,11 @@ static uint32_t full_every(const json_t *types) {
     return 0;
 }
 
+static void mark_window(struct sc__model *m, uint32_t layer, bool sees_all) {
+    unsigned other = m->layer_parts[layer] & ~(unsigned)SC__SEES_ALL;
+    m->layer_parts[layer] = (uint8_t)(other | (sees_all ? SC__SEES_ALL : 0));
+}
+
 /* Each n-th layer, or where they lie otherwise, layer by layer. */
 static void list_windows(const json_t *types, struct sc__model *m) {
     bool regular = true;
@@ -23,7 +28,7 @@ static void list_windows(const json_t *types, struct sc__model *m) {
         bool all = is_full(types, i);
         bool nth = m->window_every && (i + 1) % m->window_every == 0;
         regular = regular && all == nth;
-        m->layer_parts[i] = all ? SC__SEES_ALL : 0;
+        mark_window(m, i, all);
     }
     if (!regular)
         m->windows_listed = m->layers;
@@ -77,7 +82,7 @@ static void read_full_layers(const json_t *root, struct sc__model *m) {
     if (!m->window || full <= 0)
         return;
     for (uint32_t i = 0; i < m->layers; i++)
-        m->layer_parts[i] = (json_int_t)i < full ? SC__SEES_ALL : 0;
+        mark_window(m, i, (json_int_t)i < full);
     m->windows_listed = m->layers;
 }
 

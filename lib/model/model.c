@@ -30,6 +30,8 @@ bool sc__model_has_feed_forward(const struct sc__model *m, uint32_t layer) {
 bool sc__model_has_experts(const struct sc__model *m, uint32_t layer) {
     if (m->pattern)
         return m->layer_parts[layer % m->pattern] & SC__WITH_EXPERTS;
+    if (m->experts_listed)
+        return m->layer_parts[layer % m->experts_listed] & SC__WITH_EXPERTS;
     return m->experts && layer >= m->first_dense &&
            (layer - m->first_dense + 1) % m->moe_every == 0;
 }

@@ -80,11 +80,13 @@ struct sc__model {
     uint32_t experts; /* 0 = no expert layers */
     uint32_t topk;
     uint32_t expert_ffn;
-    uint32_t shared_ffn;  /* width of all shared experts together, 0 = none */
-    uint32_t moe_latent;  /* tokens go to routed experts this wide (latent MoE), and are
-                             projected down and up; 0 = as they are */
-    uint32_t first_dense; /* the first layers that are dense */
-    uint32_t moe_every;   /* of the others, each n-th has experts; 1 = all */
+    uint32_t shared_ffn;     /* width of all shared experts together, 0 = none */
+    uint32_t moe_latent;     /* tokens go to routed experts this wide (latent MoE), and are
+                                projected down and up; 0 = as they are */
+    uint32_t first_dense;    /* the first layers that are dense */
+    uint32_t moe_every;      /* of the others, each n-th has experts; 1 = all */
+    uint32_t experts_listed; /* of so many layers layer_parts says which have experts, and
+                                the two above do not count; 0 = no list */
     bool router_bias;
     bool expert_bias;
     bool shared_gate;    /* the shared expert has a gate of its own */

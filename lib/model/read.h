@@ -28,6 +28,8 @@ sc_status sc__model_settings(struct sc_context *ctx,
 sc_status sc__read_expert_layers(const struct sc__settings *s, struct sc__model *m);
 /* A list of 0 and 1 as Python writes it, of at most SC__MOST_LAYERS; false: it is none. */
 bool sc__read_layer_list(const char *text, unsigned char *items, uint32_t *count);
+/* Which layers have experts, a number for each, 0 for none; in any order. */
+void sc__model_list_experts(struct sc__model *m, const unsigned char *experts);
 /* Layers of several kinds: --hybrid-override-pattern, --linear-attention-freq. */
 sc_status sc__read_hybrid_layers(const struct sc__settings *s, struct sc__model *m);
 

@@ -72,8 +72,8 @@ refuse a_tower_of_pictures "a tower of pictures alone" "{\"model_type\": \"vit\"
 refuse no_heads_of_mamba '"num_heads" must be' "{\"model_type\": \"mamba2\", $common}"
 refuse compressed_keys "compress_ratios" "{\"model_type\": \"deepseek_v4\", $common}"
 refuse heads_of_windows "swa_num_attention_heads" "{\"model_type\": \"mimo_v2_flash\", $common}"
-refuse dense_behind_sparse "layers without experts behind such with them" \
-    "{\"model_type\": \"exaone_moe\", $common, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64, \"is_moe_layer\": [true, false, true, true]}"
+refuse a_list_too_short "does not have an entry for each layer: 2 for 4" \
+    "{\"model_type\": \"exaone_moe\", $common, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64, \"is_moe_layer\": [true, false]}"
 # lists with an entry for each layer count as the dense ones before those with experts
 counted() { printf '{%s}' "$1" | "$STEPCAST" run --model - --gpus 1 --seq 1024 --make-vocab-size-divisible-by 1 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["model"]["parameters"])'; }
 experts="\"model_type\": \"exaone_moe\", $common, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64"
@@ -81,6 +81,25 @@ for list in '"mlp_layer_types": ["dense", "dense", "sparse", "sparse"]' '"is_moe
     got=$(counted "$experts, $list")
     if [ -n "$got" ] && [ "$got" = "$(counted "$experts, \"first_k_dense_replace\": 2")" ] && [ "$got" != "$(counted "$experts")" ]; then echo "ok list of layers ${list%%:*}"; else echo "not ok list of layers ${list%%:*}: $got"; fi
 done
+# Which of four layers have experts, by hand: attention and norms of each, experts and a
+# router of 8 or a dense feed-forward, two embeddings and the last norm.
+layer=$((4 * 512 * 512 + 2 * 64 + 2 * 512))
+sparse=$((layer + 8 * 3 * 512 * 64 + 512 * 8))
+dense=$((layer + 3 * 512 * 1024))
+qwen="\"model_type\": \"qwen3_moe\", $common, \"num_key_value_heads\": 8, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64"
+deepseek="\"model_type\": \"deepseek\", $common, \"n_routed_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64"
+sparse_layers() { # name, layers with experts, sizes of norms of queries and keys to leave out, configuration
+    by_hand=$((2 * 1000 * 512 + 512 + $2 * sparse + (4 - $2) * dense - $3))
+    got=$(counted "$4")
+    if [ "$got" = $by_hand ]; then echo "ok experts in layers $1"; else echo "not ok experts in layers $1: $got, not $by_hand"; fi
+}
+sparse_layers mlp_only_first 3 0 "$qwen, \"mlp_only_layers\": [0]"
+sparse_layers mlp_only_between 2 0 "$qwen, \"mlp_only_layers\": [1, 2]"
+sparse_layers mlp_only_and_step 1 0 "$qwen, \"mlp_only_layers\": [1], \"decoder_sparse_step\": 2"
+sparse_layers in_any_order 2 0 "$qwen, \"mlp_layer_types\": [\"sparse\", \"dense\", \"dense\", \"sparse\"]"
+sparse_layers listed 2 0 "$qwen, \"moe_layers\": [0, 3]"
+# layer % 3 == 0 from the second on (DeepSeek's modeling file): the fourth alone
+sparse_layers period_of_deepseek 1 $((4 * 2 * 64)) "$deepseek, \"moe_layer_freq\": 3, \"first_k_dense_replace\": 1"
 # arcee by hand: two matrices of a feed-forward without gates, RMS norms, two embeddings
 by_hand=$((2 * 1000 * 512 + 4 * (4 * 512 * 512 + 2 * 512 * 1024 + 2 * 512) + 512))
 got=$(counted "\"model_type\": \"arcee\", \"hidden_act\": \"relu2\", $common")

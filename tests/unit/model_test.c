@@ -260,14 +260,14 @@ static void test_shapes_not_modelled_are_refused(void **state) {
          "\"n_routed_experts\" is missing or 0"},
         {"\"model_type\": \"mixtral\"", "\"num_local_experts\" is missing or 0"},
         {"\"model_type\": \"qwen3_moe\", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
-         "\"mlp_only_layers\": [3]",
-         "mlp_only_layers"},
+         "\"mlp_only_layers\": [99]",
+         "entry 0 of \"mlp_only_layers\" is no layer"},
         {"\"model_type\": \"llama4_text\", \"num_local_experts\": 8, "
          "\"num_experts_per_tok\": 1, \"interleave_moe_layer_step\": 2",
          "\"intermediate_size_mlp\" is missing"},
         {"\"model_type\": \"llama4_text\", \"num_local_experts\": 8, "
-         "\"num_experts_per_tok\": 1, \"moe_layers\": [0, 3]",
-         "\"moe_layers\" are not each n-th layer"},
+         "\"num_experts_per_tok\": 1, \"moe_layers\": [0, -1]",
+         "entry 1 of \"moe_layers\" is no layer"},
         {"\"model_type\": \"llama\", \"layer_types\": [\"full_attention\", "
          "\"linear_attention\"]",
          "layer 1 of \"layer_types\" is \"linear_attention\""},
