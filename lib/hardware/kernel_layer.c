@@ -426,6 +426,8 @@ static void attention_out(struct sc__layer_maker *m, const struct heads *h) {
     m->part = SC__PART_ATTENTION_OUT;
     if (s->attention_gate)
         sc__layer_either(m, SC__MEM_FUSED_SWIGLU_F, m->tokens, h->q * h->v_dim);
+    if (s->sub_norms)
+        norm(m, m->tokens, h->q * h->v_dim);
     sc__layer_linear(m, &out, m->tokens);
 }
 
@@ -556,6 +558,8 @@ void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     if (!in_products) {
         activation(m, all, f->ffn);
         probabilities(m, f, all);
+        if (s->sub_norms && !f->experts)
+            norm(m, all, f->ffn);
     }
     if (m->backward)
         linears(m, two, apart ? 2 : 1, f->rows);

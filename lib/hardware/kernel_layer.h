@@ -96,6 +96,8 @@ struct sc__layer_shape {
     bool new_gelu;
     bool function_gelu; /* the same in a function of autograd that keeps its input alone */
     bool post_norms;    /* norms after attention and feed-forward as well */
+    bool sub_norms;     /* norms before the output layer of attention and the second one of
+                           a dense feed-forward */
     /* fp8 as PyTorch casts it: a pass for the maximum, weights as well, all again in
      * backward */
     bool dynamic_casts;

@@ -80,6 +80,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .stacked_bytes = stacked_bytes(l, kind),
         .causal = !m->both_ways,
         .post_norms = m->post_norms,
+        .sub_norms = m->sub_norms,
         .dynamic_casts = p->dynamic_casts,
         .row_scales = p->gemm == SC__FP8 && p->fp8_recipe == SC_FP8_RECIPE_ROWWISE,
         .row_products = l->constants.software.row_products,

@@ -334,6 +334,7 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
         m->norm = SC__LAYERNORM;
         m->norm_bias = true;
     }
+    m->post_norms = truth(r, "use_post_norm", m->post_norms);
     m->qk_norm = truth(r, "qk_layernorm", m->qk_norm);
     if (!(traits & SC__HF_LLAMA4)) /* which normalises without weights */
         m->qk_norm = truth(r, "use_qk_norm", m->qk_norm);
@@ -558,6 +559,19 @@ static sc_status model_hf_config_check(const struct model_hf_config_reading *r,
     return SC_OK;
 }
 
+/* Of the parts of Qwen's models for every kind of input the one that answers in text: what
+ * speaks is trained apart. */
+static json_t *enter_thinker(struct sc_context *ctx, const char *file, json_t *whole) {
+    json_t *thinker = json_object_get(whole, "thinker_config");
+    if (!json_is_object(thinker))
+        return whole;
+    sc__note(ctx,
+             "language-model",
+             "%s: the part that thinks (\"thinker_config\") is read, not those that speak",
+             file);
+    return thinker;
+}
+
 /* The language model of a multimodal one has an object of its own. What the
  * object leaves out and the whole says is the whole's. */
 static void enter_language_model(struct model_hf_config_reading *r) {
@@ -678,11 +692,12 @@ sc_status sc__model_parse(struct sc_context *ctx,
                         NULL,
                         "a model configuration is a JSON object");
     }
-    r.root = whole;
+    json_t *model = enter_thinker(ctx, file, whole);
+    r.root = model;
     enter_language_model(&r);
     sc_status status = read_model(&r, out);
     if (status == SC_OK)
-        sc__hf_towers_read(ctx, whole, out);
+        sc__hf_towers_read(ctx, model, out);
     json_decref(whole);
     return status;
 }

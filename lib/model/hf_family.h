@@ -55,7 +55,9 @@ enum sc__hf_detail {
     SC__HF_BIAS_OF_ATTENTION = 1 << 8, /* "bias" is that of attention's four layers */
     SC__HF_SPARE_POSITIONS = 1 << 9,   /* two more than tokens may have */
     SC__HF_ATTENTION_GATE = 1 << 10,   /* the output of attention is gated */
-    SC__HF_MAMBA_ALONE = 1 << 11       /* every layer is Mamba-2, without a feed-forward */
+    SC__HF_MAMBA_ALONE = 1 << 11,      /* every layer is Mamba-2, without a feed-forward */
+    SC__HF_LEARNED_ACTIVATION = 1 << 12,
+    SC__HF_SUB_NORMS = 1 << 13 /* norms before the last layers of both halves */
 };
 
 struct sc__hf_family {

@@ -28,6 +28,7 @@ static const struct {
     {"afmoe", NULL, "global_attn_every_n_layers", "sliding_window_pattern", 1},
     {"gemma4_text", NULL, "top_k_experts", "num_experts_per_tok", 1},
     {"exaone_moe", NULL, "first_last_k_dense_replace", "first_k_dense_replace", 1},
+    {"xverse", NULL, "moe_top_k", "num_experts_per_tok", 1},
     {"hunyuan_v1_moe", NULL, "num_shared_expert", "n_shared_experts", 1},
     {"hunyuan_v1_moe", NULL, "moe_layer_num_skipped", "first_k_dense_replace", 1},
 };

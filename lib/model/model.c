@@ -127,6 +127,8 @@ static double attention_params(const struct sc__model *m, uint32_t layer) {
         n += m->hidden;
     if (m->sinks)
         n += m->heads;
+    if (m->sub_norms)
+        n += (double)m->heads * x.v_dim;
     return n + qk_norm_params(m, &x);
 }
 
@@ -137,6 +139,11 @@ static double mlp_matrix(const struct sc__model *m, double in, double width) {
 
 static double mlp_params(const struct sc__model *m, double in, double width, bool bias) {
     return mlp_matrix(m, in, width) + (bias ? (m->gated ? 2 : 1) * width + in : 0);
+}
+
+double sc__model_mlp_whole(const struct sc__model *m) {
+    return (m->linear_bias || m->mlp_bias ? m->hidden : 0) +
+           (m->learned_activation ? SC__ACTIVATION_WEIGHTS : 0);
 }
 
 uint32_t sc__model_routed_width(const struct sc__model *m) {
@@ -236,7 +243,9 @@ void sc__model_count_parts(const struct sc__model *m, struct sc__model_params *p
     p->head = (m->tied ? 0 : (double)m->vocab * h) + (m->head_bias ? m->vocab : 0);
     p->embedding_norm = m->embedding_norm ? norm : 0;
     p->final_norm = norm;
-    p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias || m->mlp_bias);
+    p->dense_mlp = mlp_params(m, h, m->ffn, m->linear_bias || m->mlp_bias) +
+                   (m->learned_activation ? SC__ACTIVATION_WEIGHTS : 0) +
+                   (m->sub_norms ? m->ffn : 0);
     if (m->experts) {
         p->router = h * m->experts + (m->router_bias ? m->experts : 0);
         if (m->branch_norms) /* scales */

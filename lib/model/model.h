@@ -31,6 +31,8 @@ enum { /* a layer of a pattern: its mixer, and */
        SC__SEES_ALL = 16 /* its attention has no window; counts where windows are listed */
 };
 
+#define SC__ACTIVATION_WEIGHTS 2 /* alpha_p and alpha_n of xIELU (arXiv 2411.13010) */
+
 struct sc__tower;
 
 struct sc__model {
@@ -74,8 +76,11 @@ struct sc__model {
     bool packed_qkv; /* values are a part of what one linear layer of transformers made */
     bool capped;     /* logits go through a tanh */
     bool post_norms; /* norms after attention and feed-forward as well as before */
-    bool one_norm;   /* attention and feed-forward side by side behind one norm */
-    bool tied;       /* input and output embedding are one matrix */
+    bool sub_norms; /* norms of what goes into the last linear layer of attention and of the
+                       dense feed-forward (BitNet) */
+    bool learned_activation; /* with SC__ACTIVATION_WEIGHTS numbers a layer (xIELU) */
+    bool one_norm;           /* attention and feed-forward side by side behind one norm */
+    bool tied;               /* input and output embedding are one matrix */
 
     uint32_t experts; /* 0 = no expert layers */
     uint32_t topk;
@@ -178,6 +183,8 @@ double sc__model_conv_width(const struct sc__model *m);
 double sc__model_scan_input(const struct sc__model *m, enum sc__mixer mixer);
 /* Parameters of a norm of the hidden state. */
 double sc__model_norm_params(const struct sc__model *m);
+/* Of a dense feed-forward: what every tensor-parallel rank has all of. */
+double sc__model_mlp_whole(const struct sc__model *m);
 /* Parameters of a layer's mixer, and of its norms. */
 double sc__model_mixer_params(const struct sc__model *m, uint32_t layer);
 double sc__model_layer_norms(const struct sc__model *m, uint32_t layer);

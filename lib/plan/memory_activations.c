@@ -111,6 +111,20 @@ static double post_norm_keeps(const struct sc__model *m,
     return m->post_norms ? s->hidden / s->sp * norm_keeps(m, p, s) : 0;
 }
 
+/* A norm behind attention or an activation, of rows this wide: its input, which attention
+ * keeps anyway, or what transformers' modules keep of it. */
+static double sub_norm_keeps(const struct sc__model *m,
+                             const struct sc__plan *p,
+                             const struct kept_sizes *s,
+                             double width,
+                             bool input_is_kept) {
+    if (!m->sub_norms)
+        return 0;
+    if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
+        return width * modules_norm_keeps(m, p, s);
+    return input_is_kept ? 0 : width * s->width;
+}
+
 static double
 norm_output(const struct kept_sizes *s, const struct sc__plan *p, unsigned targets) {
     if (recomputes(p, SC__MODULE_NORM))
@@ -167,9 +181,10 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
     sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | values);
     sum += queries_and_keys(m, p, &x, &s);
     sum += s.width * out * (m->attention_gate ? 3 : 1); /* the gate, and what it gated */
+    sum += sub_norm_keeps(m, p, &s, out, true);
     if (p->attention != SC__ATTENTION_UNFUSED)
         sum += 4.0 * m->heads / s.tp; /* the logarithm of its sums, in fp32 */
-    if (s.cast != s.width)
+    if (s.cast != s.width || m->sub_norms)
         sum += s.cast * out; /* as the output's linear layer keeps it */
     if (copies_inputs(p) && p->lora_targets & SC__LORA_OUT)
         sum += linear_input(p, out, s.width, SC__LORA_OUT);
@@ -228,8 +243,10 @@ static double dense_keeps(const struct sc__model *m, const struct sc__plan *p) {
     struct kept_sizes s = kept_sizes(m, p);
     if (recomputes(p, SC__MODULE_MLP))
         return 0;
+    double ffn = m->ffn / s.tp;
     return s.tokens *
-           between_linears(m, p, &s, m->ffn / s.tp, recomputes(p, SC__MODULE_ACTIVATION));
+           (between_linears(m, p, &s, ffn, recomputes(p, SC__MODULE_ACTIVATION)) +
+            sub_norm_keeps(m, p, &s, ffn, false));
 }
 
 /* Widths of what a mixer's first linear layer makes and of what its last one takes. */

@@ -251,19 +251,19 @@ static double rank_share(const struct sc__plan *p,
     /* every rank brings its tokens down with the whole of these weights (Megatron's
      * TELinear, torchtitan's NoParallel) */
     double down = (m->hidden + 1.0) * sc__model_latent_width(m) - m->rope_dim;
-    if (m->kv_lora && sc__model_mixer(m, layer) == SC__MIXER_ATTENTION)
+    bool attention = sc__model_mixer(m, layer) == SC__MIXER_ATTENTION;
+    if (m->kv_lora && attention)
         whole += down, cut -= down;
-    if (m->linear_bias)
-        whole += 2.0 * m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
+    if (attention && (m->linear_bias || m->out_bias))
+        whole += m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
     if (sc__model_has_experts(m, layer)) {
         *experts = n.experts / p->mesh.ep / p->mesh.etp;
         return whole + cut / tp + n.router + n.latent + n.shared / tp;
     }
+    double uncut = feed_forward ? sc__model_mlp_whole(m) : 0;
     if (feed_forward)
-        cut += n.dense_mlp - (m->linear_bias || m->mlp_bias ? m->hidden : 0);
-    if (feed_forward && m->mlp_bias && !m->linear_bias)
-        whole += m->hidden;
-    return whole + cut / tp;
+        cut += n.dense_mlp - uncut;
+    return whole + uncut + cut / tp;
 }
 
 struct sc__shard

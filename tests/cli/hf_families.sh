@@ -72,6 +72,11 @@ refuse a_tower_of_pictures "a tower of pictures alone" "{\"model_type\": \"vit\"
 refuse no_heads_of_mamba '"num_heads" must be' "{\"model_type\": \"mamba2\", $common}"
 refuse compressed_keys "compress_ratios" "{\"model_type\": \"deepseek_v4\", $common}"
 refuse heads_of_windows "swa_num_attention_heads" "{\"model_type\": \"mimo_v2_flash\", $common}"
+refuse two_attentions "differences of two attentions" "{\"model_type\": \"diffllama\", $common, \"hidden_act\": \"silu\"}"
+refuse layers_run_again "total_ut_steps" "{\"model_type\": \"ouro\", $common, \"hidden_act\": \"silu\"}"
+refuse experts_of_attention "attention that goes to experts" "{\"model_type\": \"jetmoe\", $common, \"hidden_act\": \"silu\"}"
+refuse diffusion "both directions" "{\"model_type\": \"Dream\", $common, \"hidden_act\": \"silu\"}"
+refuse adapters_of_towers "vision_lora" "{\"model_type\": \"phi4mm\", $common, \"hidden_act\": \"silu\"}"
 refuse a_list_too_short "does not have an entry for each layer: 2 for 4" \
     "{\"model_type\": \"exaone_moe\", $common, \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64, \"is_moe_layer\": [true, false]}"
 # lists with an entry for each layer count as the dense ones before those with experts
@@ -100,6 +105,26 @@ sparse_layers in_any_order 2 0 "$qwen, \"mlp_layer_types\": [\"sparse\", \"dense
 sparse_layers listed 2 0 "$qwen, \"moe_layers\": [0, 3]"
 # layer % 3 == 0 from the second on (DeepSeek's modeling file): the fourth alone
 sparse_layers period_of_deepseek 1 $((4 * 2 * 64)) "$deepseek, \"moe_layer_freq\": 3, \"first_k_dense_replace\": 1"
+# A prediction layer of MiMo-7B: a layer (queries, keys and values with biases), the projection of
+# two hidden states to one, three norms; the sum is that of the model card.
+head=$((4096 * 4096 * 2 + 2 * 4096 * 1024 + 6144 + 3 * 4096 * 11008 + 2 * 4096))
+mimo=$((2 * 151680 * 4096 + 37 * head + 2 * 4096 * 4096 + 3 * 4096 + 4096))
+got=$(grep '"mimo-7b"' tests/data/models/exact.jsonl | "$STEPCAST" run --model - --gpus 1 --seq 1024 --make-vocab-size-divisible-by 1 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; print(int(json.load(sys.stdin)["memory_bytes"]["weights"] / 2))')
+if [ "$got" = $mimo ] && [ $mimo = 7833409536 ]; then echo "ok weights with a prediction layer"; else echo "not ok weights with a prediction layer: $got, not $mimo"; fi
+# The norms between BitNet's linear layers keep what goes in or comes out of them beside what a
+# Llama keeps: 2 bytes a token for each of 30 layers' 2560 and 6912; modules of transformers an fp32
+# copy and the normalised values of each, and what goes into attention's output layer.
+bitnet() { # family, more
+    family=$1
+    shift
+    grep bitnet-b1.58 tests/data/models/exact.jsonl | sed "s/\"bitnet\"/\"$family\"/" | "$STEPCAST" run --model - --gpus 1 --seq 4096 --ignore-memory --json - "$@" 2>/dev/null |
+        python3 -S -c 'import json, sys; d = json.load(sys.stdin); print(int(d["memory_bytes"]["activations"]), int(d["step_time_us"]))'
+}
+more_than() { # name, bytes, of BitNet, time, of a Llama, time
+    if [ $(($3 - $5)) = "$2" ] && [ "$4" -gt "$6" ]; then echo "ok $1"; else echo "not ok $1: $*"; fi
+}
+more_than norms_between_linears $((4096 * 30 * 2 * (2560 + 6912))) $(bitnet bitnet) $(bitnet llama)
+more_than norms_of_modules_between_linears $((4096 * 30 * (8 * 2560 + 6 * 6912))) $(bitnet bitnet --software hf-transformers) $(bitnet llama --software hf-transformers)
 # arcee by hand: two matrices of a feed-forward without gates, RMS norms, two embeddings
 by_hand=$((2 * 1000 * 512 + 4 * (4 * 512 * 512 + 2 * 512 * 1024 + 2 * 512) + 512))
 got=$(counted "\"model_type\": \"arcee\", \"hidden_act\": \"relu2\", $common")
