@@ -11,7 +11,8 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
     double head = 6 * sequences * seq * (double)m->vocab * m->hidden;
     uint32_t parts[SC__PREDICTION_LAYERS];
     uint32_t count = sc__model_prediction(m, parts);
-    double sum = head;
+    double h = m->hidden;
+    double sum = head + 6 * sequences * seq * 2 * h * h; /* of the two inputs to one */
     for (uint32_t i = 0; i < count; i++)
         sum += sc__model_layer_flops(m, parts[i], sequences, seq, causal);
     return m->mtp_layers * sum;

@@ -90,6 +90,7 @@ struct sc__lowering {
     struct sc__layer_kernels kernels[SC__LAYER_KINDS][2]; /* forward, backward */
     struct sc__kernels embedding[2];
     struct sc__kernels head[2];
+    struct sc__kernels prediction[2]; /* of what is before the layer */
     struct sc__kernels update;
     struct sc__script forward[SC__LAYER_KINDS];
     struct sc__script recompute[SC__LAYER_KINDS];
@@ -100,6 +101,9 @@ struct sc__lowering {
     struct sc__script head_forward;
     struct sc__script head_backward;
     struct sc__script head_wgrad;
+    struct sc__script prediction_forward;
+    struct sc__script prediction_backward;
+    struct sc__script prediction_wgrad;
     struct sc__workload *workload;
     /* Towers that take part, each as a small model of its own: its layers, with what is
      * before them as its embedding and its connector as its head (lower/towers.c). */
@@ -140,6 +144,9 @@ void sc__step_add_norm(struct sc__lowering *l,
 void sc__towers_kernels(struct sc__lowering *l);
 void sc__towers_load(const struct sc__lowering *l, struct sc__load *load);
 void sc__towers_scripts(struct sc__lowering *l);
+/* prediction.c */
+void sc__prediction_kernels(struct sc__lowering *l);
+void sc__prediction_scripts(struct sc__lowering *l);
 /* The throttling of the plan with another schedule or recomputation is no less. */
 void sc__step_throttle_least(struct sc__lowering *l);
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k);

@@ -73,6 +73,24 @@ static void push_towers(struct sc__lowering *l, struct chunk *c) {
     }
 }
 
+/* A layer of multi-token prediction: the next token's embedding joins the hidden state, and
+ * it has a loss of its own; embedding and head are the model's. */
+static void push_prediction(struct sc__lowering *l, struct chunk *c, uint32_t at) {
+    uint32_t layers[SC__PREDICTION_LAYERS];
+    uint32_t count = sc__model_prediction(l->model, layers);
+    struct sc__step_unit shared = {.kind = SC__UNIT_EMBEDDING, .layer = SC__NONE};
+    struct sc__step_unit inputs = {.kind = SC__UNIT_PREDICTION, .layer = SC__NONE};
+    inputs.params.dense = sc__plan_prediction_inputs(&l->plan, l->model);
+    if (!l->plan.lora)
+        inputs.trained = inputs.params;
+    push_unit(l, c, shared);
+    push_unit(l, c, inputs);
+    for (uint32_t k = 0; k < count; k++)
+        push_unit(l, c, layer_unit(l, layers[k], at));
+    shared.kind = SC__UNIT_HEAD;
+    push_unit(l, c, shared);
+}
+
 /* Its units that have a backward. */
 static struct chunk with_backward(struct sc__lowering *l, const struct chunk *c) {
     struct chunk out = {.first = c->first, .last = c->last};
@@ -116,13 +134,8 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
                                          .layer = SC__NONE,
                                          .params = ends,
                                          .trained = p->lora ? none : ends});
-    uint32_t prediction[SC__PREDICTION_LAYERS];
-    uint32_t predicting = sc__model_prediction(l->model, prediction);
-    for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++) {
-        for (uint32_t k = 0; k < predicting; k++)
-            push_unit(l, &c, layer_unit(l, prediction[k], before + n));
-        push_unit(l, &c, (struct sc__step_unit){.kind = SC__UNIT_HEAD, .layer = SC__NONE});
-    }
+    for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++)
+        push_prediction(l, &c, before + n);
     return c;
 }
 
@@ -266,6 +279,8 @@ static void forward_unit(struct sc__step_emitter *e, const struct sc__step_unit 
         step_blocks_run(e, &l->embedding_forward, SC__NONE);
     else if (u->kind == SC__UNIT_HEAD)
         step_blocks_run(e, &l->head_forward, SC__NONE);
+    else if (u->kind == SC__UNIT_PREDICTION)
+        step_blocks_run(e, &l->prediction_forward, SC__NONE);
     else
         step_blocks_run(e, &l->forward[u->layer_kind], u->layer);
 }
@@ -276,6 +291,8 @@ static void backward_unit(struct sc__step_emitter *e, const struct sc__step_unit
         step_blocks_run(e, &l->embedding_backward, SC__NONE);
     else if (u->kind == SC__UNIT_HEAD)
         step_blocks_run(e, &l->head_backward, SC__NONE);
+    else if (u->kind == SC__UNIT_PREDICTION)
+        step_blocks_run(e, &l->prediction_backward, SC__NONE);
     else {
         if (u->repeat)
             step_blocks_run(e, &l->recompute[u->layer_kind], u->layer);
@@ -426,6 +443,8 @@ wgrad_block(struct sc__lowering *l, const struct chunk *c, bool head, bool last)
             step_blocks_run(&e, &own->head_wgrad, SC__NONE);
         if (u->kind == SC__UNIT_LAYER)
             step_blocks_run(&e, &own->wgrad[u->layer_kind], u->layer);
+        if (u->kind == SC__UNIT_PREDICTION)
+            step_blocks_run(&e, &own->prediction_wgrad, SC__NONE);
         sum.dense += u->trained.dense;
         sum.experts += u->trained.experts;
         if (buckets)

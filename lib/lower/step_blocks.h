@@ -5,9 +5,9 @@
 #include "lower/pipeline.h"
 #include "lower/step.h"
 
-enum { SC__UNIT_EMBEDDING, SC__UNIT_LAYER, SC__UNIT_HEAD };
+enum { SC__UNIT_EMBEDDING, SC__UNIT_LAYER, SC__UNIT_HEAD, SC__UNIT_PREDICTION };
 
-/* The embedding, a layer or the head. */
+/* The embedding, a layer, the head, or what is before a prediction layer. */
 struct sc__step_unit {
     uint8_t kind;
     uint8_t layer_kind;

@@ -460,6 +460,7 @@ void sc__step_kernels(struct sc__lowering *l) {
     sc__towers_kernels(l);
     embedding_kernels(l);
     head_kernels(l);
+    sc__prediction_kernels(l);
     l->throttling = throttle(l, false); /* needs the kernels of the whole step */
 }
 

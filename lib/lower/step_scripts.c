@@ -217,8 +217,7 @@ static void host_reads_counts(struct sc__script_maker *k) {
     k->settled = k->script->us + k->comm;
 }
 
-/* Bytes of one activation of a micro-batch: what tensor parallelism sends. */
-static double activation_bytes(const struct sc__lowering *l) {
+double sc__script_activation_bytes(const struct sc__lowering *l) {
     return sc__plan_tokens(&l->plan) * l->model->hidden * sc__plan_width(&l->plan);
 }
 
@@ -324,14 +323,14 @@ static void begin_reduce(struct sc__script_maker *k) {
                               SC__REDUCESCATTER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              activation_bytes(k->l) *
+                              sc__script_activation_bytes(k->l) *
                                   (1 - k->l->constants.software.tp_exposed),
                               true,
                               "tp reduce");
 }
 
 static void end_reduce(struct sc__script_maker *k) {
-    double bytes = activation_bytes(k->l);
+    double bytes = sc__script_activation_bytes(k->l);
     if (!k->l->plan.sequence_parallel) {
         sc__script_collective(k,
                               SC__ALLREDUCE,
@@ -553,7 +552,7 @@ static void backward_column(struct sc__script_maker *k,
         return;
     }
     bool beside = p->tp_overlap != SC__TP_BLOCKING && !(k->skip & 1u << SC__WGRAD);
-    double bytes = share * activation_bytes(k->l);
+    double bytes = share * sc__script_activation_bytes(k->l);
     if (p->sequence_parallel)
         sc__script_collective(k,
                               SC__ALLGATHER,
@@ -715,7 +714,7 @@ static void embedding_scripts(struct sc__lowering *l) {
                           sp ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
                           SC__STREAM_COMM,
-                          activation_bytes(l),
+                          sc__script_activation_bytes(l),
                           false,
                           "tp embedding");
     if (sp)
@@ -723,7 +722,7 @@ static void embedding_scripts(struct sc__lowering *l) {
                               SC__ALLGATHER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              activation_bytes(l),
+                              sc__script_activation_bytes(l),
                               false,
                               "tp embedding");
     if (!l->plan.lora)
@@ -760,7 +759,7 @@ static void head_scripts(struct sc__lowering *l) {
                           p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
                           SC__STREAM_COMM,
-                          activation_bytes(l),
+                          sc__script_activation_bytes(l),
                           p->tp_overlap != SC__TP_BLOCKING && !split,
                           "tp head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
@@ -790,4 +789,5 @@ void sc__step_scripts(struct sc__lowering *l) {
     sc__towers_scripts(l);
     embedding_scripts(l);
     head_scripts(l);
+    sc__prediction_scripts(l);
 }

@@ -40,6 +40,8 @@ void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *p
 /* What follows waits for the stream. */
 void sc__script_join(struct sc__script_maker *k, uint8_t stream);
 
+/* Of one activation of a micro-batch: what tensor parallelism sends. */
+double sc__script_activation_bytes(const struct sc__lowering *l);
 /* Nothing for groups of one rank. async: what follows waits only at the next
  * join of the stream. */
 void sc__script_collective(struct sc__script_maker *k,

@@ -104,13 +104,14 @@ static void add_layer(const struct sc__model *m,
     k->workspace = fmax(k->workspace, k->like.workspace);
 }
 
-/* The final norm's input and output, and the prediction layers behind it. */
+/* The final norm's input and output, and the prediction layers behind it, each with two
+ * norms before it and one behind. */
 static void
 add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps *k) {
     double norm = sc__plan_width(p) + (p->amp ? 4 : sc__plan_width(p));
     if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
         norm = 4 + (p->lora ? 0 : 2 * sc__plan_width(p));
-    k->activations += sc__plan_tokens_sp(p) * m->hidden * norm;
+    k->activations += sc__plan_tokens_sp(p) * m->hidden * norm * (1 + 3 * m->mtp_layers);
     uint32_t parts[SC__PREDICTION_LAYERS];
     uint32_t count = sc__model_prediction(m, parts);
     for (uint32_t i = 0; i < m->mtp_layers * count; i++)

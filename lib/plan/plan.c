@@ -417,17 +417,21 @@ struct sc__shard sc__plan_stage_trained(const struct sc__plan *p,
     return sum;
 }
 
-/* Multi-token prediction: a layer, the projection of its two inputs, three norms; the
- * embedding and the head are the model's (DeepSeek-V3, sections 2.2 and 3.2.2). */
+double sc__plan_prediction_inputs(const struct sc__plan *p, const struct sc__model *m) {
+    double h = m->hidden;
+    return 2 * h * h / p->mesh.tp + 3 * sc__model_norm_params(m);
+}
+
+/* Multi-token prediction: a layer and what is before and behind it; the embedding and the
+ * head are the model's (DeepSeek-V3, sections 2.2 and 3.2.2). */
 static struct sc__shard prediction_shard(const struct sc__plan *p,
                                          const struct sc__model *m) {
     struct sc__shard s = {0};
-    double h = m->hidden;
     if (!m->mtp_layers)
         return s;
     uint32_t parts[SC__PREDICTION_LAYERS];
     uint32_t count = sc__model_prediction(m, parts);
-    s.dense = 2 * h * h / p->mesh.tp + 3 * h;
+    s.dense = sc__plan_prediction_inputs(p, m);
     for (uint32_t i = 0; i < count; i++) {
         struct sc__shard layer = sc__plan_layer_shard(p, m, parts[i]);
         s.dense += layer.dense;

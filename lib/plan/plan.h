@@ -309,6 +309,8 @@ struct sc__shard {
 };
 struct sc__shard
 sc__plan_layer_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
+/* Of what joins the two inputs of a prediction layer, and the norm behind it. */
+double sc__plan_prediction_inputs(const struct sc__plan *p, const struct sc__model *m);
 /* With what only the first and the last stage hold. */
 struct sc__shard
 sc__plan_stage_shard(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
