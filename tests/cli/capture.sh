@@ -22,6 +22,32 @@ c = json.load(open(sys.argv[1]))["comm"]
 print(sum(v["bytes"] for v in c.values()))' "$1"; }
 check fsdp_bytes "$(moved "$tmp/fsdp.json")" "$((3 * 2 * parameters))"
 
+# FLOPs as those of models are counted: 6 a token for each weight of its products and 12 for
+# each pair of tokens and channel of attention, masked or not
+flops() { python3 -c 'import json,sys
+r = json.load(open(sys.argv[1]))
+print(round(r["tflops_per_gpu"] * 1e6 * r["step_time_us"]))' "$1"; }
+products=$((32 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 128256 * 4096))
+check flops_of_attention "$(flops "$tmp/fsdp.json")" $((6 * 8192 * products + 12 * 32 * 8192 * 8192 * 4096))
+# those of ResNet-50, layer by layer: strides and odd sizes change what a kernel does, not what
+# is counted; pictures have no gradient
+"$STEPCAST" run $folder/resnet-128.json.gz --json "$tmp/resnet.json" >/dev/null
+check flops_of_convolutions "$(flops "$tmp/resnet.json")" "$(python3 -c '
+first = 112 * 112 * 64 * 3 * 49
+more, size, wide = 2048 * 1000, 56, 64
+for stage, blocks in enumerate((3, 4, 6, 3)):
+    inner = 64 << stage
+    for block in range(blocks):
+        stride = 2 if stage and not block else 1
+        after = size // stride
+        more += size**2 * wide * inner + after**2 * (9 * inner**2 + 4 * inner**2)
+        more += 0 if block else after**2 * wide * 4 * inner
+        size, wide = after, 4 * inner
+print(128 * 2 * (2 * first + 3 * more))')"
+# types without kernels of their own are said
+printf '%s' '{"schema": "stepcast/capture/1", "made_by": "hand", "world": 1, "mesh": [], "groups": [], "modules": [""], "tensors": [["fp64", [64, 64]]], "calls": [{"op": "aten.mm", "in": [0, 0], "out": [0]}], "programs": [{"storages": [], "alive": [], "ops": [[0, 0, "f", 0, 0, 0, [], [], [], [], 0]]}], "classes": [{"rank": 0, "ranks": 1, "program": 0}]}' >"$tmp/fp64.json"
+expect products_of_another_type 0 "such products are timed and counted as" "$STEPCAST" run "$tmp/fp64.json" --json -
+
 # a pipeline of four stages, four micro-batches: what the last stage takes, and what the
 # first micro-batch needs to reach it and its gradient to come back, which all stages
 # before it do once; a stage that waits for nobody would be busy all the time

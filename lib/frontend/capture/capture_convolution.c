@@ -205,6 +205,7 @@ static struct sc__kernel product_convolution(const struct sc__pricing *p,
                                    : sc__gemm_batched(p->model, NULL, t, groups, m, n, k);
     if (groups == 1)
         read_image_once(p, v, &kernel, m < n ? m : n);
+    kernel.flop = convolution_flop(p, v); /* without what fills sizes up */
     kernel.us *= convolution_factor(p, v, part);
     if (tf32)
         kernel.us *= p->operators->convolution_tf32;

@@ -582,6 +582,24 @@ static void note_unknown(const struct lowering *l) {
                  count > 8 ? " …" : "");
 }
 
+/* Products of types whose kernels nobody measured. */
+static void note_types(const struct lowering *l) {
+    for (uint32_t i = 0; i < l->c->call_count; i++) {
+        const struct sc__capture_call *call = &l->c->calls[i];
+        if (l->prices[i].kernel.flop <= 0 || !call->in.count)
+            continue;
+        unsigned type = sc__capture_tensor(l->c, call->in, 0)->type;
+        if (type <= SC__CAPTURE_FP32 || type == SC__CAPTURE_FP8)
+            continue;
+        sc__note(l->ctx,
+                 "capture-types",
+                 "%s has factors of a type other than bf16, fp16, fp32 and fp8: such "
+                 "products are timed and counted as those of fp32",
+                 call->op);
+        return;
+    }
+}
+
 /* FLOPs of the products and attention of all ranks: forward, backward and again. */
 static void count_flops(struct lowering *l) {
     for (uint32_t i = 0; i < l->c->class_count; i++) {
@@ -622,6 +640,7 @@ sc_status sc__capture_lower(struct sc_context *ctx,
     l.w->peak_flops = 1e12 * l.gpu->peak[l.gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
     l.w->gpu_watts = l.throttling.watts;
     note_unknown(&l);
+    note_types(&l);
     if (l.compiled != COMPILED_NO)
         sc__note(ctx,
                  "capture-compiled",

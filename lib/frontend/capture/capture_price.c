@@ -428,6 +428,13 @@ price_learned_mask(struct sc__pricing *p, const struct sc__attention *a, bool ba
     p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower * 1e-3;
 }
 
+/* As those of models are counted (model/model.h): the whole square, masked or not, and
+ * twice as much on the way back, whatever its kernel computes again. */
+static double attention_flop(const struct sc__attention *a, bool backward) {
+    double pairs = (double)a->batch * (double)a->heads * (double)a->sq * (double)a->skv;
+    return (backward ? 4 : 2) * pairs * (double)(a->head_dim + a->v_dim);
+}
+
 static void price_attention(struct sc__pricing *p, bool backward) {
     const struct sc__capture_tensor *q = sc__pricing_input(p, backward ? 1 : 0);
     const struct sc__capture_tensor *k = sc__pricing_input(p, backward ? 2 : 1);
@@ -446,6 +453,7 @@ static void price_attention(struct sc__pricing *p, bool backward) {
     sc__pricing_kernel(p,
                        backward ? sc__attention_backward(p->model, &a)
                                 : sc__attention_forward(p->model, &a));
+    p->price.kernel.flop = attention_flop(&a, backward);
     if (p->call->with.dropout > 0)
         p->price.kernel.us *= p->operators->attention_dropout[backward];
     if (is_mask_learned(p, backward)) {
