@@ -515,7 +515,9 @@ static void test_meaningless(void **state) {
     static const char run[] = "[{\"storages\": [], \"alive\": [], \"ops\": "
                               "[[0, 0, \"f\", 0, 0, 0, [], [], []]]}]";
     static const char tensors[] = "[[\"fp32\", [16]], [\"bf16\", [128, 64]], "
-                                  "[\"bf16\", [2, 8, 64, 32]], [\"bf16\", [2, 3, 64, 32]]]";
+                                  "[\"bf16\", [2, 8, 64, 32]], [\"bf16\", [2, 3, 64, 32]], "
+                                  "[\"bf16\", [64, 128]], [\"bf16\", [3, 8, 64, 32]], "
+                                  "[\"bf16\", [8, 8, 3, 3]], [\"bf16\", [8, 4, 3, 3]]]";
     static const struct {
         const char *call;
         const char *says;
@@ -539,7 +541,18 @@ static void test_meaningless(void **state) {
         {"\"op\": \"aten.mm\", \"in\": [1, 1], \"out\": [1]", "do not fit 'aten.mm'"},
         {"\"op\": \"aten.addmm\", \"in\": [0, 1, 1], \"out\": [1]", "do not fit"},
         {"\"op\": \"aten.bmm\", \"in\": [2, 2], \"out\": [2]", "do not fit"},
+        {"\"op\": \"aten.mm\", \"in\": [1, 4], \"out\": [1]", "do not fit 'aten.mm'"},
         {"\"op\": \"aten.convolution\", \"in\": [1, 1], \"out\": [1]", "do not fit"},
+        {"\"op\": \"aten.convolution\", \"in\": [2, 6], \"out\": []", "do not fit"},
+        {"\"op\": \"aten.convolution\", \"in\": [2, 6], \"out\": [3]", "do not fit"},
+        {"\"op\": \"aten.convolution\", \"in\": [2, 7], \"out\": [2]", "do not fit"},
+        {"\"op\": \"aten.convolution\", \"in\": [2, 6], \"out\": [5]", "do not fit"},
+        {"\"op\": \"aten.convolution\", \"in\": [2, 6], \"out\": [2], \"with\": "
+         "{\"groups\": 3}",
+         "do not fit"},
+        {"\"op\": \"aten.convolution_backward\", \"in\": [3, 2, 6], \"out\": [2, 6]",
+         "do not fit"},
+        {"\"op\": \"stepcast.attention\", \"in\": [5, 2, 2], \"out\": [5]", "do not fit"},
         {"\"op\": \"stepcast.attention\", \"in\": [2, 2], \"out\": [2]", "do not fit"},
         {"\"op\": \"stepcast.attention\", \"in\": [2, 3, 3], \"out\": [2]", "do not fit"},
         {"\"op\": \"stepcast.attention\", \"in\": [2, 2, 2], \"out\": [2], \"with\": "

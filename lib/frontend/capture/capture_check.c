@@ -78,7 +78,7 @@ static sc_status check_own_words(const struct sc__node *n,
 }
 
 static sc_status misfit(const struct sc__node *n, const struct sc__capture_call *call) {
-    return sc__node_fail(n, NULL, "the inputs do not fit '%.80s'", call->op);
+    return sc__node_fail(n, NULL, "the tensors do not fit '%.80s'", call->op);
 }
 
 /* [batch,] rows × k times [batch,] k × columns, behind `first` other inputs. */
@@ -93,7 +93,14 @@ static sc_status check_product(const struct sc__node *n,
     const struct sc__capture_tensor *b = sc__capture_tensor(c, call->in, first + 1);
     if (a->dims != dims || b->dims != dims || a->size[dims - 1] != b->size[dims - 2])
         return misfit(n, call);
-    return dims == 3 && a->size[0] != b->size[0] ? misfit(n, call) : SC_OK;
+    if (dims == 3 && a->size[0] != b->size[0])
+        return misfit(n, call);
+    if (!call->out.count)
+        return SC_OK;
+    const struct sc__capture_tensor *out = sc__capture_tensor(c, call->out, 0);
+    bool fits = out->dims == dims && out->size[dims - 2] == a->size[dims - 2] &&
+                out->size[dims - 1] == b->size[dims - 1];
+    return fits ? SC_OK : misfit(n, call);
 }
 
 /* Queries, keys and values: [batch, heads, sequence, width]. */
@@ -109,6 +116,9 @@ static sc_status check_attention(const struct sc__node *n,
     bool fits = q->dims == 4 && k->dims == 4 && v->dims == 4;
     fits = fits && q->size[3] == k->size[3] && k->size[2] == v->size[2];
     fits = fits && k->size[1] == v->size[1] && k->size[1] && q->size[1] % k->size[1] == 0;
+    /* one sequence of keys may serve all of queries */
+    fits =
+        fits && k->size[0] == v->size[0] && (k->size[0] == q->size[0] || k->size[0] == 1);
     if (!fits)
         return misfit(n, call);
     if (call->with.dropout > 1)
@@ -119,16 +129,28 @@ static sc_status check_attention(const struct sc__node *n,
     return SC_OK;
 }
 
-/* Pictures (or sounds, volumes) and the weights that go over them. */
+/* Pictures (or sounds, volumes) and the weights that go over them; in backward the gradient
+ * of what was made comes first. Weights are [to, from / groups, window]; those of a
+ * transposed one go the other way. */
 static sc_status check_convolution(const struct sc__node *n,
                                    const struct sc__capture *c,
                                    const struct sc__capture_call *call,
-                                   uint32_t first) {
-    if (call->in.count < first + 2)
+                                   bool backward) {
+    uint32_t first = backward ? 1 : 0;
+    if (call->in.count < first + 2 || (!backward && !call->out.count))
         return misfit(n, call);
-    const struct sc__capture_tensor *in = sc__capture_tensor(c, call->in, first);
+    const struct sc__capture_tensor *seen = sc__capture_tensor(c, call->in, first);
     const struct sc__capture_tensor *weights = sc__capture_tensor(c, call->in, first + 1);
-    return in->dims < 3 || in->dims != weights->dims ? misfit(n, call) : SC_OK;
+    const struct sc__capture_tensor *made =
+        backward ? sc__capture_tensor(c, call->in, 0) : sc__capture_tensor(c, call->out, 0);
+    const struct sc__capture_tensor *from = call->with.transposed ? made : seen;
+    const struct sc__capture_tensor *to = call->with.transposed ? seen : made;
+    uint32_t groups = call->with.groups;
+    bool fits = seen->dims >= 3 && seen->dims == weights->dims && made->dims == seen->dims;
+    fits = fits && made->size[0] == seen->size[0] && weights->size[0] % groups == 0;
+    fits = fits && to->size[1] == weights->size[0] &&
+           from->size[1] == weights->size[1] * groups;
+    return fits ? SC_OK : misfit(n, call);
 }
 
 static sc_status check_recurrent(const struct sc__node *n,
@@ -164,9 +186,9 @@ sc_status sc__capture_check_call(const struct sc__node *n,
     if (!strcmp(op, "stepcast.attention_backward"))
         return check_attention(n, c, call, 1);
     if (!strcmp(op, "aten.convolution"))
-        return check_convolution(n, c, call, 0);
+        return check_convolution(n, c, call, false);
     if (!strcmp(op, "aten.convolution_backward"))
-        return check_convolution(n, c, call, 1);
+        return check_convolution(n, c, call, true);
     if (!strcmp(op, "stepcast.recurrent"))
         return check_recurrent(n, call, 0);
     if (!strcmp(op, "stepcast.recurrent_backward"))
