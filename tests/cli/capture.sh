@@ -48,6 +48,19 @@ print(128 * 2 * (2 * first + 3 * more))')"
 printf '%s' '{"schema": "stepcast/capture/1", "made_by": "hand", "world": 1, "mesh": [], "groups": [], "modules": [""], "tensors": [["fp64", [64, 64]]], "calls": [{"op": "aten.mm", "in": [0, 0], "out": [0]}], "programs": [{"storages": [], "alive": [], "ops": [[0, 0, "f", 0, 0, 0, [], [], [], [], 0]]}], "classes": [{"rank": 0, "ranks": 1, "program": 0}]}' >"$tmp/fp64.json"
 expect products_of_another_type 0 "such products are timed and counted as" "$STEPCAST" run "$tmp/fp64.json" --json -
 
+# groups of one rank have nobody to talk to, whatever the mesh calls them; ranks that stand for
+# the wrong number of others are refused
+made() { # mesh, dimension of the group, classes
+    printf '{"schema": "stepcast/capture/1", "made_by": "hand", "world": 8, "mesh": %s, "groups": [{"dims": ["%s"]}], "modules": [""], "tensors": [["bf16", [64, 64]]], "calls": [{"op": "aten.mm", "in": [0, 0], "out": [0]}, {"op": "c10d.all_reduce", "in": [], "out": [], "with": {"group": 0, "bytes": 1000000}}], "programs": [{"storages": [], "alive": [], "ops": [[0, 0, "f", 0, 0, 0, [], [], [], [], 0], [1, 0, "f", -1, 0, 0, [], [], [0], [], 0], [0, 0, "f", 0, 0, 0, [], [], [1], [], 0]]}], "classes": %s}' "$1" "$2" "$3" >"$tmp/made.json"
+}
+for alone in tp dp_replicate; do
+    made '[["pp", 1], ["dp_replicate", 1], ["dp_shard", 8], ["tp", 1]]' $alone '[{"rank": 0, "ranks": 8, "program": 0}]'
+    "$STEPCAST" run "$tmp/made.json" --cluster dgx-h100:8 --json "$tmp/alone.json" >/dev/null 2>&1
+    check "a_group_of_one $alone" "$(moved "$tmp/alone.json")" 0
+done
+made '[["pp", 2], ["dp", 4]]' dp '[{"rank": 0, "ranks": 7, "program": 0}, {"rank": 4, "ranks": 1, "program": 0}]'
+expect unequal_classes 3 "do not stand for 2 stages of 4 ranks" "$STEPCAST" run "$tmp/made.json" --cluster dgx-h100:8
+
 # a pipeline of four stages, four micro-batches: what the last stage takes, and what the
 # first micro-batch needs to reach it and its gradient to come back, which all stages
 # before it do once; a stage that waits for nobody would be busy all the time

@@ -161,8 +161,15 @@ static sc_status bad_group(const struct lowering *l, uint32_t group) {
                     group);
 }
 
+/* A group of one rank, which has nobody to talk to. */
+static bool is_alone(const struct lowering *l, const struct sc__capture_with *with) {
+    return with->group != SC__NONE && l->c->groups[with->group].count == 1;
+}
+
 static sc_status lower_group(struct lowering *l, uint32_t i) {
     const struct sc__capture_group *g = &l->c->groups[i];
+    if (g->count == 1)
+        return SC_OK;
     uint32_t dims = g->world ? 0 : our_dims(l->c, g->dims);
     static const struct {
         uint32_t dims;
@@ -496,12 +503,12 @@ static sc_status lower_program(struct lowering *l, const struct sc__capture_prog
         const char *name = l->c->calls[op->call].op;
         add_host(l, p, i, !strcmp(name, "host.wait"), &lead);
         l->op_at[i] = l->w->op_count - first;
-        if (is_transfer(name))
-            SC__TRY(add_transfer(l, op));
-        else if (!is_host(name))
-            add_kernel(l, op, &p->prices[i]);
-        else
+        if (is_host(name) || is_alone(l, &l->c->calls[op->call].with))
             l->op_at[i]--;
+        else if (is_transfer(name))
+            SC__TRY(add_transfer(l, op));
+        else
+            add_kernel(l, op, &p->prices[i]);
     }
     return SC_OK;
 }
@@ -513,16 +520,18 @@ static sc_status check_classes(const struct lowering *l) {
     uint32_t stages = l->w->mesh.pp;
     bool fits = l->c->class_count == stages || l->c->class_count == l->c->world;
     for (uint32_t i = 0; fits && l->c->class_count == stages && i < stages; i++)
-        fits = sc__mesh_coordinate(&l->w->mesh, l->c->classes[i].rank, SC__DIM_PP) == i;
+        fits = sc__mesh_coordinate(&l->w->mesh, l->c->classes[i].rank, SC__DIM_PP) == i &&
+               l->c->classes[i].ranks == l->c->world / stages;
     if (fits)
         return SC_OK;
     return sc__fail(l->ctx,
                     SC_INPUT,
                     &at,
                     "capture one rank of each pipeline stage in their order, or all",
-                    "%u ranks were captured; the mesh has %u stages",
+                    "%u ranks were captured, which do not stand for %u stages of %u ranks",
                     l->c->class_count,
-                    stages);
+                    stages,
+                    l->c->world / stages);
 }
 
 static void add_class(struct lowering *l, uint32_t i, uint32_t block) {
