@@ -108,6 +108,40 @@ static void test_convolution(void **state) {
     assert_true(nine > peak / 0.75);
 }
 
+/* Of a large table the rows that an index names are read or written, not the table; single
+ * elements cost a sector of 21 bytes more each, and no more is read than there is. Traffic
+ * of 2.6, 1.55 and 1.5 (data/operators.json). */
+static void test_picked(void **state) {
+    const struct sc__gpu *gpu;
+    struct sc__kernel_model *model = h200(&gpu);
+    static const char table[] = "[[\"bf16\", [100000, 1024]], [\"int64\", [128]], "
+                                "[\"bf16\", [128, 1024]]]";
+    static const char one[] = "[[\"bf16\", [4096, 4096]], [\"int64\", [4096, 1]], "
+                              "[\"bf16\", [4096, 1]]]";
+    static const char all[] = "[[\"bf16\", [4096, 4096]], [\"int64\", [4096, 4096]], "
+                              "[\"bf16\", [4096, 4096]]]";
+    static const char select[] =
+        "{\"op\": \"aten.index_select\", \"in\": [0, 1], \"out\": [2]}";
+    static const char add[] =
+        "{\"op\": \"aten.index_add_\", \"in\": [0, 1, 2], \"out\": [0]}";
+    static const char gather[] = "{\"op\": \"aten.gather\", \"in\": [0, 1], \"out\": [2]}";
+    const double rows = 2.0 * 128 * 1024;
+    const double index = 8.0 * 128;
+    const struct {
+        const char *tensors;
+        const char *call;
+        double bytes;
+    } cases[] = {{table, select, 2.6 * (2 * rows + index)},
+                 {table, add, 1.5 * (3 * rows + index)},
+                 {one, gather, 1.55 * 4096 * (2 + 21 + 8 + 2)},
+                 {all, gather, 1.55 * 4096 * 4096 * (2 + 8 + 2)}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_within(us_of(cases[i].tensors, cases[i].call),
+                      sc__elementwise(model, NULL, cases[i].bytes).us + gpu->gap,
+                      1e-6);
+}
+
 /* Each channel by itself, from pictures of 40 by 40 to 80 by 80: both are moved, and a
  * stride of two spares nothing: four times the FLOPs, at 0.026 of the fp32 peak
  * (data/operators.json). With a stride of one they count once. */
@@ -671,6 +705,7 @@ int main(void) {
                                         close_context),
         cmocka_unit_test_setup_teardown(test_unknown_operator, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_depthwise, open_context, close_context),
+        cmocka_unit_test_setup_teardown(test_picked, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_memory, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_scratch, open_context, close_context),
         cmocka_unit_test_setup_teardown(test_host_is_the_limit,

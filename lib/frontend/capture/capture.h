@@ -192,7 +192,9 @@ enum sc__operator_way {
     SC__WAY_REDUCE,
     SC__WAY_WRITTEN,  /* by its outputs alone */
     SC__WAY_ELEMENTS, /* ps an element of the larger of in- and output, for traffic */
-    SC__WAY_PAD       /* filled and copied into */
+    SC__WAY_PAD,      /* filled and copied into */
+    SC__WAY_PICK,     /* by its output, and as much of its first input as an index names */
+    SC__WAY_PUT       /* the same in place: of its first input what is put into it */
 };
 
 /* What torch.compile can make of an operator: capture_fusion.c. */

@@ -210,9 +210,14 @@ static double own_bytes(struct fusing *f, uint32_t op, uint32_t kernel) {
         bool unseen = !input && !s->escapes && s->freed;
         if (inside || unseen || s->counted == kernel + 1)
             continue;
-        s->counted = kernel + 1;
-        bytes += input ? sc__capture_tensor(f->c, call->in, i)->bytes
-                       : sc__capture_tensor(f->c, call->out, i - call->in.count)->bytes;
+        const struct sc__capture_tensor *t =
+            input ? sc__capture_tensor(f->c, call->in, i)
+                  : sc__capture_tensor(f->c, call->out, i - call->in.count);
+        double moved =
+            input && !i ? sc__operator_reads(f->c, f->operators, call) : t->bytes;
+        if (moved >= t->bytes) /* nothing is left for others to read */
+            s->counted = kernel + 1;
+        bytes += moved;
     }
     return bytes;
 }

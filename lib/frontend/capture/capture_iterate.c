@@ -327,6 +327,46 @@ struct sc__kernel sc__pricing_sum_channels(const struct sc__pricing *p,
 
 /* ---- padding ---- */
 
+/* Bytes of `from` that so many elements lie in: whole rows, or each in a sector of its own
+ * (where an index has an entry for each, or names places of the fastest dimension). */
+static double picked_bytes(const struct sc__pricing *p,
+                           const struct sc__capture_tensor *from,
+                           const struct sc__capture_tensor *picked) {
+    double each = from->elements > 0 ? from->bytes / from->elements : 0;
+    bool alone = sc__pricing_input(p, 1)->elements >= picked->elements || !from->dims ||
+                 !picked->dims ||
+                 from->size[from->dims - 1] != picked->size[picked->dims - 1];
+    if (alone)
+        each += p->operators->sector_bytes;
+    return fmin(from->bytes, picked->elements * each);
+}
+
+double sc__operator_reads(const struct sc__capture *c,
+                          const struct sc__operators *operators,
+                          const struct sc__capture_call *call) {
+    struct sc__pricing p = {.c = c, .operators = operators, .call = call};
+    const struct sc__operator *o = sc__operator_named(operators, call->op);
+    const struct sc__capture_tensor *from = sc__pricing_input(&p, 0);
+    if (!o || o->way != SC__WAY_PICK)
+        return from->bytes;
+    return picked_bytes(&p, from, sc__pricing_output(&p, 0));
+}
+
+void sc__pricing_pick(struct sc__pricing *p, const struct sc__operator *o) {
+    bool put = o->way == SC__WAY_PUT;
+    const struct sc__capture_tensor *from = sc__pricing_input(p, 0);
+    /* a number may be put in place of a tensor */
+    const struct sc__capture_tensor *picked =
+        put ? sc__pricing_input(p, p->call->in.count > 2 ? 2 : 1)
+            : sc__pricing_output(p, 0);
+    double touched = picked_bytes(p, from, picked);
+    double bytes = sc__pricing_bytes(p, p->call->in) - from->bytes + touched;
+    bytes += put ? touched : sc__pricing_bytes(p, p->call->out);
+    sc__pricing_move(p, o->work, o->traffic * bytes, o->kernels);
+    if (!from->dense && from->dims > 1 && from->bytes > 0)
+        p->price.kernel.us += sc__pricing_copy(p, from).us * touched / from->bytes;
+}
+
 /* The output is filled, then what was there is copied into it; where nothing grows, what
  * is left is copied alone. */
 void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o) {

@@ -35,7 +35,7 @@ static enum sc__work work_named(const char *name) {
 }
 
 static const char *const way_names[] = {
-    "bytes", "iterate", "reduce", "written", "elements", "pad", NULL};
+    "bytes", "iterate", "reduce", "written", "elements", "pad", "pick", "put", NULL};
 
 static enum sc__operator_way way_named(const char *name) {
     for (unsigned k = 0; name && way_names[k]; k++)
@@ -192,8 +192,8 @@ sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out) 
     return read_operators(ctx, root, out);
 }
 
-static const struct sc__operator *operator_named(const struct sc__operators *operators,
-                                                 const char *name) {
+const struct sc__operator *sc__operator_named(const struct sc__operators *operators,
+                                              const char *name) {
     for (uint32_t i = 0; i < operators->count; i++)
         if (!strcmp(operators->items[i].name, name))
             return &operators->items[i];
@@ -201,7 +201,7 @@ static const struct sc__operator *operator_named(const struct sc__operators *ope
 }
 
 enum sc__fuses sc__operator_fuses(const struct sc__operators *operators, const char *name) {
-    const struct sc__operator *o = operator_named(operators, name);
+    const struct sc__operator *o = sc__operator_named(operators, name);
     for (uint32_t i = 0; i < operators->fusable_count; i++)
         if (!strcmp(operators->fusable[i].name, name))
             return operators->fusable[i].kind;
@@ -708,6 +708,8 @@ static void price_by_operator(struct sc__pricing *p, const struct sc__operator *
         price_embedding_bag(p, o, true);
     else if (price_joined(p, o) || price_index_put(p, o) || price_bilinear(p, o))
         return;
+    else if (o->way == SC__WAY_PICK || o->way == SC__WAY_PUT)
+        sc__pricing_pick(p, o);
     else if (o->way == SC__WAY_PAD)
         sc__pricing_pad(p, o);
     else if (o->way == SC__WAY_ITERATE)
@@ -730,7 +732,7 @@ struct sc__capture_price sc__capture_price(const struct sc__capture *c,
                                            struct sc__kernel_model *model,
                                            const struct sc__capture_call *call) {
     struct sc__pricing p = {.c = c, .operators = operators, .model = model, .call = call};
-    const struct sc__operator *o = operator_named(operators, call->op);
+    const struct sc__operator *o = sc__operator_named(operators, call->op);
     if (price_by_shape(&p) || price_by_model(&p))
         return p.price;
     if (sc__pricing_norm(&p) || sc__pricing_convolution(&p))

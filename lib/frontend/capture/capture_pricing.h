@@ -5,6 +5,9 @@
 #include "frontend/capture/capture.h"
 
 /* An operation while its price is found. */
+const struct sc__operator *sc__operator_named(const struct sc__operators *operators,
+                                              const char *name);
+
 struct sc__pricing {
     const struct sc__capture *c;
     const struct sc__operators *operators;
@@ -40,6 +43,12 @@ double sc__pricing_product_fp32(
 /* capture_iterate.c: kernels that go through all elements of a tensor */
 void sc__pricing_iterate(struct sc__pricing *p, const struct sc__operator *o);
 void sc__pricing_reduce(struct sc__pricing *p, const struct sc__operator *o);
+/* Bytes of its first input that an operator reads. */
+double sc__operator_reads(const struct sc__capture *c,
+                          const struct sc__operators *operators,
+                          const struct sc__capture_call *call);
+/* What an index names of a tensor is read, or written in place. */
+void sc__pricing_pick(struct sc__pricing *p, const struct sc__operator *o);
 void sc__pricing_pad(struct sc__pricing *p, const struct sc__operator *o);
 struct sc__kernel sc__pricing_copy(const struct sc__pricing *p,
                                    const struct sc__capture_tensor *t);
