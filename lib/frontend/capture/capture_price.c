@@ -466,22 +466,37 @@ static void price_attention(struct sc__pricing *p, bool backward) {
             sc__elementwise(p->model, p->call->op, sc__pricing_input(p, mask_at)->bytes));
 }
 
-/* Each layer: its inputs of all steps in one product, then a product a step. */
+/* As often as that. */
+static void add_products(struct sc__kernel *sum, const struct sc__kernel *one, double n) {
+    sum->us += n * one->us;
+    sum->flop += n * one->flop;
+    sum->effort += n * one->effort;
+}
+
+/* Each layer, each way: its inputs of all steps in one product, then a product a step. The
+ * first has the width of what comes in, the others that of both ways together. */
 static void price_recurrent(struct sc__pricing *p, bool backward) {
     const struct sc__capture_with *with = &p->call->with;
     const struct sc__capture_tensor *x = sc__pricing_input(p, backward ? 1 : 0);
     uint64_t steps = sc__pricing_size(x, 1);
     uint64_t batch = sc__pricing_size(x, 0);
     uint64_t wide = (uint64_t)with->gates * with->hidden;
-    double layers = with->layers * (with->bidirectional ? 2.0 : 1.0);
+    uint64_t ways = with->bidirectional ? 2 : 1;
+    uint64_t between = ways * with->hidden;
+    double layers = with->layers * (double)ways;
     enum sc__dtype t = sc__pricing_type(x);
-    struct sc__kernel all = sc__gemm(p->model, NULL, t, batch * steps, wide, with->hidden);
+    struct sc__kernel first =
+        sc__gemm(p->model, NULL, t, batch * steps, wide, sc__pricing_size(x, 2));
+    struct sc__kernel later = sc__gemm(p->model, NULL, t, batch * steps, wide, between);
     struct sc__kernel one = sc__gemm(p->model, NULL, t, batch, wide, with->hidden);
-    double us = layers * (all.us + (double)steps * (one.us + p->operators->recurrent_step));
-    struct sc__kernel kernel = all;
-    kernel.us = us * p->operators->recurrent[backward];
-    kernel.flop = (backward ? 2 : 1) * layers * (all.flop + (double)steps * one.flop);
-    kernel.effort = (backward ? 2 : 1) * layers * (all.effort + (double)steps * one.effort);
+    struct sc__kernel kernel = first;
+    add_products(&kernel, &first, (double)ways - 1);
+    add_products(&kernel, &later, layers - (double)ways);
+    add_products(&kernel, &one, layers * (double)steps);
+    kernel.us += layers * (double)steps * p->operators->recurrent_step;
+    kernel.us *= p->operators->recurrent[backward];
+    kernel.flop *= backward ? 2 : 1;
+    kernel.effort *= backward ? 2 : 1;
     sc__pricing_kernel(p, kernel);
     p->price.launching = layers * (double)steps * p->operators->host_recurrent[backward];
 }

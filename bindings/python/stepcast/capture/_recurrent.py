@@ -12,7 +12,7 @@ def define():
 
     @torch.library.custom_op("stepcast::recurrent", mutates_args=())
     def recurrent(
-        x: torch.Tensor,
+        x: torch.Tensor,  # sequences, steps, width
         weights: typing.List[torch.Tensor],
         hidden: int,
         layers: int,
@@ -66,12 +66,15 @@ def _recurrent(gates):
     def run(x, state, weights, has_biases, layers, dropout, training, bidirectional, batch_first):
         del has_biases, dropout, training
         hidden = weights[1].shape[1]
+        if not batch_first:
+            x = x.transpose(0, 1)
         out, _ = torch.ops.stepcast.recurrent(
             x, list(weights), hidden, layers, gates, bidirectional
         )
         ways = 2 if bidirectional else 1
-        batch = x.shape[0] if batch_first else x.shape[1]
-        last = out.new_empty((ways * layers, batch, hidden))
+        last = out.new_empty((ways * layers, x.shape[0], hidden))
+        if not batch_first:
+            out = out.transpose(0, 1)
         return (out, last, torch.empty_like(last)) if gates == 4 else (out, last)
 
     return run
