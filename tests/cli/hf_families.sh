@@ -105,6 +105,10 @@ sparse_layers in_any_order 2 0 "$qwen, \"mlp_layer_types\": [\"sparse\", \"dense
 sparse_layers listed 2 0 "$qwen, \"moe_layers\": [0, 3]"
 # layer % 3 == 0 from the second on (DeepSeek's modeling file): the fourth alone
 sparse_layers period_of_deepseek 1 $((4 * 2 * 64)) "$deepseek, \"moe_layer_freq\": 3, \"first_k_dense_replace\": 1"
+# the last layer with experts: ERNIE's of number 2 is the third
+ernie="\"model_type\": \"ernie4_5_moe\", $common, \"moe_num_experts\": 8, \"moe_k\": 2, \"moe_intermediate_size\": 64, \"moe_layer_start_index\": 1"
+got=$(counted "$ernie, \"moe_layer_end_index\": 2")
+if [ -n "$got" ] && [ "$got" = "$(counted "$ernie, \"mlp_layer_types\": [\"dense\", \"sparse\", \"sparse\", \"dense\"]")" ] && [ "$got" != "$(counted "$ernie, \"moe_layer_end_index\": -1")" ]; then echo "ok the last layer with experts"; else echo "not ok the last layer with experts: $got"; fi
 # A prediction layer of MiMo-7B: a layer (queries, keys and values with biases), the projection of
 # two hidden states to one, three norms; the sum is that of the model card.
 head=$((4096 * 4096 * 2 + 2 * 4096 * 1024 + 6144 + 3 * 4096 * 11008 + 2 * 4096))

@@ -35,6 +35,25 @@ def linear(rows=8, size=64):
     return model, torch.randn(rows, size, device="cuda"), torch.optim.AdamW(model.parameters())
 
 
+class Recurrent(unittest.TestCase):
+    def test_sequences_come_first(self):
+        def build():
+            model = nn.LSTM(80, 256).to("cuda")
+            optimizer = torch.optim.AdamW(model.parameters())
+            steps_first = torch.randn(100, 8, 80, device="cuda")
+
+            def step():
+                model(steps_first)[0].sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        document = _session.capture(build).document()
+        calls = [call for call in document["calls"] if call["op"] == "stepcast.recurrent"]
+        self.assertEqual(document["tensors"][calls[0]["in"][0]][1], [8, 100, 80])
+
+
 class Decisions(unittest.TestCase):
     def test_scaler_lets_the_optimizer_run(self):
         def build():
