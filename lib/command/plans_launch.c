@@ -298,7 +298,7 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
         return "layers that see all keys have heads of their own, for which there is no "
                "flag";
     if (m->post_norms || m->one_norm || m->window || m->expert_bias || m->shared_gate ||
-        m->router_bias)
+        m->router_bias || m->sub_norms || m->learned_activation)
         return "the model has parts without a flag";
     return NULL;
 }

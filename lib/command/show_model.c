@@ -59,14 +59,14 @@ static void put_architecture(const struct sc__model *m, struct sc__buffer *out) 
         put_tower(&m->towers[i], out);
 }
 
-/* Of one token, forward and backward, attention at this length of sequence. */
+/* Of one token, as MFU counts them. */
 static void put_flops(const struct sc__job *job, struct sc__buffer *out) {
-    double seq = job->ev->settings.seq;
-    if (seq > 0)
+    const struct sc__workload *w = job->workload;
+    if (w->tokens > 0)
         sc__printf(out,
-                   "  FLOPs     %.4g per token, forward and backward, sequences of %.0f\n",
-                   sc__model_flops(job->model, 1, seq, true) / seq,
-                   seq);
+                   "  FLOPs     %.4g per token, forward and backward, sequences of %u\n",
+                   w->model_flops / w->tokens,
+                   job->ev->settings.seq);
 }
 
 /* Of the stage that needs most. */
