@@ -103,7 +103,9 @@ sparse_layers mlp_only_between 2 0 "$qwen, \"mlp_only_layers\": [1, 2]"
 sparse_layers mlp_only_and_step 1 0 "$qwen, \"mlp_only_layers\": [1], \"decoder_sparse_step\": 2"
 sparse_layers in_any_order 2 0 "$qwen, \"mlp_layer_types\": [\"sparse\", \"dense\", \"dense\", \"sparse\"]"
 sparse_layers listed 2 0 "$qwen, \"moe_layers\": [0, 3]"
-# layer % 3 == 0 from the second on (DeepSeek's modeling file): the fourth alone
+# layer % 3 == 0 (DeepSeek's modeling file): the first and the fourth; from the second on the
+# fourth alone
+sparse_layers period_of_deepseek_from_the_first 2 $((4 * 2 * 64)) "$deepseek, \"moe_layer_freq\": 3, \"first_k_dense_replace\": 0"
 sparse_layers period_of_deepseek 1 $((4 * 2 * 64)) "$deepseek, \"moe_layer_freq\": 3, \"first_k_dense_replace\": 1"
 # the last layer with experts: ERNIE's of number 2 is the third
 ernie="\"model_type\": \"ernie4_5_moe\", $common, \"moe_num_experts\": 8, \"moe_k\": 2, \"moe_intermediate_size\": 64, \"moe_layer_start_index\": 1"
