@@ -7,6 +7,7 @@
 
 #include "base/platform.h"
 #include "base/units.h"
+#include "network/registry.h"
 #include "train/failures.h"
 
 #include <string.h>
@@ -35,7 +36,10 @@ static sc_status read_job(struct sc__plans *x) {
         return sc__usage(req,
                          "--model NAME, or Megatron's flags",
                          "plans are searched for a model");
-    return sc__options_read(&x->job.settings, &x->job.options);
+    SC__TRY(sc__options_read(&x->job.settings, &x->job.options));
+    /* two networks are refused here, and an option that chooses one counts as used */
+    struct sc__engine_choice engine;
+    return sc__engine_choose(&x->job.settings, x->job.options.net, &engine);
 }
 
 static sc_status read_tries(struct sc__plans *x) {

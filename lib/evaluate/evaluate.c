@@ -2,6 +2,7 @@
 
 #include "hardware/cluster_options.h"
 #include "lower/model.h"
+#include "network/registry.h"
 #include "plan/towers.h"
 #include "workload/scale.h"
 
@@ -135,10 +136,16 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
 }
 
 /* Transfers take at least the time the step's lowering knows: on the engine that
- * takes it from there too, with ranks on GPUs of their own number. */
-static bool transfers_are_known(const sc_options *o) {
-    bool analytic = !o->net || !strcmp(o->net, "analytic");
-    return analytic && !o->rank_file;
+ * takes it from there too, with ranks on GPUs of their own number. An option may choose
+ * another engine without --net (--loggops). */
+static sc_status
+transfers_are_known(struct sc_context *ctx, const struct sc__evaluation *ev, bool *known) {
+    struct sc__engine_choice choice;
+    struct sc__settings engine_settings = ev->in.engine;
+    engine_settings.ctx = ctx;
+    SC__TRY(sc__engine_choose(&engine_settings, ev->options.net, &choice));
+    *known = choice.engine == &sc__analytic_engine && !ev->options.rank_file;
+    return SC_OK;
 }
 
 /* A rank that --slow makes faster, or a workload that is changed afterwards. */
@@ -155,7 +162,9 @@ static sc_status place_ranks(struct sc_context *ctx,
     *room = ev->plan.mesh;
     if (o->rank_order)
         SC__TRY(sc__mesh_order(ctx, room, o->rank_order));
-    *out = transfers_are_known(o) ? room : NULL;
+    bool known;
+    SC__TRY(transfers_are_known(ctx, ev, &known));
+    *out = known ? room : NULL;
     return SC_OK;
 }
 
