@@ -15,6 +15,7 @@
 #include "hardware/cluster_fields.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 struct cluster_simai_reader {
@@ -28,7 +29,8 @@ struct cluster_simai_reader {
     uint32_t links;
     uint32_t *device_of; /* by id */
     bool ns3;
-    bool any_ids; /* GPUs are the devices that are no switches, whatever their ids */
+    bool any_ids;       /* GPUs are the devices that are no switches, whatever their ids */
+    double most_errors; /* of a link */
 };
 
 static sc_status fail_at(const struct cluster_simai_reader *r,
@@ -280,6 +282,7 @@ static sc_status read_link(struct cluster_simai_reader *r) {
                        NULL,
                        "'%.*s' is not an error rate",
                        SC__SHOW(word[4]));
+    r->most_errors = fmax(r->most_errors, errors);
     link.a = r->device_of[a];
     link.b = r->device_of[b];
     *SC__PUSH(&r->ctx->arena, f->links, f->link_count, f->link_capacity) = link;
@@ -440,7 +443,82 @@ static void part_servers(struct sc_context *ctx, const char *file, struct sc__cl
     c->node_gpus = 1;
 }
 
-/* GPU 0 stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
+/* bytes/s of the links of a GPU to NVSwitches and GPUs, and to switches of the network. */
+struct gpu_ports {
+    double nvlink;
+    double nic;
+};
+
+static void
+add_link(const struct sc__cluster *c, struct gpu_ports *p, uint32_t other, double rate) {
+    if (other < c->gpus || is_nvswitch(c, other))
+        p->nvlink += rate;
+    else
+        p->nic += rate;
+}
+
+static struct gpu_ports *ports_of_gpus(struct sc_context *ctx,
+                                       const struct sc__cluster *c) {
+    struct gpu_ports *ports = SC__NEW_ARRAY(&ctx->arena, struct gpu_ports, c->gpus);
+    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
+        const struct sc__fabric_link *l = &c->fabric.links[i];
+        if (l->a < c->gpus)
+            add_link(c, &ports[l->a], l->b, l->rate);
+        if (l->b < c->gpus)
+            add_link(c, &ports[l->b], l->a, l->rate);
+    }
+    return ports;
+}
+
+/* A collective waits for its slowest GPU. */
+static void
+take_slowest(struct sc_context *ctx, const struct gpu_ports *ports, struct sc__cluster *c) {
+    struct gpu_ports first = ports[0];
+    uint32_t other = 0;
+    for (uint32_t g = 1; g < c->gpus; g++) {
+        bool differs = ports[g].nvlink != first.nvlink || ports[g].nic != first.nic;
+        if (differs && !other)
+            other = g;
+        if (ports[g].nvlink > 0)
+            c->nvlink = fmin(c->nvlink, ports[g].nvlink);
+        if (ports[g].nic > 0)
+            c->nic = fmin(c->nic, ports[g].nic);
+    }
+    if (!other)
+        return;
+    sc__note(
+        ctx,
+        "links-differ",
+        "GPUs have unlike links: GPU %u %.6g GB/s NVLink and %.6g GB/s NIC, GPU 0 %.6g "
+        "and %.6g. The slowest of each counts for all; --net flow and packet have "
+        "every link as it is",
+        other,
+        ports[other].nvlink / 1e9,
+        ports[other].nic / 1e9,
+        first.nvlink / 1e9,
+        first.nic / 1e9);
+}
+
+/* GPUs forward nothing: one that only its node has a link to is cut off. */
+static sc_status
+find_cut_off(struct sc_context *ctx, const char *file, const struct sc__cluster *c) {
+    struct sc__place at = {.file = file};
+    const struct gpu_ports *ports = ports_of_gpus(ctx, c);
+    bool network = false;
+    for (uint32_t g = 0; g < c->gpus; g++)
+        network |= ports[g].nic > 0;
+    for (uint32_t g = 0; network && g < c->gpus; g++)
+        if (!(ports[g].nic > 0))
+            return sc__fail(ctx,
+                            SC_INPUT,
+                            &at,
+                            "GPUs do not forward: each needs a link to a switch",
+                            "GPU %u has no link to the network, others have",
+                            g);
+    return SC_OK;
+}
+
+/* What GPU 0 has stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
  * those to switches the ports of its NIC. */
 static void read_ports(struct sc__cluster *c) {
     uint32_t planes = 0;
@@ -498,7 +576,19 @@ static void read_leaves(struct sc_context *ctx, struct sc__cluster *c) {
 
 void sc__cluster_sum_links(struct sc_context *ctx, struct sc__cluster *c) {
     read_ports(c);
+    take_slowest(ctx, ports_of_gpus(ctx, c), c);
     read_leaves(ctx, c);
+}
+
+static void note_errors(const struct cluster_simai_reader *r) {
+    if (r->most_errors > 0)
+        sc__note(r->ctx,
+                 "link-errors",
+                 "%s: links lose up to %.3g of their packets, which is not counted; --net "
+                 "packet --cc-set ERROR_RATE_PER_LINK=%.3g loses as many on every link",
+                 r->file,
+                 r->most_errors,
+                 r->most_errors);
 }
 
 sc_status sc__cluster_simai(struct sc_context *ctx,
@@ -525,10 +615,12 @@ sc_status sc__cluster_simai(struct sc_context *ctx,
     out->fabric.kind = SC__FABRIC_LINKS;
     name_switches(ctx, file, out);
     part_servers(ctx, file, out);
+    SC__TRY(find_cut_off(ctx, file, out));
     sc__cluster_sum_links(ctx, out);
+    note_errors(&r);
     sc__note(ctx,
              "simai-topology",
-             "the GPU's rates are those of GPU 0's links: %.6g GB/s NVLink, %.6g GB/s NIC",
+             "the GPU's rates are those of its links: %.6g GB/s NVLink, %.6g GB/s NIC",
              out->nvlink / 1e9,
              out->nic / 1e9);
     return SC_OK;

@@ -275,3 +275,13 @@ mkdir "$tmp/mixed" && cp "$tmp/fabric.txt" "$tmp/cube.txt" "$tmp/mixed" && mkdir
 expect folder_counts 0 '2 files, 1 folder' "$STEPCAST" show "$tmp/mixed"
 # three nodes on one leaf: the smaller half sends all it can
 expect odd-nodes 0 "bisection 400 GB/s, 100 %" "$STEPCAST" show --cluster dgx-h100:24
+
+# a GPU with a slower NIC than the others, 12.5 GB/s: half of what its node sends, three quarters of 64 MiB, goes through it; one with none; links that lose packets
+unlike() { printf '7 2 2 1 8 H100\n4 5 6\n'; for gpu in 0 1 2 3; do echo "$gpu $((4 + gpu / 2)) 2880Gbps 0.000025ms 0"; done; for gpu in 0 1 2; do echo "$gpu 6 400Gbps 0.0005ms $2"; done; echo "$1"; }
+unlike "3 6 100Gbps 0.0005ms 0" 0 >"$tmp/slow"
+expect unlike_links 0 "GPU 3 360 GB/s NVLink and 12.5 GB/s NIC, GPU 0 360 and 50" "$STEPCAST" coll all_gather -c "$tmp/slow" --gpus 4 -b 64M -e 64M
+check unlike_links_slow "$("$STEPCAST" coll all_gather -c "$tmp/slow" --gpus 4 -b 64M -e 64M --net analytic,flow | awk '!/^#/ {least = 0.75 * 67108864 / 25e3; print ($2 > least), ($3 > least)}')" "1 1"
+unlike "2 6 400Gbps 0.0005ms 0" 0 >"$tmp/cut_off"
+expect cut_off_gpu 3 "GPU 3 has no link to the network, others have" "$STEPCAST" coll all_gather -c "$tmp/cut_off" --gpus 4
+unlike "3 6 400Gbps 0.0005ms 0" 0.001 >"$tmp/losing"
+expect losing_links 0 "ERROR_RATE_PER_LINK=0.001 loses as many" "$STEPCAST" coll all_gather -c "$tmp/losing" --gpus 4
