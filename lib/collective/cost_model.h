@@ -12,7 +12,8 @@
 
 /* The part of the fabric (a leaf, a pod) whose uplinks the group fills most. */
 struct sc__coll_fabric_part {
-    double rate;  /* of its uplinks, as much as the group has of them */
+    double rate;  /* of its uplinks, as much as the group has of them … */
+    double pairs; /* … and has where every rank sends to every other */
     double ranks; /* of the group on it */
     double edges; /* of trees between it and the others; of a shift, messages */
 };

@@ -329,6 +329,11 @@ check switches_without_software "$(took all_reduce "gpu=h100 gpus=8 node=1 nics=
 # fifteen by each dimension, of these two thirds by one link, five of sixteen; of 4 x 4 x 4 fourteen of 64. Hops of 1 us to the middle
 root() { "$STEPCAST" coll $1 -c "gpu=h100 fabric=torus link=50GB/s hop=1us dims=$2" -b 64M -e 64M --net $3 --route spray --csv - | awk -F, -v us=$4 'NR == 2 {d = $5 - us; print (d < 0.01 && d > -0.01)}'; }
 check torus_root "$(for net in analytic flow; do for op in gather scatter; do root $op 8 $net 675.09; root $op 4x4 $net 423.43; root $op 4x4x4 $net 299.60; done; done | sort -u)" 1
+# 33 GPUs on rails, leaves of two nodes, an uplink of 25 GB/s (0.955 of it) a rail: by PXN 16 send to the three of others on the first rail,
+# 48 parts of 33; directly two of a rail to 17 outside and 7 on other rails, as many. 24 parts come to the root of a gather
+rails="gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=2 oversubscription=4"
+parts() { "$STEPCAST" coll $1 -c "$rails" --gpus $2 $4 --net $5 --route spray -b 256M -e 512M -f 2 --csv - | awk -F, -v parts=$3 -v gpus=$2 'NR == 2 {t = $5} NR == 3 {us = parts / gpus * 268435456 / 23875; d = ($5 - t) / us - 1; print (d < 0.001 && d > -0.001)}'; }
+check last_node_on_rails "$(for net in analytic flow; do parts alltoall 33 48 "--algo pxn" $net; parts alltoall 33 48 "--algo direct" $net; parts alltoall 28 32 "" $net; parts gather 33 24 "" $net; done | sort -u)" 1
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for
