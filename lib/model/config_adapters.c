@@ -71,15 +71,26 @@ static bool names_targets(const struct sc__config_item *item) {
     return false;
 }
 
-/* "*.q_proj" and "*_proj" of Automodel: the names that end so. */
+static void put_target(struct sc__buffer *list, const char *names) {
+    sc__printf(list, "%s%s", list->size ? "," : "", names);
+}
+
+/* "*.q_proj" and "*_proj" of Automodel: the names that end so; where none does, the option
+ * refuses it. */
 static void put_pattern(struct sc__buffer *list, const char *pattern) {
     static const char *const modules[] =
         {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
     const char *end = strrchr(pattern, '*') + 1;
+    bool found = false;
     end += *end == '.';
-    for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (sc__str_ends(sc__str(modules[i]), end))
-            sc__printf(list, "%s%s", list->size ? "," : "", modules[i]);
+    for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (!sc__str_ends(sc__str(modules[i]), end))
+            continue;
+        put_target(list, modules[i]);
+        found = true;
+    }
+    if (!found)
+        put_target(list, pattern);
 }
 
 static void
@@ -93,10 +104,7 @@ put_targets(struct sc__launch *l, struct sc__buffer *list, const char *written) 
     else if (strchr(written, '*') && !strpbrk(written, "([\\"))
         put_pattern(list, written);
     else
-        sc__printf(list,
-                   "%s%s",
-                   list->size ? "," : "",
-                   sc__launch_lora_targets(l, written));
+        put_target(list, sc__launch_lora_targets(l, written));
 }
 
 /* Lists, words behind commas, or one word for all of a layer. */

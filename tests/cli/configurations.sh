@@ -386,6 +386,9 @@ Y
 same automodel "$dir/automodel.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets all --cross-entropy chunked --gpus 16 --software fsdp2-automodel
 sed 's/match_all_linear: true/target_modules: ["*.q_proj", "*up_proj", lm_head], dropout: 0.1/' "$dir/automodel.yaml" >"$dir/patterns.yaml"
 same automodel_patterns "$dir/patterns.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 4 --tp 2 --sequence-parallel --recompute full --use-torch-fsdp2 --lora 16 --lora-targets q_proj,up_proj --dropout --cross-entropy chunked --gpus 16 --software fsdp2-automodel
+sed -i 's/"\*up_proj"/"*.fc"/' "$dir/patterns.yaml"
+refuse adapters_of_nothing 2 "unknown '*.fc'" "$S" run "$dir/patterns.yaml" --gpus 16
+sed -i 's/"\*.fc"/"*up_proj"/' "$dir/patterns.yaml"
 noted adapters_of_the_head 'adapters of lm_head are not counted' "$S" run "$dir/patterns.yaml" --gpus 16 --ignore-memory
 sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_checkpointing: true/activation_checkpointing: false/; /^peft/d; s/linear_ce.FusedLinear/masked_ce.Masked/' "$dir/automodel.yaml" >"$dir/stages.yaml"
 same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
