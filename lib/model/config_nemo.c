@@ -1,6 +1,6 @@
-/* config_nemo: what keys of NeMo 1 mean together. Its transformer has fp8 where fp8 is
- * true, in the format that one of two more keys names, and stops without either
- * (build_transformer_config of megatron_gpt_model.py). */
+/* config_nemo: what keys of NeMo and Megatron-Bridge mean together. NeMo 1's transformer
+ * has fp8 where fp8 is true, in the format that one of two more keys names, and stops
+ * without either (build_transformer_config of megatron_gpt_model.py). */
 #include "model/config.h"
 
 #include <string.h>
@@ -54,6 +54,49 @@ take_recipes(struct sc__launch *l, const struct sc__config *c, struct sc__flag_l
     }
 }
 
+/* ---- adapters ---- */
+
+/* peft_scheme of NeMo 1's model.peft and of NeMo 2's finetune_recipe, which has "lora"
+ * where nothing is said (recipes/finetune_default.py), peft of Megatron-Bridge's; a section
+ * peft with a rank is one of these. NULL: all weights are trained. */
+static const char *peft_scheme(const struct sc__launch *l, const struct sc__config *c) {
+    const char *scheme = sc__config_value(c, "peft_scheme");
+    if (!scheme)
+        scheme = sc__config_value(c, "peft");
+    if (!scheme && (sc__config_value(c, "peft.dim") ||
+                    sc__find_word(l->text.p, l->text.n, ".finetune_recipe(")))
+        scheme = "lora";
+    return scheme && !sc__config_nothing(scheme) && !sc__config_false(scheme) ? scheme
+                                                                              : NULL;
+}
+
+/* NeMo 1 has adapters beside queries, keys and values unless it says where; the others
+ * (peft/lora.py) beside all linear layers, of rank 32. */
+static void
+take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *scheme = peft_scheme(l, c);
+    const char *first = sc__config_value(c, "lora_tuning.adapter_dim");
+    const char *rank = first ? first : sc__config_value(c, "dim");
+    const char *targets = sc__config_lora_targets(l, c);
+    if (!scheme)
+        return;
+    if (!sc__str_is_any_case(sc__str(scheme), "lora")) {
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: the scheme %.40s of fine-tuning is not modelled: all weights are "
+                 "counted as trained",
+                 l->file,
+                 scheme);
+        return;
+    }
+    if (!targets)
+        targets = first ? "q_proj,k_proj,v_proj" : "all";
+    sc__config_add(l, out, "lora", rank ? rank : "32");
+    sc__config_add(l, out, "lora-targets", targets);
+    if (sc__config_drops(c, "lora_tuning.adapter_dropout"))
+        sc__config_add(l, out, "dropout", NULL);
+}
+
 void sc__config_nemo(struct sc__launch *l,
                      const struct sc__config *c,
                      struct sc__flag_list *out) {
@@ -66,4 +109,5 @@ void sc__config_nemo(struct sc__launch *l,
                        "fp8-format",
                        sc__config_on(c, "fp8_e4m3") ? "e4m3" : "hybrid");
     take_recipes(l, c, out);
+    take_adapters(l, c, out);
 }

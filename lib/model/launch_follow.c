@@ -9,17 +9,21 @@
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names) {
     static const char *const modules[][2] = {{"all-linear", "all"}, /* peft's word */
                                              {"linear_qkv", "q_proj,k_proj,v_proj"},
+                                             {"attention_qkv", "q_proj,k_proj,v_proj"},
                                              {"query_key_value", "q_proj,k_proj,v_proj"},
                                              {"qkv_proj", "q_proj,k_proj,v_proj"},
                                              {"c_attn", "q_proj,k_proj,v_proj"},
                                              {"linear_proj", "o_proj"},
+                                             {"attention_dense", "o_proj"},
                                              {"out_proj", "o_proj"},
                                              {"dense", "o_proj"},
                                              {"linear_fc1", "gate_proj,up_proj"},
+                                             {"mlp_fc1", "gate_proj,up_proj"},
                                              {"gate_up_proj", "gate_proj,up_proj"},
                                              {"dense_h_to_4h", "gate_proj,up_proj"},
                                              {"fc1", "up_proj"},
                                              {"linear_fc2", "down_proj"},
+                                             {"mlp_fc2", "down_proj"},
                                              {"dense_4h_to_h", "down_proj"},
                                              {"fc2", "down_proj"}};
     struct sc__str rest = sc__str(names);

@@ -335,6 +335,21 @@ refuse beside_broken 3 'beside/ds/own.json:2: error: not YAML' "$S" run "$dir/be
 printf '%s\n' "$script" >"$dir/beside/megatron.sh"
 printf '{"zero_optimization": {"stage": 1}}' >"$dir/beside/ds.json"
 noted beside_a_script 'ZeRO 1, as it stands in the file of DeepSpeed that lies beside it' "$S" run "$dir/beside/megatron.sh" --ignore-memory
+# adapters of NeMo: version 1 beside queries, keys and values unless it says where, recipes of version 2 beside all
+nemo='trainer: {devices: 8, num_nodes: 1, precision: bf16}\nmodel:\n  micro_batch_size: 1\n  global_batch_size: 32\n  tensor_model_parallel_size: 2\n  encoder_seq_length: 4096\n  num_layers: 8\n  hidden_size: 4096\n  num_attention_heads: 32\n  ffn_hidden_size: 16384\n'
+printf "$nemo" >"$dir/whole.yaml"
+for peft in "peft_scheme: lora, lora_tuning: {adapter_dim: 16}= --lora 16 --lora-targets q_proj,k_proj,v_proj" \
+    "peft_scheme: lora, lora_tuning: {adapter_dim: 16, adapter_dropout: 0.1, target_modules: [attention_dense, mlp_fc2]}= --lora 16 --lora-targets o_proj,down_proj --dropout" \
+    "dim: 8, target_modules: [linear_fc1]= --lora 8 --lora-targets gate_proj,up_proj" "peft_scheme: null= "; do
+    printf "$nemo  peft: {${peft%%=*}}\n" >"$dir/nemo.yaml"
+    same "NeMo's ${peft%%=*}" "$dir/nemo.yaml" -- --megatron-args "$dir/whole.yaml" ${peft#*=}
+done
+printf "$nemo  peft: {peft_scheme: ptuning}\n" >"$dir/nemo.yaml"
+noted nemo_other_scheme 'the scheme ptuning of fine-tuning is not modelled' "$S" run "$dir/nemo.yaml"
+recipe='import nemo_run as run\nfrom nemo.collections import llm\nrecipe = llm.llama3_8b.finetune_recipe(num_nodes=1, num_gpus_per_node=8%s)\nrecipe.trainer.strategy.tensor_model_parallel_size = 1\nrecipe.data.global_batch_size = 32\nrecipe.data.micro_batch_size = 1\nrecipe.data.seq_length = 4096\n'
+printf "$recipe" '' >"$dir/tune.py"
+printf "$recipe" ', peft_scheme=None' >"$dir/whole.py"
+same nemo_finetune "$dir/tune.py" --gpus 8 -- "$dir/whole.py" --gpus 8 --lora 32 --lora-targets all
 # what a trainer's own defaults are
 printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: full\nbf16: true\ndeepspeed: ds_z3.json\n' >"$dir/short.yaml"
 same trainer_defaults "$dir/short.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software deepspeed --micro-batch 8 --seq 2048
