@@ -186,7 +186,7 @@ static void state_of_whole_weights(const struct sc__plan *p,
 static double kept_by_optimizer(const struct sc__plan *p,
                                 const struct parameter_counts *n) {
     double main = sc__plan_main_bytes(p);
-    if ((p->torch_copies && weights_are_shards(p)) || p->lora_fp32)
+    if (weights_are_shards(p) ? p->torch_copies : p->lora_fp32)
         main = 0; /* the shards, or the adapters, are it */
     double state = state_bytes(p, n);
     if (p->lora_fp32 && p->plain_update)

@@ -57,7 +57,7 @@ check newton_schulz_of_adapters "$(python3 -S -c "print(2 * 4 * 2 * 30 < $(adapt
 of training 'abs(r["training"]["days"] / (3e9 / (16 * 128) * r["step_time_us"] * 1e-6 / 86400) - 1) < 1e-9 and abs(r["training"]["cost_usd"] / (2 * 24 * 2.5 * r["training"]["days"]) - 1) < 1e-9 and abs(r["cost_usd"] / (2 * 2.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 1e-9' True \
     $gpt --cluster hgx-h200:2 --train-tokens 3B --price 2.5
 expect training_without_price 0 "data/prices.json has no price of a mi300x" "$STEPCAST" run $gpt --cluster amd-mi300x:2 --train-tokens 3B
-check training_without_money "$("$STEPCAST" run $gpt --cluster amd-mi300x:2 --train-tokens 3B --json - | grep -c 'usd')" 0
+of training_without_money '"days" in r["training"] and not any("usd" in k for k in [*r, *r["training"]])' True $gpt --cluster amd-mi300x:2 --train-tokens 3B
 expect local_work_of_ideal 0 "local work behind collectives (up to 0.1 us in the input) is free" "$STEPCAST" run tests/data/seed_003.txt --cluster ideal:1024
 expect training_quoted 0 "no --price is given: 4 USD for an hour of a h200" "$STEPCAST" run $gpt --cluster hgx-h200:2 --train-tokens 3B
 # of the GPU that runs it, whatever it is called, and not of the cluster's; its own file goes before data/prices.json

@@ -283,14 +283,15 @@ check "groups of shards are searched" "$(cmp "$tmp/hsdp" "$tmp/hsdp--exhaustive"
 grouped="--model llama3-8b --gpus 16 --global-batch 32 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --recompute full --shard-group 8"
 fastest() { for how in "--zero 1" "--zero 1 --overlap-param yes" "--zero 2" "--zero 3"; do "$S" run $grouped $how --json - | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p' | head -1; done | sort -n | head -1; }
 found() { "$S" plans $grouped "$@" --top 1 --json - | python3 -S -c 'import json, sys; print("%.6f" % json.load(sys.stdin)["plans"][0]["step_time_us"])'; }
-check "a given group of shards" "$(found --try zero) $(found --try zero --exhaustive)" "$(fastest) $(fastest)"
+best=$(fastest)
+check "a given group of shards" "$(found --try zero) $(found --try zero --exhaustive)" "${best:-nothing} ${best:-nothing}"
 check "a given group of shards, as usual" "$(found)" "$("$S" run $grouped --zero 1 --json - | sed -n 's/.*"step_time_us": \([0-9.]*\),$/\1/p' | head -1)"
 expect "a group of nothing" 2 "--shard-group 8, but nothing is sharded" "$S" plans $grouped --zero 0
 # another network by an option of its own: bounds by NVLink and NICs held plans back that are faster without them
 free="--model qwen3-30b-a3b --cluster dgx-a100:16 --global-batch 64 --seq 4096 --pp 2 --tp 1 --cp 1 --top 3 --loggops 1,1,1,0,0,0"
 steps() { python3 -S -c 'import json, sys; print([p["step_time_us"] for p in json.load(sys.stdin)["plans"]])'; }
 check "the best on LogGOPS parameters" "$("$S" plans $free --json - | steps)" "$("$S" plans $free --exhaustive --json - | steps)"
-check "LogGOPS parameters have an effect" "$("$S" plans $free | grep -c 'has no effect')" 0
+check "LogGOPS parameters have an effect" "$("$S" plans $free | grep -c ' plans\b.*fit\|has no effect')" 1
 expect "two networks" 2 "--loggops and --net flow are two networks" "$S" plans $free --net flow
 failed="--model qwen3-30b-a3b --cluster dgx-h100:64 --global-batch 64 --seq 2048 --pp 1 --cp 1 --tp 1 --ignore-memory --fail leaf0-spine0"
 check "a plan on links of which one failed" "$("$S" run $failed --plan auto --json - | grep -m1 step_time_us)" "$(for ep in 1 2 4 8 16 32 64; do "$S" run $failed --ep $ep --zero 1 --json - | grep -m1 step_time_us; done | sort -t: -k2n | head -1)"
