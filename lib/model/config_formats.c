@@ -99,6 +99,18 @@ sc_status sc__config_model_id(struct sc__launch *l,
 
 static void add_flags(struct config_taking *t, const struct sc__flag_list *flags);
 
+/* A value that the option would refuse has a place here. */
+static sc_status check_value(const struct config_taking *t,
+                             const struct sc__config_item *item,
+                             const char *flag,
+                             const char *value) {
+    struct sc__place at = {.file = t->l->file, .line = item->line};
+    const struct sc__option *o = sc__option_find(t->l->known, flag);
+    if (!o || !item->line || sc__launch_overridden(t->l, flag))
+        return SC_OK;
+    return sc__option_check(t->l->ctx, o, value, &at);
+}
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
@@ -117,8 +129,10 @@ static sc_status take_key(struct config_taking *t,
         if (n > 2 && !strcmp(value + n - 2, ".0") &&
             sc__parse_double(sc__str(value), &number))
             value = sc__strndup(arena, value, n - 2);
-        if (!sc__config_nothing(value))
-            add_flag(t, k->flag, value);
+        if (sc__config_nothing(value))
+            return SC_OK;
+        SC__TRY(check_value(t, item, k->flag, value));
+        add_flag(t, k->flag, value);
         return SC_OK;
     }
     if (!*k->words) {

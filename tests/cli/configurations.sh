@@ -409,6 +409,9 @@ sed 's/pp_size: 1/pp_size: 2, pipeline: {pp_microbatch_size: 1}/; s/activation_c
 same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 4096 --global-batch 64 --micro-batch 1 --pipeline-batch 4 --pp 2 --tp 2 --sequence-parallel --recompute none --use-torch-fsdp2 --gpus 16 --software fsdp2-automodel
 sed 's/^micro_batch_size.*/micro_batch_size: [2]/' $data/axolotl.yaml >"$dir/list.yaml"
 refuse a_list_for_one_value 3 'list.yaml:3: error: micro_batch_size takes one value, not a list' "$S" run "$dir/list.yaml" --gpus 8
+sed 's/^micro_batch_size.*/micro_batch_size: two/' $data/axolotl.yaml >"$dir/word.yaml"
+refuse a_word_for_a_number 3 "word.yaml:3: error: --micro-batch takes a whole number from 1 on, not 'two'" "$S" run "$dir/word.yaml" --gpus 8
+same a_word_that_is_overridden "$dir/word.yaml" --gpus 8 --micro-batch 2 -- $data/axolotl.yaml --gpus 8
 # a key that is called as the entry of a list would be
 { cat $data/axolotl.yaml; echo '0: 3'; } >"$dir/zero.yaml"
 same a_key_called_0 "$dir/zero.yaml" --gpus 8 -- $data/axolotl.yaml --gpus 8
