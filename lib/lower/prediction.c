@@ -43,12 +43,13 @@ void sc__prediction_kernels(struct sc__lowering *l) {
         sc__step_add_norm(l, b, cut, SC__BACKWARD);
 }
 
-static void both_inputs(struct sc__script_maker *k, enum sc__coll coll) {
+/* Of both inputs, or of the one output. */
+static void over_tp(struct sc__script_maker *k, enum sc__coll coll, unsigned tensors) {
     sc__script_collective(k,
                           coll,
                           SC__GROUP_TP,
                           SC__STREAM_COMM,
-                          2 * sc__script_activation_bytes(k->l),
+                          tensors * sc__script_activation_bytes(k->l),
                           false,
                           "tp prediction");
 }
@@ -69,17 +70,11 @@ void sc__prediction_scripts(struct sc__lowering *l) {
     if (!l->model->mtp_layers)
         return;
     if (p->sequence_parallel)
-        both_inputs(&f, SC__ALLGATHER);
+        over_tp(&f, SC__ALLGATHER, 2);
     sc__script_kernels(&f, &l->prediction[0], 1u << SC__FORWARD, "prediction");
-    sc__script_collective(&f,
-                          SC__ALLGATHER,
-                          SC__GROUP_TP,
-                          SC__STREAM_COMM,
-                          sc__script_activation_bytes(l),
-                          false,
-                          "tp prediction");
+    over_tp(&f, SC__ALLGATHER, 1);
     sc__script_kernels(&b, &l->prediction[1], 1u << SC__BACKWARD, "prediction");
-    both_inputs(&b, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE);
+    over_tp(&b, p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE, 2);
     if (p->lora)
         return;
     sc__script_kernels(weights, &l->prediction[1], 1u << SC__WGRAD, "prediction");

@@ -118,6 +118,12 @@ void sc__config_neox(struct sc__launch *l,
                      struct sc__flag_list *out);
 
 /* What a trainer of Hugging Face trains: everything, or adapters. */
+struct sc__config_lora {
+    const char *rank;
+    const char *targets;
+    const char *dropout; /* the key of its rate */
+};
+
 /* Adds the keys of files that c names: launch_beside.c. */
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c);
 /* The stage of ZeRO in the name of DeepSpeed's file, as a text; NULL: it says none. */
@@ -130,8 +136,14 @@ const char *sc__config_trainer_software(const struct sc__config *c);
 bool sc__config_engine(const struct sc__launch *l,
                        const struct sc__config *c,
                        const struct sc__flag_list *flags);
-/* Whether a rate of dropout is above 0. */
-bool sc__config_drops(const struct sc__config *c, const char *key);
+/* A name behind the others of a list with commas. */
+void sc__config_put_name(struct sc__buffer *list, const char *name);
+/* Adapters of a rank beside the targets (NULL: those that peft takes), with dropout where
+ * the rate under a key is above 0. */
+void sc__config_add_adapters(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out,
+                             const struct sc__config_lora *lora);
 sc_status sc__config_adapters(struct sc__launch *l,
                               const struct sc__config *c,
                               struct sc__flag_list *out);

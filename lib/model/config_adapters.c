@@ -71,8 +71,8 @@ static bool names_targets(const struct sc__config_item *item) {
     return false;
 }
 
-static void put_target(struct sc__buffer *list, const char *names) {
-    sc__printf(list, "%s%s", list->size ? "," : "", names);
+void sc__config_put_name(struct sc__buffer *list, const char *name) {
+    sc__printf(list, "%s%s", list->size ? "," : "", name);
 }
 
 /* "*.q_proj" and "*_proj" of Automodel: the names that end so; where none does, the option
@@ -86,11 +86,11 @@ static void put_pattern(struct sc__buffer *list, const char *pattern) {
     for (unsigned i = 0; i < sizeof modules / sizeof *modules; i++) {
         if (!sc__str_ends(sc__str(modules[i]), end))
             continue;
-        put_target(list, modules[i]);
+        sc__config_put_name(list, modules[i]);
         found = true;
     }
     if (!found)
-        put_target(list, pattern);
+        sc__config_put_name(list, pattern);
 }
 
 static void
@@ -104,7 +104,7 @@ put_targets(struct sc__launch *l, struct sc__buffer *list, const char *written) 
     else if (strchr(written, '*') && !strpbrk(written, "([\\"))
         put_pattern(list, written);
     else
-        put_target(list, sc__launch_lora_targets(l, written));
+        sc__config_put_name(list, sc__launch_lora_targets(l, written));
 }
 
 /* Lists, words behind commas, or one word for all of a layer. */
@@ -128,28 +128,36 @@ static bool runs_autocast(const struct sc__config *c) {
     return narrow && !fused && !is_on(c, "pure_bf16");
 }
 
-bool sc__config_drops(const struct sc__config *c, const char *key) {
-    const char *rate = named(c, key);
+void sc__config_add_adapters(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out,
+                             const struct sc__config_lora *lora) {
+    const char *rate = named(c, lora->dropout);
     double share = 0;
-    return rate && sc__parse_double(sc__str(rate), &share) && share > 0;
+    sc__config_add(l, out, "lora", lora->rank);
+    if (lora->targets)
+        sc__config_add(l, out, "lora-targets", lora->targets);
+    if (rate && sc__parse_double(sc__str(rate), &share) && share > 0)
+        sc__config_add(l, out, "dropout", NULL);
 }
 
 /* Axolotl's lora_target_linear and, where nothing is said, LLaMA-Factory and ms-swift mean
  * all linear layers, peft queries and values; TRL's ModelConfig and ms-swift have a dropout
  * of 0.05. */
-static void
-take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+static void take_adapters(struct sc__launch *l,
+                          const struct sc__config *c,
+                          struct sc__flag_list *out,
+                          const char *rank) {
     bool swift = swift_type(c) != NULL;
     bool all = sc__config_value(c, "finetuning_type") || swift;
     const char *targets = sc__config_lora_targets(l, c);
     if (is_on(c, "lora_target_linear") || (all && !targets))
         targets = "all";
-    if (targets)
-        sc__config_add(l, out, "lora-targets", targets);
+    struct sc__config_lora lora = {rank ? rank : "8", targets, "lora_dropout"};
+    sc__config_add_adapters(l, c, out, &lora); /* 8: what peft takes */
     if (runs_autocast(c) && !sc__config_engine(l, c, out))
         sc__config_add(l, out, "lora-autocast", NULL);
-    if (sc__config_drops(c, "lora_dropout") ||
-        ((is_on(c, "use_peft") || swift) && !named(c, "lora_dropout")))
+    if ((is_on(c, "use_peft") || swift) && !named(c, lora.dropout))
         sc__config_add(l, out, "dropout", NULL);
 }
 
@@ -182,10 +190,9 @@ sc_status sc__config_adapters(struct sc__launch *l,
                      key);
         return SC_OK;
     }
-    sc__config_add(l, out, "lora", rank ? rank : "8"); /* what peft takes */
+    take_adapters(l, c, out, rank);
     if (is_word(adapter, "qlora") || is_on(c, "load_in_4bit") || is_word(four, "4"))
         sc__config_add(l, out, "qlora", "");
-    take_adapters(l, c, out);
     return SC_OK;
 }
 

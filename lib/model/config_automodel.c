@@ -60,11 +60,8 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     const char *targets = sc__config_lora_targets(l, c);
     if (sc__config_on(c, "peft.match_all_linear"))
         targets = "all";
-    sc__config_add(l, out, "lora", rank);
-    if (targets)
-        sc__config_add(l, out, "lora-targets", targets);
-    if (sc__config_drops(c, "peft.dropout"))
-        sc__config_add(l, out, "dropout", NULL);
+    struct sc__config_lora lora = {rank, targets, "peft.dropout"};
+    sc__config_add_adapters(l, c, out, &lora);
 }
 
 sc_status sc__config_automodel(struct sc__launch *l,

@@ -110,14 +110,12 @@ static sc_status take_precision(struct sc__launch *l,
 static void
 take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *rank = sc__config_value(c, "peft_config.r");
-    const char *targets = sc__config_lora_targets(l, c);
     if (!rank)
         return;
-    sc__config_add(l, out, "lora", rank);
-    if (targets)
-        sc__config_add(l, out, "lora-targets", targets);
-    if (sc__config_drops(c, "peft_config.lora_dropout"))
-        sc__config_add(l, out, "dropout", NULL);
+    struct sc__config_lora lora = {rank,
+                                   sc__config_lora_targets(l, c),
+                                   "peft_config.lora_dropout"};
+    sc__config_add_adapters(l, c, out, &lora);
 }
 
 sc_status sc__config_foundry(struct sc__launch *l,

@@ -91,10 +91,10 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     }
     if (!targets)
         targets = first ? "q_proj,k_proj,v_proj" : "all";
-    sc__config_add(l, out, "lora", rank ? rank : "32");
-    sc__config_add(l, out, "lora-targets", targets);
-    if (sc__config_drops(c, "lora_tuning.adapter_dropout"))
-        sc__config_add(l, out, "dropout", NULL);
+    struct sc__config_lora lora = {rank ? rank : "32",
+                                   targets,
+                                   "lora_tuning.adapter_dropout"};
+    sc__config_add_adapters(l, c, out, &lora);
 }
 
 void sc__config_nemo(struct sc__launch *l,

@@ -84,10 +84,6 @@ static sc_status take_torchtune_model(struct sc__launch *l,
 
 /* ---- what is trained ---- */
 
-static void put_target(struct sc__buffer *list, const char *name) {
-    sc__printf(list, "%s%s", list->size ? "," : "", name);
-}
-
 /* lora_attn_modules is a list, in which o_proj is called output_proj. */
 static const char *lora_targets(struct sc__launch *l, const struct sc__config *c) {
     struct sc__buffer list;
@@ -95,10 +91,12 @@ static const char *lora_targets(struct sc__launch *l, const struct sc__config *c
     for (uint32_t i = 0; i < c->count; i++) {
         const struct sc__config_item *item = &c->items[i];
         if (sc__str_starts(sc__str(item->key), "model.lora_attn_modules."))
-            put_target(&list, strcmp(item->value, "output_proj") ? item->value : "o_proj");
+            sc__config_put_name(&list,
+                                strcmp(item->value, "output_proj") ? item->value
+                                                                   : "o_proj");
     }
     if (sc__config_on(c, "model.apply_lora_to_mlp"))
-        put_target(&list, "gate_proj,up_proj,down_proj");
+        sc__config_put_name(&list, "gate_proj,up_proj,down_proj");
     return list.size ? list.text : NULL;
 }
 
@@ -111,13 +109,10 @@ static void take_torchtune_adapters(struct sc__launch *l,
         strstr(component(c, "model"), ".qlora_") || sc__config_on(c, "model.quantize_base");
     if (!strstr(component(c, "model"), "lora_"))
         return;
-    sc__config_add(l, out, "lora", rank ? rank : "8"); /* of its builders */
-    if (targets)
-        sc__config_add(l, out, "lora-targets", targets);
+    struct sc__config_lora lora = {rank ? rank : "8", targets, "model.lora_dropout"};
+    sc__config_add_adapters(l, c, out, &lora); /* 8: of its builders */
     if (four_bits)
         sc__config_add(l, out, "qlora", NULL);
-    if (sc__config_drops(c, "model.lora_dropout"))
-        sc__config_add(l, out, "dropout", NULL);
 }
 
 /* ---- how ---- */

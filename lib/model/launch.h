@@ -64,9 +64,7 @@ sc_status sc__launch_fail(const struct sc__launch *l,
                           const char *fmt,
                           ...) __attribute__((format(printf, 4, 5)));
 bool sc__is_flag(const char *word);
-/* The path of a file that the launch names, if one is beside it, or NULL; its text, or
- * none. */
-const char *sc__launch_beside(const struct sc__launch *l, const char *name);
+/* The text of a file that the launch names, if one is beside it, or none. */
 sc_status
 sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__str *text);
 

@@ -26,7 +26,8 @@ static bool is_plain_file(const char *path) {
     return sc__path_look(path).kind == SC__PATH_FILE && sc__path_readable(path);
 }
 
-const char *sc__launch_beside(const struct sc__launch *l, const char *name) {
+/* NULL: there is none. */
+static const char *path_beside(const struct sc__launch *l, const char *name) {
     const char *slash = strrchr(l->file, '/');
     if (!l->reads_files || leads_outside(name))
         return NULL;
@@ -41,7 +42,7 @@ const char *sc__launch_beside(const struct sc__launch *l, const char *name) {
 
 sc_status
 sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__str *text) {
-    const char *path = sc__launch_beside(l, name);
+    const char *path = path_beside(l, name);
     *text = (struct sc__str){NULL, 0};
     return path ? sc__read_all(l->ctx, path, BESIDE_LARGEST, text) : SC_OK;
 }
@@ -59,11 +60,12 @@ take_file(const struct sc__launch *l, const char *name, struct sc__config *c, bo
     struct sc__config more = {0};
     struct sc__str text;
     uint32_t own = c->count;
-    SC__TRY(sc__launch_read_beside(l, name, &text));
-    *found = text.p != NULL;
-    if (!text.p)
+    const char *path = path_beside(l, name);
+    *found = path != NULL;
+    if (!path)
         return SC_OK;
-    SC__TRY(sc__config_read_yaml(l->ctx, sc__launch_beside(l, name), text, &more));
+    SC__TRY(sc__read_all(l->ctx, path, BESIDE_LARGEST, &text));
+    SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
     sc__config_interpolate(l->ctx, &more);
     for (uint32_t i = 0; i < more.count; i++) {
         struct sc__config_item *item = &more.items[i];
