@@ -1,7 +1,7 @@
 /* launch: a launch script as flags. launch_script.c evaluates the script and finds
  * the command that trains; launch_flags.c says what each flag means here;
  * launch_world.c how many GPUs its words ask for; launch_follow.c what several
- * flags say together. */
+ * flags say together; launch_beside.c reads files that it names. */
 #ifndef SC_MODEL_LAUNCH_H
 #define SC_MODEL_LAUNCH_H
 
