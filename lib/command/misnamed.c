@@ -67,10 +67,12 @@ sc_status sc__job_name_inputs(struct sc_request *req, sc_status status) {
     struct sc__place at = {0};
     for (uint32_t i = 0; status == SC_INPUT && i < req->input_count; i++) {
         const char *path = req->inputs[i];
-        const char *option = option_of_name(req->ctx, path);
         at.file = path;
-        if (!option || sc__path_is_stream(path) ||
-            sc__path_look(path).kind != SC__PATH_NONE)
+        /* names are looked for among hundreds: only where there is no such file */
+        if (sc__path_is_stream(path) || sc__path_look(path).kind != SC__PATH_NONE)
+            continue;
+        const char *option = option_of_name(req->ctx, path);
+        if (!option)
             continue;
         return sc__fail(req->ctx,
                         SC_INPUT,
