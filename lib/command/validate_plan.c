@@ -79,8 +79,15 @@ static bool empty_is(const struct sc__truth_row *row,
     return !json_object_get(entry, key) || !*cell(row, c);
 }
 
+/* A source within one that an entry holds for, which it does not hold for. */
+static bool is_excepted(const struct sc__truth_row *row, const json_t *entry) {
+    return json_object_get(entry, "but_source") &&
+           validate_plan_holds(row, SC__TRUTH_SOURCE, entry, "but_source");
+}
+
 static bool matches(const struct sc__truth_row *row, const json_t *entry) {
-    return empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") &&
+    return !is_excepted(row, entry) && empty_is(row, SC__TRUTH_VOCAB, entry, "vocab") &&
+           empty_is(row, SC__TRUTH_VPP, entry, "vpp") &&
            empty_is(row, SC__TRUTH_MICRO_BATCH, entry, "micro_batch") &&
            empty_is(row, SC__TRUTH_RECOMPUTE, entry, "recompute") &&
            validate_plan_holds(row, SC__TRUTH_SOURCE, entry, "source") &&
@@ -421,6 +428,17 @@ static void imply_sequence_parallel(struct sc_context *ctx, struct sc__truth_pla
         sc__truth_set(ctx, p, "sequence-parallel", "");
 }
 
+/* "LoRA rank 16": what the notes say goes before what is usual. */
+static void set_rank(struct sc_context *ctx,
+                     const struct sc__truth_row *row,
+                     struct sc__truth_plan *p) {
+    struct sc__settings s = sc__truth_settings(ctx, p);
+    char *notes = sc__strdup(&ctx->arena, cell(row, SC__TRUTH_NOTES));
+    uint64_t rank = sc__setting(&s, "lora") ? number_behind(notes, "rank", 1) : 0;
+    if (rank)
+        sc__truth_set(ctx, p, "lora", sc__format(&ctx->arena, "%u", (unsigned)rank));
+}
+
 /* DeepEP and HybridEP exchange tokens between ranks: where a row names one and leaves the
  * ranks of experts open, they are those of a node. */
 static void imply_expert_parallel(struct sc_context *ctx,
@@ -645,6 +663,7 @@ sc_status sc__truth_plan(struct sc_context *ctx,
         set_expert_tensor(ctx, row, root, p);
         set_training(ctx, row, json_object_get(root, "words"), p);
         apply_list(ctx, row, json_object_get(root, "notes"), p);
+        set_rank(ctx, row, p);
         apply_list(ctx, row, json_object_get(root, "complete"), p);
         imply_sequence_parallel(ctx, p);
         imply_expert_parallel(ctx, row, p);

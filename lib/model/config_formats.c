@@ -517,7 +517,7 @@ static const struct {
     const char *software;
 } programs[] = {{"", NULL},
                 {"flags of Megatron in YAML", NULL},
-                {"GPT-NeoX", "megatron-deepspeed-2022"},
+                {"GPT-NeoX", "gpt-neox"},
                 {"DeepSpeed", "deepspeed"},
                 {"torchtitan", "torchtitan-2026"},
                 {"a trainer of Hugging Face", NULL}, /* sc__config_trainer_software */

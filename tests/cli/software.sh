@@ -124,6 +124,13 @@ expect validate_one 0 "mean" "$STEPCAST" validate data/truth/nemo_steps.csv --so
 expect validate_bad 2 "there is no software profile" "$STEPCAST" validate data/truth/nemo_steps.csv --software nomo
 expect validate_both 2 "contradicts" "$STEPCAST" validate data/truth/nemo_steps.csv --software te --nearest-software
 
+# GPT-NeoX is Megatron-DeepSpeed without dropout
+neox() { step "$STEPCAST" run --model gpt-neox-20b --num-layers 4 --gpus 8 --tp 8 --global-batch 4 --micro-batch 4 --gpu a100-80 "$@"; }
+check neox_drops_nothing "$(python3 -S -c 'import sys
+nothing, said, told, usual = map(float, sys.argv[1:])
+print(nothing == said, told == usual, nothing < told)' $(neox --software GPT-NeoX; neox --software megatron-deepspeed-2022 --no-dropout
+    neox --software GPT-NeoX --dropout; neox --software megatron-deepspeed-2022))" "True True True"
+
 # CUDA_LAUNCH_BLOCKING: what a launch takes is added for every kernel, however little it is; hosts
 # that run ahead hide the first half and more of it
 blocking() { # us a launch, profile

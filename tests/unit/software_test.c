@@ -210,6 +210,8 @@ static void names_are_found(void **state) {
         {"Megatron-DeepSpeed", "megatron-deepspeed-2022"},
         {"Megatron-LM 2026-03", "megatron-core-2025"}, /* the nearest in time */
         {"MLPerf training (2024-06)", "mlperf-v4"},
+        {"MLPerf on Megatron (2026-04)", "megatron-core-2025"}, /* what runs it */
+        {"GPT-NeoX (2022)", "gpt-neox"},
         {"NeMo", "nemo-25.04"}, /* the latest */
         {"nanotron", "nanotron"},
     };
