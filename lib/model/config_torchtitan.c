@@ -59,13 +59,16 @@ static void note_torchtitan_layers(struct sc__launch *l, const struct sc__config
             each);
 }
 
-/* Compiling is off unless it is said, and may leave the model out (config/job_config.py);
- * linear layers of q, k, v, gate and up are then products of their own. */
+/* Compiling is off unless it is said, and may leave the model or the loss out
+ * (config/job_config.py): linear layers of q, k, v, gate and up are then products of their
+ * own, logits are made wide. */
 static void take_compiling(struct sc__launch *l,
                            const struct sc__config *c,
                            struct sc__flag_list *out) {
     const char *parts = sc__config_value(c, "compile.components");
     bool on = sc__config_on(c, "compile.enable") || sc__config_on(c, "training.compile");
+    if (!on || (parts && !strstr(parts, "loss")))
+        sc__config_add(l, out, "cross-entropy", "fp32");
     if (on && (!parts || strstr(parts, "model")))
         return;
     sc__config_add(l, out, "fusion", "hf");

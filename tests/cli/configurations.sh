@@ -38,9 +38,11 @@ refuse() { # name, exit, text, command…
 same torchtitan $data/torchtitan.toml --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
 # compiling is off unless it is said; weights, gradients and float8 in types of their own
 sed '/^\[compile\]/,$d' $data/torchtitan.toml >"$dir/titan.toml"
-same torchtitan_not_compiled "$dir/titan.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026 --fusion hf
+same torchtitan_not_compiled "$dir/titan.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026 --fusion hf --cross-entropy fp32
 sed 's/^\[compile\]/[compile]\ncomponents = ["loss"]/' $data/torchtitan.toml >"$dir/loss.toml"
-same torchtitan_compiled_loss "$dir/loss.toml" --gpus 16 -- --megatron-args "$dir/titan.toml" --gpus 16
+same torchtitan_compiled_loss "$dir/loss.toml" --gpus 16 -- --megatron-args "$dir/titan.toml" --gpus 16 --cross-entropy flash
+sed 's/^\[compile\]/[compile]\ncomponents = ["model"]/' $data/torchtitan.toml >"$dir/wide.toml"
+same torchtitan_wide_loss "$dir/wide.toml" --gpus 16 -- --megatron-args $data/torchtitan.toml --gpus 16 --cross-entropy fp32
 sed 's/^seq_len/dtype = "bfloat16"\nmixed_precision_reduce = "bfloat16"\nseq_len/; s/^tensor_parallel/enable_async_tensor_parallel = true\nfsdp_reshard_after_forward = "never"\ntensor_parallel/
     s/^flavor/converters = ["quantize.linear.float8"]\nflavor/' $data/torchtitan.toml >"$dir/types.toml"
 printf '[quantize.linear.float8]\nrecipe_name = "rowwise"\n[optimizer]\nimplementation = "foreach"\n' >>"$dir/types.toml"
@@ -230,7 +232,7 @@ sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
 refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
-same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf
+same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf --cross-entropy fp32
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
 same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software fsdp-eager --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
