@@ -99,23 +99,38 @@ static bool is_small_letter(char c) {
     return c >= 'a' && c <= 'z';
 }
 
+static bool is_capital(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+
+/* "RING  SIMPLE  112": what rccl-tests says of the choice of the library (-M, -A), or
+ * "N/A" three times. */
+static bool ends_with_choice(const struct sc__str *token, unsigned n) {
+    uint64_t channels;
+    return n > 7 && is_capital(token[n - 3].p[0]) && is_capital(token[n - 2].p[0]) &&
+           (sc__parse_u64(token[n - 1], &channels) || sc__str_is(token[n - 1], "N/A"));
+}
+
 /* Words after the figures (the algorithm, in tables of our own; when it was measured) do
  * not count. */
 static unsigned without_words(const struct sc__str *token, unsigned n) {
+    if (ends_with_choice(token, n))
+        n -= 3;
     while (n > 4 && (is_small_letter(token[n - 1].p[0]) || is_timestamp(token[n - 1])))
         n--;
     return n;
 }
 
-/* #wrong: a count, or "N/A"; older versions have the largest deviation there ("5e-07"). */
+/* #wrong: a count ("12", "2.62144e+07"), or "N/A"; older versions have the largest
+ * deviation there ("5e-07"). */
 static bool counts_wrong(struct sc__str token) {
-    uint64_t wrong;
-    return sc__parse_u64(token, &wrong) && wrong > 0;
+    double wrong;
+    return sc__parse_double(token, &wrong) && wrong >= 1;
 }
 
 /* The out-of-place time and bandwidths: after type and redop, and after root where one
- * column more is left than the figures of one or both halves take: four each (time, algbw,
- * busbw, #wrong), or three where the heads of the columns end with busbw. */
+ * column more is left than the figures of one or both halves take, as many as the heads of
+ * the columns say. */
 static bool row_figures(const struct sc__str *token,
                         unsigned n,
                         unsigned figures,
@@ -130,7 +145,7 @@ static bool row_figures(const struct sc__str *token,
     unsigned left = n > first ? n - first : 0;
     if (left == figures + 1 || left == 2 * figures + 1)
         first++, left--;
-    r->wrong = figures == 4 && left >= 4 && counts_wrong(token[first + 3]);
+    r->wrong = figures >= 4 && left >= 4 && counts_wrong(token[first + 3]);
     return (left == figures || left == 2 * figures) &&
            sc__parse_double(token[first], &r->us) && r->us > 0 &&
            sc__parse_double(token[first + 1], &r->algbw) &&
@@ -176,7 +191,11 @@ struct log_reader {
     struct sc__coll_log_table next; /* what was told of the table that comes */
     struct sc__names hosts;
     bool open;                     /* rows go to the last table */
-    bool unchecked;                /* its columns end with busbw, without #wrong */
+    unsigned half;                 /* figures out of place, and in place once more */
+    uint32_t group;                /* of the first rank listed, whose times are printed */
+    uint32_t last_rank;            /* listed of that group */
+    uint32_t listed;               /* ranks of that group */
+    bool split;                    /* ranks of other groups are listed too */
     int8_t place[FIGURES];         /* of the figures, where someone cut the other columns */
     unsigned columns;              /* that were left; 0: it is whole */
     struct sc__coll_log_row begun; /* its figures are still to come; bytes 0: none is */
@@ -189,7 +208,23 @@ static void close_table(struct log_reader *r) {
         return;
     r->open = false;
     r->next.ranks = 0;
+    r->listed = 0;
+    r->split = false;
     sc__names_init(&r->hosts, &r->ctx->arena);
+}
+
+/* NCCL_TESTS_SPLIT: the same operation runs in several groups of ranks at once. */
+static void note_groups(struct log_reader *r, struct sc__coll_log_table *t) {
+    sc__note(r->ctx,
+             "log-groups",
+             "%s:%llu: groups of the %u ranks listed ran at once (NCCL_TESTS_SPLIT): the "
+             "times are those of group %u, %u ranks, which is forecast alone",
+             r->in->name,
+             (unsigned long long)r->in->line,
+             t->ranks,
+             r->group,
+             r->listed);
+    t->ranks = r->listed;
 }
 
 static struct sc__coll_log_table *open_table(struct log_reader *r) {
@@ -201,6 +236,8 @@ static struct sc__coll_log_table *open_table(struct log_reader *r) {
         SC__PUSH(&r->ctx->arena, log->tables, log->count, log->capacity);
     *t = r->next;
     t->nodes = r->hosts.count;
+    if (r->split)
+        note_groups(r, t);
     t->line = (uint32_t)r->in->line;
     t->rows = NULL;
     t->count = t->capacity = 0;
@@ -236,7 +273,7 @@ static sc_status take_row(struct log_reader *r,
     if (!sc__parse_u64(token[0], &row.bytes))
         return fail_row(r, &at);
     row.unreduced = n > 3 && sc__str_is(token[3], "none");
-    if (row_figures(token, n, r->unchecked ? 3 : 4, &row)) {
+    if (row_figures(token, n, r->half, &row)) {
         add_row(r, &row);
         return SC_OK;
     }
@@ -265,23 +302,49 @@ parse_after(const struct sc__str *token, unsigned n, const char *word, uint32_t 
     return false;
 }
 
-/* "./build/all_reduce_perf", "all_reduce_perf,"; a line that names several tells none. */
-static const struct sc__coll_op *
-named_operation(struct sc_context *ctx, const struct sc__str *token, unsigned n) {
+/* "./build/all_reduce_perf", "all_reduce_perf,"; a line that names several tells none.
+ * *unknown: a test of an operation that is not one of ours ("build/hypercube_perf"). */
+static const struct sc__coll_op *named_operation(struct sc_context *ctx,
+                                                 const struct sc__str *token,
+                                                 unsigned n,
+                                                 const char **unknown) {
     const struct sc__coll_op *found = NULL;
+    *unknown = NULL;
     for (unsigned i = 0; i < n; i++) {
         char *word = sc__strndup(&ctx->arena, token[i].p, token[i].n);
         char *name = strrchr(word, '/') ? strrchr(word, '/') + 1 : word;
         char *end = strstr(name, "_perf");
         if (!end)
             continue;
+        bool run = name > word || (i && token[i - 1].p[token[i - 1].n - 1] == ':');
+        bool whole = !end[strlen("_perf")] || !strcmp(end, "_perf_mpi");
         end[strlen("_perf")] = 0;
         const struct sc__coll_op *op = sc__coll_op_find(name);
         if (op && found && op != found)
             return NULL;
+        if (!op && run && whole)
+            *unknown = name;
         found = op ? op : found;
     }
     return found;
+}
+
+/* Whether the rank is of the group whose times are printed. */
+static bool
+in_group(struct log_reader *r, const struct sc__str *token, unsigned n, uint32_t rank) {
+    uint32_t group = 0;
+    parse_after(token, n, "Group", &group);
+    if (!r->listed)
+        r->group = group;
+    if (group != r->group) {
+        r->split = true;
+        return false;
+    }
+    if (!r->listed || rank > r->last_rank) {
+        r->last_rank = rank;
+        r->listed++;
+    }
+    return true;
 }
 
 /* "Rank  0 Group  0 Pid  1 on   HOST device  0 …", with or without "#". */
@@ -294,6 +357,8 @@ static bool take_rank(struct log_reader *r, const struct sc__str *token, unsigne
     close_table(r);
     if (rank < UINT32_MAX / 64 && rank + 1 > r->next.ranks)
         r->next.ranks = rank + 1;
+    if (!in_group(r, token, n, rank))
+        return true;
     for (unsigned i = 0; i + 1 < n; i++)
         if (sc__str_is(token[i], "on"))
             sc__names_add(&r->hosts, token[i + 1].p, token[i + 1].n);
@@ -304,8 +369,8 @@ static bool take_rank(struct log_reader *r, const struct sc__str *token, unsigne
 static bool heads_columns(const struct sc__str *token, unsigned n) {
     unsigned known = 0;
     for (unsigned i = 0; i < n; i++)
-        known += sc__str_is(token[i], "time") || sc__str_is(token[i], "algbw") ||
-                 sc__str_is(token[i], "busbw");
+        known += sc__str_is(token[i], "time") || sc__str_is(token[i], "cputime") ||
+                 sc__str_is(token[i], "algbw") || sc__str_is(token[i], "busbw");
     return known >= 3;
 }
 
@@ -313,14 +378,17 @@ static bool heads_columns(const struct sc__str *token, unsigned n) {
 static bool concludes(struct log_reader *r,
                       const struct sc__str *token,
                       unsigned n,
-                      const struct sc__coll_op *op) {
+                      const struct sc__coll_op *op,
+                      const char *unknown) {
     bool said = false;
     for (unsigned i = 0; i < n; i++)
         said |= sc__str_is(token[i], "concluded:");
-    if (!said || !op)
+    if (!said || (!op && !unknown))
         return false;
-    if (r->open)
+    if (r->open) {
         r->log->tables[r->log->count - 1].op = op;
+        r->log->tables[r->log->count - 1].unknown = op ? NULL : unknown;
+    }
     close_table(r);
     return true;
 }
@@ -359,25 +427,63 @@ static bool take_cut_row(struct log_reader *r, const struct sc__str *token, unsi
     return true;
 }
 
+/* Figures of a half: time, algbw, busbw and #wrong, or three where the heads of the columns
+ * end with busbw; then those of single iterations ("i_min  i_max  i_p99  i_cv%"). */
+static unsigned figures_of_half(const struct sc__str *token, unsigned n) {
+    unsigned half = sc__str_is(token[n - 1], "busbw") ? 3 : 4;
+    bool begun = false;
+    for (unsigned i = 0; i < n; i++) {
+        if (begun && sc__str_is(token[i], "time"))
+            break;
+        begun |= sc__str_is(token[i], "time");
+        half += begun && sc__str_starts(token[i], "i_");
+    }
+    return half;
+}
+
+static sc_status take_heads(struct log_reader *r,
+                            struct sc__str line,
+                            const struct sc__str *token,
+                            unsigned n) {
+    for (unsigned i = 0; i < n; i++) {
+        struct sc__place at = sc__input_place(r->in, line, token[i].p);
+        if (sc__str_is(token[i], "cputime"))
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &at,
+                            "measure without -C 1 (--report_cputime)",
+                            "these are the times the host took to launch (cputime), not "
+                            "those of the operation");
+    }
+    r->half = figures_of_half(token, n);
+    find_figures(r, token, n);
+    return SC_OK;
+}
+
 /* "# nThread 1 nGpus 8 minBytes …", "# Collective test starting: all_reduce_perf", a
  * command line, the heads of the columns. */
-static void take_other(struct log_reader *r, const struct sc__str *token, unsigned n) {
-    if (heads_columns(token, n)) {
-        r->unchecked = sc__str_is(token[n - 1], "busbw");
-        find_figures(r, token, n);
-    }
-    const struct sc__coll_op *op = named_operation(r->ctx, token, n);
-    if (concludes(r, token, n, op))
-        return;
-    if (op && op != r->next.op)
+static sc_status take_other(struct log_reader *r,
+                            struct sc__str line,
+                            const struct sc__str *token,
+                            unsigned n) {
+    const char *unknown;
+    if (heads_columns(token, n))
+        SC__TRY(take_heads(r, line, token, n));
+    const struct sc__coll_op *op = named_operation(r->ctx, token, n, &unknown);
+    if (concludes(r, token, n, op, unknown))
+        return SC_OK;
+    if (op ? op != r->next.op : unknown != NULL)
         close_table(r);
-    if (op)
+    if (op || unknown) {
         r->next.op = op;
+        r->next.unknown = op ? NULL : unknown;
+    }
     uint32_t per;
     if (parse_after(token, n, "nGpus", &per)) {
         close_table(r);
         r->next.gpus_per_process = per;
     }
+    return SC_OK;
 }
 
 static sc_status read_lines(struct log_reader *r) {
@@ -394,7 +500,7 @@ static sc_status read_lines(struct log_reader *r) {
             SC__TRY(take_row(r, line, token + start, n - start));
         else if (!take_cut_row(r, token, n) && !take_figures(r, token, n) &&
                  !take_rank(r, token, n))
-            take_other(r, token, n);
+            SC__TRY(take_other(r, line, token, n));
     }
 }
 
@@ -553,7 +659,7 @@ sc_status
 sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log *out) {
     struct sc__input in;
     struct sc__place at = {.file = path};
-    struct log_reader r = {.ctx = ctx, .in = &in, .log = out};
+    struct log_reader r = {.ctx = ctx, .in = &in, .log = out, .half = 4};
     memset(out, 0, sizeof *out);
     sc__names_init(&r.hosts, &ctx->arena);
     SC__TRY(sc__input_open(ctx, path, &in));

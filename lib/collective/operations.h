@@ -54,6 +54,7 @@ struct sc__coll_log_row {
 
 struct sc__coll_log_table {
     const struct sc__coll_op *op;
+    const char *unknown; /* name of a test whose operation is none of ours */
     uint32_t ranks;
     uint32_t nodes;
     uint32_t gpus_per_process;

@@ -166,6 +166,15 @@ static sc_status take_table(struct sc_request *req,
     const struct sc__coll_op *asked =
         req->input_count ? sc__coll_op_find(req->inputs[0]) : NULL;
     uint32_t ranks = 0;
+    if (t->unknown) {
+        sc__note(req->ctx,
+                 "log-table",
+                 "%s:%u: the table of %s is left out: no forecast knows this operation",
+                 path,
+                 t->line,
+                 t->unknown);
+        return SC_OK;
+    }
     if (asked && !t->op) {
         t->op = asked;
         sc__coll_log_ranks(req->ctx, path, t);

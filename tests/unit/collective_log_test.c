@@ -105,6 +105,97 @@ static void wrong_results_are_noted(void **state) {
     assert_int_equal(read_log(text, &log), SC_OK);
     assert_int_equal(log.tables[0].count, 3);
     assert_true(noted("log-wrong", ":10: this row and 1 more have wrong results"));
+    /* many are printed as %g does */
+    ctx->note_count = 0;
+    text = sc__format(&ctx->arena,
+                      "%s%s",
+                      header,
+                      "1048576 262144 float none -1 25.40 41.28 30.96 2.62144e+07\n");
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_true(noted("log-wrong", ":9: this row has wrong results"));
+}
+
+/* nccl-tests 2.18 has columns of single iterations, rccl-tests what the library chose;
+ * the times of -C 1 are the host's. */
+static void other_columns(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    char *text = sc__format(
+        &ctx->arena,
+        "%s%s",
+        header,
+        "# size count type redop root time algbw busbw #wrong i_min i_max i_p99 "
+        "i_cv% time algbw busbw #wrong i_min i_max i_p99 i_cv%\n"
+        "1048576 262144 float none -1 25.40 41.28 30.96 0 24.0 29.0 29.0 3.00 "
+        "26.40 39.72 29.79 0 24.0 29.0 29.0 3.00\n"
+        "# size count type redop root time algbw busbw #wrong time algbw busbw "
+        "#wrong algo proto channels\n"
+        "2097152 524288 float none -1 38.18 54.93 41.20 0 39.0 53.77 40.33 0 RING "
+        "SIMPLE 112\n"
+        "4194304 1048576 float none -1 70.00 59.92 44.94 0 71.0 59.07 44.31 N/A "
+        "N/A N/A N/A\n");
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_int_equal(log.count, 1);
+    const struct sc__coll_log_table *t = &log.tables[0];
+    assert_int_equal(t->count, 3);
+    assert_true(t->rows[0].us == 25.4 && t->rows[1].us == 38.18 && t->rows[2].us == 70);
+    text = sc__format(&ctx->arena,
+                      "%s%s",
+                      header,
+                      "# size count type redop root cputime algbw busbw #wrong\n"
+                      "1048576 262144 float none -1 4.00 262.14 196.61 0\n");
+    assert_int_equal(read_log(text, &log), SC_INPUT);
+    assert_int_equal(sc_error_line(ctx), 9);
+    sc__clear_error(ctx);
+}
+
+/* NCCL_TESTS_SPLIT: the times are those of rank 0's group, on its hosts. */
+static void groups_of_ranks(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    static const char *const ranks[] = {
+        "#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank 1 Group 0 Pid 1 on a device 1\n"
+        "#  Rank 2 Group 1 Pid 1 on b device 0\n#  Rank 3 Group 1 Pid 1 on b device 1\n",
+        "#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank 1 Group 1 Pid 1 on a device 1\n"
+        "#  Rank 2 Group 0 Pid 1 on b device 0\n#  Rank 3 Group 1 Pid 1 on b device 1\n"};
+    for (unsigned i = 0; i < 2; i++) {
+        char *text = sc__format(&ctx->arena,
+                                "# Collective test starting: sendrecv_perf\n%s%s",
+                                ranks[i],
+                                "1048576 262144 float sum -1 40.00 26.21 26.21 0\n");
+        ctx->note_count = 0;
+        assert_int_equal(read_log(text, &log), SC_OK);
+        assert_int_equal(log.tables[0].ranks, 2);
+        assert_int_equal(log.tables[0].nodes, i + 1);
+        assert_true(noted("log-groups", "group 0, 2 ranks"));
+    }
+}
+
+/* Rows below a test that is none of ours are not those of the test before it. */
+static void tests_of_other_operations(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    static const char *const ways[] = {
+        "# Collective test starting: alltoallv_perf\n%s",
+        "$ mpirun -np 4 ./build/hypercube_perf -b 8\n%s",
+        "# size count type redop root time algbw busbw #wrong\n# Using devices\n"
+        "# nThread 1 nGpus 1\n%s# Collective test concluded: alltoallv_perf\n"};
+    for (unsigned i = 0; i < 3; i++) {
+        char *text = sc__format(&ctx->arena,
+                                "%s1048576 262144 float none -1 25.40 41.28 30.96 0\n",
+                                header);
+        const char *row = "2097152 524288 float none -1 38.18 54.93 41.20 0\n";
+        struct sc__buffer b;
+        sc__buffer_init(&b, &ctx->arena);
+        sc__puts(&b, text);
+        sc__printf(&b, ways[i], row);
+        assert_int_equal(read_log(b.text, &log), SC_OK);
+        assert_int_equal(log.count, 2);
+        assert_string_equal(log.tables[0].op->name, "all_gather");
+        assert_null(log.tables[0].unknown);
+        assert_null(log.tables[1].op);
+        assert_non_null(strstr(log.tables[1].unknown, "_perf"));
+    }
 }
 
 /* Two tests in one Markdown file, told apart by their command lines; srun -l in front;
@@ -247,6 +338,9 @@ int main(void) {
         cmocka_unit_test(new_and_old_columns),
         cmocka_unit_test(rows_that_contradict_themselves),
         cmocka_unit_test(wrong_results_are_noted),
+        cmocka_unit_test(other_columns),
+        cmocka_unit_test(groups_of_ranks),
+        cmocka_unit_test(tests_of_other_operations),
         cmocka_unit_test(several_tables),
         cmocka_unit_test(figures_later),
         cmocka_unit_test(bad_logs),

@@ -199,10 +199,30 @@ static bool device_only(const struct sc__profile_row *r) {
     return !r->async && !r->self_cpu && !r->cpu_total && (r->dev_total || r->self_dev);
 }
 
-/* Names only people write; a table that was cut may lack the host's row. */
+/* Words with blanks between them; a kernel that has some is a C++ function, of which at
+ * least the beginning of its parameters is left, or a copy. */
+static bool is_phrase(const char *name) {
+    return strchr(name, ' ') && !strpbrk(name, "(<") && !strstr(name, "...") &&
+           !starts(name, "Mem") && !starts(name, "void ");
+}
+
+/* Names only people and frameworks write; a table that was cut may lack the host's row,
+ * which has no device time of its own and is the first to go. */
 static bool looks_annotated(const char *name) {
-    static const char *const prefixes[] =
-        {"ProfilerStep", "Optimizer.", "LAYER_", "MOE", "train_step", "nccl:", NULL};
+    static const char *const prefixes[] = {"ProfilerStep",
+                                           "Optimizer.",
+                                           "LAYER_",
+                                           "MOE",
+                                           "train_step",
+                                           "nccl:",
+                                           "FullyShardedDataParallel.",
+                                           "DistributedDataParallel.",
+                                           "FSDP::",
+                                           "Torch-Compiled Region",
+                                           "## Call CompiledFxGraph",
+                                           "CompiledFunction",
+                                           "[pl]",
+                                           NULL};
     static const char *const whole[] = {"forward", "backward", "optimizer", "loss", NULL};
     for (const char *const *p = prefixes; *p; p++)
         if (starts(name, *p))
@@ -210,16 +230,42 @@ static bool looks_annotated(const char *name) {
     for (const char *const *p = whole; *p; p++)
         if (!strcmp(name, *p))
             return true;
-    return false;
+    return is_phrase(name);
+}
+
+/* Names of the host's rows, and the device time that is their own. */
+struct host_rows {
+    struct sc__names names;
+    int64_t *self_dev; /* by name */
+};
+
+static struct host_rows find_host_rows(struct sc__arena *a, const struct sc__profile *p) {
+    struct host_rows h;
+    sc__names_init(&h.names, a);
+    h.self_dev = SC__NEW_ARRAY(a, int64_t, p->count + 1);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct sc__profile_row *r = &p->rows[i];
+        if (!device_only(r))
+            h.self_dev[sc__names_add(&h.names, r->name, strlen(r->name))] += r->self_dev;
+    }
+    return h;
+}
+
+/* A row that the host has too is an annotation as the device saw it, from the first of its
+ * kernels to the end of the last; but an operator of one kernel that gave it its name (of
+ * Triton) has exactly the kernel's time as its own. */
+static bool is_mark(const struct sc__profile_row *r, const struct host_rows *host) {
+    if (host->names.count && looks_annotated(r->name))
+        return true;
+    uint32_t twin = sc__names_find(&host->names, r->name, strlen(r->name));
+    return twin != SC__NO_NAME && host->self_dev[twin] != r->self_dev;
 }
 
 static uint8_t profile_kind_of(const struct sc__profile_row *r,
-                               const struct sc__names *host_names) {
+                               const struct host_rows *host) {
     const char *name = r->name;
-    if (device_only(r)) {
-        bool twice = sc__names_find(host_names, name, strlen(name)) != SC__NO_NAME;
-        return twice || looks_annotated(name) ? SC__PROFILE_MARK : SC__PROFILE_KERNEL;
-    }
+    if (device_only(r))
+        return is_mark(r, host) ? SC__PROFILE_MARK : SC__PROFILE_KERNEL;
     if (starts(name, "autograd::engine::"))
         return SC__PROFILE_ENGINE;
     if (is_comm(name))
@@ -254,11 +300,7 @@ static uint32_t count_steps(const struct sc__profile *p) {
 }
 
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p) {
-    struct sc__names host;
-    sc__names_init(&host, a);
-    for (uint32_t i = 0; i < p->count; i++)
-        if (!device_only(&p->rows[i]))
-            sc__names_add(&host, p->rows[i].name, strlen(p->rows[i].name));
+    struct host_rows host = find_host_rows(a, p);
     for (uint32_t i = 0; i < p->count; i++) {
         struct sc__profile_row *r = &p->rows[i];
         r->kind = profile_kind_of(r, &host);
@@ -357,6 +399,47 @@ void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p) {
             p->file,
             device ? "device" : "host",
             sc__us(device ? p->dev_total : p->cpu_total) / 1e3);
+}
+
+static int64_t sum_of_marks(const struct sc__profile *p) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->rows[i].kind == SC__PROFILE_MARK && p->rows[i].self_dev > 0)
+            sum += p->rows[i].self_dev;
+    return sum;
+}
+
+/* Up to PyTorch 2.4 the device total adds the annotations to the kernels below them. Times
+ * have four digits at least, so that a total that is what both add up to is that to a
+ * thousandth. In a table that was cut the total is more: where the annotations are as long
+ * as what is listed, kernels alone would be longer than the time they ran in. */
+void sc__profile_take_marks_off(struct sc_context *ctx, struct sc__profile *p) {
+    int64_t marks = sum_of_marks(p);
+    int64_t kernels = sum_on(p, KERNELS);
+    int64_t operators = sum_on(p, OPERATORS);
+    int64_t listed = kernels > operators ? kernels : operators;
+    int64_t both = listed + marks;
+    if (p->dev_total < both - both / 1000 || marks < listed / 200)
+        return;
+    bool whole = p->dev_total <= both + both / 1000;
+    if (whole || marks >= listed) {
+        sc__note(ctx,
+                 "marks-in-total",
+                 "%s: the device total of %.3f ms has the annotations in it once more, as "
+                 "PyTorch up to 2.4 adds them up: %.3f ms are of kernels",
+                 p->file,
+                 sc__us(p->dev_total) / 1e3,
+                 sc__us(p->dev_total - marks) / 1e3);
+        p->dev_total -= marks;
+        return;
+    }
+    sc__note(
+        ctx,
+        "marks-perhaps",
+        "%s: if it is of PyTorch up to 2.4, %.3f ms of what the device total has and no "
+        "row are annotations, not kernels",
+        p->file,
+        sc__us(marks) / 1e3);
 }
 
 static int profile_longest_first(const void *a, const void *b) {

@@ -63,13 +63,16 @@ struct sc__profile {
     uint32_t tables;
     bool has_self_dev;
     uint32_t steps; /* that its times are added up over; what is made of it is one step */
-    /* printed below the table, or by the rows' shares; -1 = not there */
+    /* printed below the table (the device's less annotations that it counts too), or by
+     * the rows' shares; -1 = not there */
     int64_t cpu_total;
     int64_t dev_total;
 };
 
 /* Where totals are not printed and the rows are fewer than their shares say: those. */
 void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p);
+/* Where the device total counts annotations beside the kernels they hold: without them. */
+void sc__profile_take_marks_off(struct sc_context *ctx, struct sc__profile *p);
 /* Sets kind and class of every row, and the number of steps. */
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p);
 /* What a kernel or operator of this name does: enum sc__work, or SC__CLASS_COMM. */

@@ -337,6 +337,7 @@ static sc_status profiler_read_read_table(struct profiler_read_parse *p,
     sc__profile_classify(&p->ctx->arena, profile);
     if (profile->cpu_total < 0 && profile->dev_total < 0)
         sc__profile_guess_totals(p->ctx, profile);
+    sc__profile_take_marks_off(p->ctx, profile);
     return SC_OK;
 }
 

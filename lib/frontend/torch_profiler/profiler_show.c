@@ -81,9 +81,9 @@ static void put_table(const struct profiler_show_view *v, struct sc__buffer *out
     if (v->p->steps > 1)
         sc__printf(out, ", %u steps added up (times below are of one)", v->p->steps);
     if (v->p->dev_total >= 0)
-        put_named_time(out, "; printed device total", v->p->dev_total);
+        put_named_time(out, "; device total", v->p->dev_total);
     if (v->p->cpu_total >= 0)
-        put_named_time(out, "; printed host total", v->p->cpu_total);
+        put_named_time(out, "; host total", v->p->cpu_total);
     sc__putc(out, '\n');
 }
 

@@ -1,0 +1,95 @@
+/* profiler_annotations: what of a profiler's table is an annotation and what a kernel, and
+ * device totals that count both. */
+#include "table_helpers.h"
+
+#include "frontend/torch_profiler/profile.h"
+
+extern const struct sc__reader sc__reader_profiler_table;
+
+#define US SC__PS_PER_US
+
+#define DEVICE_SEP                                                                         \
+    "--------  --------  --------  --------  --------  --------  --------  --------  "     \
+    "--------  --------  --------\n"
+
+/* Rows as the host saw them ("host") or the device ("dev"), of one call. */
+static int64_t device_sum(const char *rows, const char *total) {
+    struct sc__document doc;
+    struct sc__profile_sum sum;
+    char *text = sc__format(&ctx->arena,
+                            "%s%s%s%s%sSelf CPU time total: 900.000us\n"
+                            "Self CUDA time total: %s\n",
+                            DEVICE_SEP,
+                            "Name  Self CPU %  Self CPU  CPU total %  CPU total  CPU time "
+                            "avg  Self CUDA  Self CUDA %  CUDA total  CUDA time avg  # of "
+                            "Calls\n",
+                            DEVICE_SEP,
+                            rows,
+                            DEVICE_SEP,
+                            total);
+    ctx->note_count = 0;
+    must(read_text(&sc__reader_profiler_table, SETTINGS(), text, strlen(text), &doc));
+    sc__profile_add_up(&ctx->arena, doc.details, &sum);
+    return sum.total;
+}
+
+#define HOST_ROW(name, self_dev, dev)                                                      \
+    name "  1.00%  9.000us  2.00%  18.000us  18.000us  " self_dev "  0.00%  " dev "  " dev \
+         "  1\n"
+#define DEV_ROW(name, dev)                                                                 \
+    name "  0.00%  0.000us  0.00%  0.000us  0.000us  " dev "  9.00%  " dev "  " dev "  "   \
+         "1\n"
+
+/* Up to PyTorch 2.4 the total adds annotations to their kernels: 18 us of an all-reduce
+ * and the 20 us around it. Later it has the 18 alone. */
+static void annotations_in_the_total(void **state) {
+    (void)state;
+    static const char rows[] = HOST_ROW("c10d::allreduce_", "0.000us", "18.000us")
+        DEV_ROW("nccl:all_reduce", "20.000us")
+            DEV_ROW("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "18.000us");
+    assert_int_equal(device_sum(rows, "38.000us"), 18 * US);
+    assert_true(noted("marks-in-total"));
+    assert_int_equal(device_sum(rows, "18.000us"), 18 * US);
+    assert_false(noted("marks-in-total"));
+    /* 7 us of kernels that the table has no row of */
+    assert_int_equal(device_sum(rows, "45.000us"), 25 * US);
+    assert_int_equal(device_sum(rows, "25.000us"), 25 * US);
+    assert_false(noted("marks-in-total"));
+}
+
+/* A short annotation beside long kernels, in a table that was cut: both may be. */
+static void annotations_that_may_be_in_the_total(void **state) {
+    (void)state;
+    static const char rows[] = HOST_ROW("aten::mm", "90.000us", "90.000us")
+        DEV_ROW("nccl:all_reduce", "20.000us") DEV_ROW("nvjet_tst", "90.000us");
+    assert_int_equal(device_sum(rows, "130.000us"), 130 * US);
+    assert_true(noted("marks-perhaps"));
+}
+
+/* Where the table was cut, the host's rows of annotations went first: they have no device
+ * time of their own. An operator of Triton has its kernel's name and time. */
+static void annotations_without_a_row_of_the_host(void **state) {
+    (void)state;
+    static const char cut[] = HOST_ROW("aten::mm", "30.000us", "30.000us")
+        DEV_ROW("FullyShardedDataParallel.forward", "40.000us")
+            DEV_ROW("my own range", "5.000us") DEV_ROW("gemm<8, 4>", "30.000us")
+                DEV_ROW("Memcpy H2D", "2.000us");
+    assert_int_equal(device_sum(cut, "32.000us"), 32 * US);
+    assert_int_equal(device_sum(cut, "77.000us"), 32 * US);
+    static const char triton[] = HOST_ROW("region", "0.000us", "33.000us")
+        DEV_ROW("region", "34.000us") HOST_ROW("triton_poi_0", "33.000us", "33.000us")
+            DEV_ROW("triton_poi_0", "33.000us");
+    assert_int_equal(device_sum(triton, "33.000us"), 33 * US);
+    assert_int_equal(device_sum(triton, "67.000us"), 33 * US);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(annotations_in_the_total),
+        TEST(annotations_that_may_be_in_the_total),
+        TEST(annotations_without_a_row_of_the_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
