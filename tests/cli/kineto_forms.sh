@@ -27,10 +27,15 @@ ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)
 ncclSymDevKernel_AllReduce_RSxLD_AGxST_sum_bf16(ncclSymDevArgs)
 ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)
 void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)
+rccl_main_kernel(ncclDevComm*, unsigned long, ncclWork*)
 mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)
 NAMES
 document 0 1 "$(kernel gemm 0 100 7)" "$(kernel my_ncclKernel 100 50 20)" >"$tmp/names.json"
 check no_communication "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
+# so is one of another library that says what it sends, but not what PyTorch fills beside it
+said='"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64, "Out msg nelems": 64, "Group size": 1'
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel other_library_ring 100 50 20 "$said")" "$(kernel 'void at::native::fill<4>' 150 20 20 "$said")" >"$tmp/names.json"
+check says_what_it_sends "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 50.00
 
 # exchange COLLECTIVE TYPE IN OUT: what the kernel says of itself
 exchange() { printf '"Collective name": "%s", "dtype": "%s", "In msg nelems": %s, "Out msg nelems": %s, "Group size": 2, "Process Group Ranks": "[0, 1]", "Seq": 1' "$@"; }

@@ -113,7 +113,8 @@ uint8_t sc__kineto_collective(struct sc__str name, bool *send) {
 
 /* ncclAllReduceRingLLKernel_… up to NCCL 2.8, then ncclKernel_… and ncclDevKernel_…;
  * ncclSymDevKernel_… and ncclSymkDevKernel_… of memory that is registered with all ranks
- * (2.27 and later); "void rcclGenericKernel<…>" and mscclKernel_… of RCCL. */
+ * (2.27 and later); "void rcclGenericKernel<…>", rccl_main_kernel (2.18 to 2.20) and
+ * mscclKernel_… of RCCL. */
 bool sc__kineto_is_nccl(struct sc__str kernel) {
     static const char void_word[] = "void ";
     if (sc__str_starts(kernel, void_word)) {
@@ -122,7 +123,15 @@ bool sc__kineto_is_nccl(struct sc__str kernel) {
     }
     bool library = sc__str_starts(kernel, "nccl") || sc__str_starts(kernel, "rccl") ||
                    sc__str_starts(kernel, "msccl");
-    return library && sc__find_word(kernel.p, kernel.n, "Kernel");
+    return library && (sc__find_word(kernel.p, kernel.n, "Kernel") ||
+                       sc__find_word(kernel.p, kernel.n, "kernel"));
+}
+
+/* A kernel that says what it communicates is of some library, whatever its name; but for
+ * PyTorch's own, which fill and copy buffers inside the same call. */
+static bool communicates(const struct sc__kineto_event *e, bool memory) {
+    bool said = e->coll.n && !memory && !sc__find_word(e->name.p, e->name.n, "at::");
+    return said || sc__kineto_is_nccl(e->name);
 }
 
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
@@ -199,7 +208,7 @@ static void add_kernel(struct parser *p,
     uint32_t device = device_of(t, e);
     struct sc__kineto_kernel *k =
         SC__PUSH(t->arena, t->kernels, t->kernel_count, t->kernel_capacity);
-    bool comm = sc__kineto_is_nccl(e->name);
+    bool comm = communicates(e, memory);
     k->start = start;
     k->dur = dur;
     k->stream = sc__kineto_stream(t, device, stream_of(e));
