@@ -1,5 +1,5 @@
-/* profiler_annotations: what of a profiler's table is an annotation and what a kernel, and
- * device totals that count both. */
+/* profiler_annotations: what of a profiler's table is an annotation and what a kernel,
+ * device totals that count both or were cut off, and what stands before its lines. */
 #include "table_helpers.h"
 
 #include "frontend/torch_profiler/profile.h"
@@ -12,13 +12,14 @@ extern const struct sc__reader sc__reader_profiler_table;
     "--------  --------  --------  --------  --------  --------  --------  --------  "     \
     "--------  --------  --------\n"
 
-/* Rows as the host saw them ("host") or the device ("dev"), of one call. */
+/* The device time of a table with these rows; total NULL: its last line was cut off. */
 static int64_t device_sum(const char *rows, const char *total) {
     struct sc__document doc;
     struct sc__profile_sum sum;
+    const char *last =
+        total ? sc__format(&ctx->arena, "Self CUDA time total: %s\n", total) : "";
     char *text = sc__format(&ctx->arena,
-                            "%s%s%s%s%sSelf CPU time total: 900.000us\n"
-                            "Self CUDA time total: %s\n",
+                            "%s%s%s%s%sSelf CPU time total: 900.000us\n%s",
                             DEVICE_SEP,
                             "Name  Self CPU %  Self CPU  CPU total %  CPU total  CPU time "
                             "avg  Self CUDA  Self CUDA %  CUDA total  CUDA time avg  # of "
@@ -26,7 +27,7 @@ static int64_t device_sum(const char *rows, const char *total) {
                             DEVICE_SEP,
                             rows,
                             DEVICE_SEP,
-                            total);
+                            last);
     ctx->note_count = 0;
     must(read_text(&sc__reader_profiler_table, SETTINGS(), text, strlen(text), &doc));
     sc__profile_add_up(&ctx->arena, doc.details, &sum);
@@ -83,6 +84,43 @@ static void annotations_without_a_row_of_the_host(void **state) {
     assert_int_equal(device_sum(triton, "67.000us"), 33 * US);
 }
 
+/* 18 us are 9 % of 200, whether or not the host's total is there. */
+static void a_device_total_that_was_cut_off(void **state) {
+    (void)state;
+    assert_int_equal(device_sum(DEV_ROW("gemm<8, 4>", "18.000us"), NULL), 200 * US);
+    assert_true(noted("totals-by-shares"));
+}
+
+static void prefixes_of_lines(void **state) {
+    (void)state;
+    static const char *const prefixes[] = {"[rank0]: ", "3: ", "> ", "- "};
+    for (unsigned i = 0; i < 4; i++) {
+        struct sc__document doc;
+        const char *at = prefixes[i];
+        char *text =
+            sc__format(&ctx->arena,
+                       "%sloss 3\n%s%s%sName  Self CPU %%  Self CPU  CPU total %%  "
+                       "CPU total  CPU time avg  # of Calls\n%s%s%saten::add  "
+                       "1.00%%  9.000us  2.00%%  18.000us  6.000us  3\n%s%s%sSelf "
+                       "CPU time total: 900.000us\n",
+                       at,
+                       at,
+                       DEVICE_SEP,
+                       at,
+                       at,
+                       DEVICE_SEP,
+                       at,
+                       at,
+                       DEVICE_SEP,
+                       at);
+        must(read_text(&sc__reader_profiler_table, SETTINGS(), text, strlen(text), &doc));
+        const struct sc__profile *p = doc.details;
+        assert_int_equal(p->count, 1);
+        assert_string_equal(p->rows[0].name, "aten::add");
+        assert_int_equal(p->cpu_total, 900 * US);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void) {
@@ -90,6 +128,8 @@ int main(void) {
         TEST(annotations_in_the_total),
         TEST(annotations_that_may_be_in_the_total),
         TEST(annotations_without_a_row_of_the_host),
+        TEST(a_device_total_that_was_cut_off),
+        TEST(prefixes_of_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

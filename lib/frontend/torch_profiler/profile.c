@@ -385,17 +385,19 @@ static int64_t guess_total(const struct sc__profile *p, bool device, int64_t lis
 void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p) {
     int64_t kernels = sum_on(p, KERNELS);
     int64_t operators = sum_on(p, OPERATORS);
-    if (p->dev_total < 0)
+    bool device = p->dev_total < 0;
+    if (device)
         p->dev_total = guess_total(p, true, kernels > operators ? kernels : operators);
-    bool device = p->dev_total >= 0;
-    if (p->cpu_total < 0 && !device)
+    device = device && p->dev_total >= 0;
+    bool host = p->cpu_total < 0 && p->dev_total < 0;
+    if (host)
         p->cpu_total = guess_total(p, false, sum_on(p, HOST));
-    if (device || p->cpu_total >= 0)
+    if (device || (host && p->cpu_total >= 0))
         sc__note(
             ctx,
             "totals-by-shares",
-            "%s: the totals below the table are missing; by the shares of its rows the "
-            "%s total is %.3f ms",
+            "%s: the %s total below the table is missing; by the shares of its rows it "
+            "is %.3f ms",
             p->file,
             device ? "device" : "host",
             sc__us(device ? p->dev_total : p->cpu_total) / 1e3);

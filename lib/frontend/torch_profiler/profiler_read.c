@@ -94,6 +94,30 @@ static sc_status split_lines(struct profiler_read_parse *p, struct sc__str text)
     return SC_OK;
 }
 
+/* What stands before the header's "Name": "[rank0]: ", "0: ", "> ", "- ". */
+static struct sc__str prefix_of(struct sc__str line) {
+    const char *name = sc__find_word(line.p, line.n, "Name  ");
+    if (!name || !sc__find_word(name, (size_t)(line.p + line.n - name), "CPU total"))
+        return (struct sc__str){line.p, 0};
+    while (name > line.p && name[-1] == ' ')
+        name--;
+    return (struct sc__str){line.p, (size_t)(name - line.p)};
+}
+
+/* Launchers, log collectors and Markdown put the same before each line. */
+static void take_prefix_off(struct profiler_read_parse *p) {
+    struct sc__str prefix = {0};
+    for (uint32_t i = 0; i < p->count && !prefix.n; i++)
+        prefix = prefix_of(p->lines[i]);
+    for (uint32_t i = 0; i < p->count && prefix.n; i++) {
+        struct sc__str *line = &p->lines[i];
+        if (line->n < prefix.n || memcmp(line->p, prefix.p, prefix.n))
+            continue;
+        line->p += prefix.n;
+        line->n -= prefix.n;
+    }
+}
+
 static bool is_separator(struct sc__str line) {
     size_t dashes = 0;
     for (size_t i = 0; i < line.n; i++) {
@@ -335,8 +359,7 @@ static sc_status profiler_read_read_table(struct profiler_read_parse *p,
             sc__strndup(&p->ctx->arena, p->columns.device.p, p->columns.device.n);
     profile->has_self_dev = p->columns.present & 1u << SC__COL_SELF_DEV;
     sc__profile_classify(&p->ctx->arena, profile);
-    if (profile->cpu_total < 0 && profile->dev_total < 0)
-        sc__profile_guess_totals(p->ctx, profile);
+    sc__profile_guess_totals(p->ctx, profile);
     sc__profile_take_marks_off(p->ctx, profile);
     return SC_OK;
 }
@@ -353,6 +376,7 @@ static sc_status read_profile(struct sc_context *ctx,
     p.file = !strcmp(paths[0], "-") ? "<stdin>" : paths[0];
     SC__TRY(sc__read_all(ctx, paths[0], LARGEST, &text));
     SC__TRY(split_lines(&p, text));
+    take_prefix_off(&p);
     p.profile = SC__NEW(&ctx->arena, struct sc__profile);
     p.profile->file = p.file;
     p.profile->cpu_total = p.profile->dev_total = -1;
