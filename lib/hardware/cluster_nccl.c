@@ -11,7 +11,15 @@
 
 #include <string.h>
 
-enum { MOST_NESTED = 64, MOST_GPUS = 1024 };
+enum { MOST_NESTED = 64, MOST_GPUS = 1024, MOST_NVLINKS = 18 };
+
+/* NVLinks of one GPU to one end: a GPU by its PCI address, or an NVSwitch. */
+struct nccl_link {
+    struct sc__str target;
+    uint32_t gpu; /* in the order of the file */
+    uint32_t count;
+    bool to_gpu; /* by the class of the other end */
+};
 
 struct nccl_reader {
     struct sc_context *ctx;
@@ -19,12 +27,18 @@ struct nccl_reader {
     struct sc__str text;
     struct sc__str rest;
     struct sc__str device; /* of the last <pci> */
+    struct sc__str busid;  /* of it too */
     uint32_t gpus;
     uint32_t sm;
-    uint32_t links; /* NVLinks of the first GPU */
-    uint32_t peers; /* that they lead to */
-    bool to_gpus;   /* they lead to GPUs, not to NVSwitches */
-    bool xgmi;      /* they are AMD's */
+    struct sc__str address[MOST_GPUS]; /* on PCI, of the GPUs */
+    struct nccl_link *ends;
+    uint32_t end_count;
+    uint32_t end_capacity;
+    uint32_t links; /* NVLinks of the GPU that has fewest */
+    uint32_t most_links;
+    bool to_gpus;  /* some lead to GPUs, not to NVSwitches */
+    bool too_many; /* as many to each GPU as a GPU has in all: NVSwitches join them */
+    bool xgmi;     /* they are AMD's */
     /* NICs of the fastest kind below a PCI switch that has GPUs, and of any place; those
      * beside the GPUs are for them, the others for storage */
     uint32_t near_nics;
@@ -182,9 +196,25 @@ static sc_status read_gpu_tag(struct nccl_reader *r, struct sc__str tag) {
         return nccl_fail(r, tag.p, "this GPU's dev is another one's too, or too large");
     r->seen[dev] = true;
     r->gpu = gpu;
-    r->gpus++;
+    r->address[r->gpus++] = r->busid;
     r->branch_gpus++;
     return attribute_number(r, tag, "sm", &r->sm);
+}
+
+/* To GPUs the class of the other end is 0x0302 or 0x0300, to NVSwitches 0x068000; links to
+ * the CPU (POWER9, 0x068001) join no GPUs. */
+static sc_status read_link_tag(struct nccl_reader *r, struct sc__str tag) {
+    struct sc__str class = attribute(tag, "tclass");
+    bool xgmi = tag_is(tag, "xgmi");
+    bool gpu = xgmi || sc__str_starts(class, "0x0302") || sc__str_starts(class, "0x0300");
+    uint32_t count;
+    SC__TRY(attribute_number(r, tag, "count", &count));
+    r->xgmi |= xgmi;
+    if (sc__str_is(class, "0x068001"))
+        return SC_OK;
+    *SC__PUSH(&r->ctx->arena, r->ends, r->end_count, r->end_capacity) =
+        (struct nccl_link){attribute(tag, "target"), r->gpus - 1, count, gpu};
+    return SC_OK;
 }
 
 static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
@@ -192,21 +222,15 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
     SC__TRY(nest_tag(r, tag));
     if (tag_is(tag, "pci")) {
         r->device = attribute(tag, "device");
+        r->busid = attribute(tag, "busid");
         enter_pci(r, tag);
     }
     if (tag_is(tag, "/pci"))
         leave_pci(r);
     if (tag_is(tag, "gpu"))
         return read_gpu_tag(r, tag);
-    bool xgmi = tag_is(tag, "xgmi");
-    if ((xgmi || tag_is(tag, "nvlink")) && r->gpus == 1) {
-        SC__TRY(attribute_number(r, tag, "count", &count));
-        r->links += count;
-        r->peers++;
-        r->xgmi = xgmi;
-        r->to_gpus = xgmi || sc__str_starts(attribute(tag, "tclass"), "0x0302") ||
-                     sc__str_starts(attribute(tag, "tclass"), "0x0300");
-    }
+    if (r->gpus && (tag_is(tag, "xgmi") || tag_is(tag, "nvlink")))
+        return read_link_tag(r, tag);
     if (tag_is(tag, "net")) {
         SC__TRY(attribute_number(r, tag, "speed", &count));
         if (count > r->nic_speed)
@@ -218,13 +242,84 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
     return SC_OK;
 }
 
-static void fill_inside(const struct nccl_reader *r, struct sc__cluster *c) {
+/* The GPU at the other end of a link (r->gpus: an NVSwitch, or a GPU that is not in the
+ * file, as in a container that has some of them). */
+static uint32_t gpu_at_end(const struct nccl_reader *r, const struct nccl_link *l) {
+    uint32_t gpu = 0;
+    while (gpu < r->gpus && (l->target.n != r->address[gpu].n ||
+                             memcmp(l->target.p, r->address[gpu].p, l->target.n)))
+        gpu++;
+    return gpu;
+}
+
+static void count_links(struct nccl_reader *r) {
+    uint32_t *links = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->gpus);
+    bool alike = true;
+    for (uint32_t i = 0; i < r->end_count; i++) {
+        const struct nccl_link *l = &r->ends[i];
+        bool to_gpu = gpu_at_end(r, l) < r->gpus;
+        r->to_gpus |= to_gpu || l->to_gpu;
+        alike &= to_gpu && l->count == r->ends[0].count;
+        if (to_gpu || !l->to_gpu)
+            links[l->gpu] += l->count;
+    }
+    r->links = r->most_links = links[0];
+    for (uint32_t g = 1; g < r->gpus; g++) {
+        r->links = links[g] < r->links ? links[g] : r->links;
+        r->most_links = links[g] > r->most_links ? links[g] : r->most_links;
+    }
+    r->too_many = alike && r->links > MOST_NVLINKS;
+    if (r->too_many)
+        r->links = r->most_links = r->ends[0].count;
+}
+
+/* Whether links from GPU to GPU lead from the first to all; *all: every pair has some. */
+static bool links_reach_all(const struct nccl_reader *r, bool *all) {
+    bool *reached = SC__NEW_ARRAY(&r->ctx->arena, bool, r->gpus);
+    uint32_t count = 1;
+    uint32_t before = 0;
+    uint32_t pairs = 0;
+    reached[0] = true;
+    while (count > before) {
+        before = count;
+        pairs = 0;
+        for (uint32_t i = 0; i < r->end_count; i++) {
+            uint32_t to = gpu_at_end(r, &r->ends[i]);
+            pairs += to < r->gpus;
+            if (to == r->gpus || !reached[r->ends[i].gpu] || reached[to])
+                continue;
+            reached[to] = true;
+            count++;
+        }
+    }
+    *all = pairs >= r->gpus * (r->gpus - 1);
+    return count == r->gpus;
+}
+
+static void fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
+    bool all = false;
+    count_links(r);
+    bool joined = r->links && (!r->to_gpus || links_reach_all(r, &all));
     c->nvlink = r->xgmi ? 0 : r->links * nvlink_rate(r->sm); /* 0: as the GPU has it */
     c->inside = SC__INSIDE_SWITCH;
-    if (!r->links)
+    if (!joined)
         c->inside = SC__INSIDE_PCIE;
-    else if (r->to_gpus)
-        c->inside = r->peers + 1 >= r->gpus ? SC__INSIDE_FULL : SC__INSIDE_MESH;
+    else if (r->to_gpus && !r->too_many)
+        c->inside = all ? SC__INSIDE_FULL : SC__INSIDE_MESH;
+    if (!joined && r->most_links) {
+        c->nvlink = SC__PCIE_RATE;
+        sc__note(r->ctx,
+                 "nvlink-bridges",
+                 "%s: NVLink joins some GPUs and not others: all are taken to communicate "
+                 "over PCIe",
+                 r->file);
+    } else if (r->links < r->most_links)
+        sc__note(r->ctx,
+                 "unlike-links",
+                 "%s: GPUs have %u to %u NVLinks: the fewest count",
+                 r->file,
+                 r->links,
+                 r->most_links);
 }
 
 sc_status sc__cluster_nccl(struct sc_context *ctx,

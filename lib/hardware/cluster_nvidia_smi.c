@@ -24,7 +24,9 @@ struct smi_matrix {
     uint64_t number; /* of the line */
     struct sc__str names[SMI_MOST];
     uint32_t count;
-    uint32_t gpus;                    /* the columns before the NICs */
+    uint32_t gpus; /* the columns before the NICs */
+    bool numa;     /* there is a column "GPU NUMA ID" */
+    bool grace; /* with numbers: the GPUs' memory is part of the host's, as Grace has it */
     uint8_t path[SMI_MOST][SMI_MOST]; /* enum smi_path */
     uint8_t links[SMI_MOST][SMI_MOST];
     bool read[SMI_MOST]; /* the row is there */
@@ -79,6 +81,7 @@ static sc_status read_smi_header(struct smi_matrix *m) {
             return smi_fail(m, NULL, "there is no line 'GPU0 GPU1 …' in it");
         rest = m->line;
     } while (!smi_word(&rest, &word) || !sc__str_is(word, "GPU0"));
+    m->numa = sc__find_word(m->line.p, m->line.n, "GPU NUMA ID");
     do {
         if (sc__str_is(word, "CPU") || sc__str_is(word, "NUMA"))
             return SC_OK;
@@ -138,6 +141,11 @@ static sc_status read_smi_row(struct smi_matrix *m, uint32_t row, struct sc__str
                                        SC__SHOW(m->names[row]),
                                        SC__SHOW(m->names[i])));
     }
+    uint32_t id;
+    bool number = false;
+    while (smi_word(&rest, &word))
+        number = sc__parse_u32(word, &id);
+    m->grace |= m->numa && row < m->gpus && number;
     return SC_OK;
 }
 
@@ -239,8 +247,11 @@ static enum sc__inside smi_inside(const struct smi_matrix *m, uint32_t *links) {
 }
 
 /* The kind that is sold with so many NVLinks; Blackwell has as many as Hopper, the A800
- * as many as the H800. */
-static const char *gpu_with_links(uint32_t links) {
+ * as many as the H800. Beside Grace GPUs are of GB200s behind NVSwitches, of GH200s where
+ * they are joined directly. */
+static const char *gpu_with_links(uint32_t links, bool grace, enum sc__inside inside) {
+    if (grace && links == 18)
+        return inside == SC__INSIDE_SWITCH ? "gb200" : "gh200";
     return links == 18   ? "h100-sxm"
            : links == 12 ? "a100-80"
            : links == 8  ? "h800"
@@ -290,7 +301,7 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
     out->node_gpus = m->gpus;
     out->node_nics = near_nics(m);
     out->inside = smi_inside(m, &links);
-    out->gpu = gpu_with_links(links);
+    out->gpu = gpu_with_links(links, m->grace, out->inside);
     if (out->inside == SC__INSIDE_PCIE)
         out->nvlink = SC__PCIE_RATE;
     if (out->inside == SC__INSIDE_PCIE && has_bridges(m))
@@ -307,7 +318,7 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
         file,
         m->gpus,
         links,
-        links || m->gpus < 2 ? "" : " (topo -mp leaves them out: print topo -m)",
+        has_bridges(m) || m->gpus < 2 ? "" : " (topo -mp leaves them out: print topo -m)",
         out->node_nics,
         out->gpu ? sc__format(&ctx->arena, "%s by its NVLinks", out->gpu) : "none taken",
         file);

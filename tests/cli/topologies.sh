@@ -135,6 +135,27 @@ check nccl_as_a_line "$(all_reduce_times "$tmp/node.xml" 8 analytic)" "$(all_red
 } >"$tmp/amd.xml"
 check nccl_of_amd "$(all_reduce_times "$tmp/amd.xml" 8 analytic)" "$(all_reduce_times amd-mi300x:8 8 analytic)"
 sed 's/0x74a1/0xffff/' "$tmp/amd.xml" >"$tmp/other.xml"
+# GPUs of 18, 9 and 18 links behind NVSwitches count with 9; cards with bridges between two of four, or one
+# whose other end is not in the file, send over PCIe
+switched() { echo "<pci busid=\"0000:0$1:00.0\" class=\"0x030200\" device=\"0x2330\"><gpu dev=\"$1\" sm=\"90\"><nvlink target=\"0000:c3:00.0\" count=\"$2\" tclass=\"0x068000\"/></gpu></pci>"; }
+bridged() { echo "<pci busid=\"0000:0$1:00.0\" class=\"0x030200\" device=\"0x2230\"><gpu dev=\"$1\" sm=\"86\"><nvlink target=\"0000:0$2:00.0\" count=\"4\" tclass=\"0x030200\"/></gpu></pci>"; }
+one_node() { echo '<system version="1"><cpu numaid="0">'; cat; echo '</cpu></system>'; }
+{ switched 0 18; switched 1 9; switched 2 18; } | one_node >"$tmp/unlike.xml"
+expect nccl_unlike_links 0 'GPUs have 9 to 18 NVLinks: the fewest count' "$STEPCAST" show --cluster "$tmp/unlike.xml"
+expect nccl_fewest_links 0 '3 × h100-sxm, NVSwitch 225 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/unlike.xml"
+{ bridged 0 1; bridged 1 0; bridged 2 3; bridged 3 2; } | one_node >"$tmp/bridges.xml"
+expect nccl_bridges 0 '4 × rtx-a6000, PCIe 25 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/bridges.xml"
+expect nccl_bridges_noted 0 'NVLink joins some GPUs and not others' "$STEPCAST" show --cluster "$tmp/bridges.xml"
+{ bridged 0 1; bridged 1 0; } | one_node >"$tmp/bridge.xml"
+expect nccl_bridge_of_two 0 '2 × rtx-a6000, full mesh 56.25 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/bridge.xml"
+{ bridged 0 7; bridged 1 6; } | one_node >"$tmp/absent.xml"
+expect nccl_links_to_absent_gpus 0 '2 × rtx-a6000, PCIe' "$STEPCAST" show --cluster "$tmp/absent.xml"
+# 18 links to each of three are 54 of a GPU, which has 18: NVSwitches join them. A class may be missing
+every() { echo "<pci busid=\"0000:0$1:00.0\" class=\"0x030200\" device=\"0x2330\"><gpu dev=\"$1\" sm=\"90\">"; for g in 0 1 2 3; do [ $g = $1 ] || echo "<nvlink target=\"0000:0$g:00.0\" count=\"$2\"$3/>"; done; echo '</gpu></pci>'; }
+for g in 0 1 2 3; do every $g 18 ' tclass="0x030200"'; done | one_node >"$tmp/every.xml"
+expect nccl_more_links_than_there_are 0 '4 × h100-sxm, NVSwitch 450 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/every.xml"
+for g in 0 1 2 3; do every $g 6 ''; done | one_node >"$tmp/every.xml"
+expect nccl_links_without_a_class 0 '4 × h100-sxm, full mesh 450 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/every.xml"
 expect nccl_of_an_unknown_gpu 3 'the bandwidth between the GPUs of a node is not known' "$STEPCAST" show --cluster "$tmp/other.xml"
 printf '======= Weight between two GPUs =======\n       GPU0         GPU1\nGPU0   0            15\nGPU1   15           0\n' >"$tmp/rocm.txt"
 expect rocm_smi 3 "links of a node of AMD's GPUs (rocm-smi --showtopo)" "$STEPCAST" show --cluster "$tmp/rocm.txt"
@@ -182,6 +203,10 @@ check smi_switch "$(all_reduce_times "$tmp/hopper.txt nics=8 nic=400Gbps" 16 ana
 check smi_gpu "$(all_reduce_times "$tmp/hopper.txt gpu=b200" 8 analytic)" "$(all_reduce_times "gpu=b200 node=8 nvlink=900GB/s" 8 analytic)"
 smi_table NV4 4 >"$tmp/four.txt" # 12 links of a GPU to three others
 check smi_direct "$(all_reduce_times "$tmp/four.txt" 4 analytic)" "$(all_reduce_times "gpu=a100-80 node=4 nvlink=300GB/s inside=full" 4 analytic)"
+sed 's/CPU Affinity.*/CPU Affinity NUMA Affinity GPU NUMA ID/; s/^GPU.*/& 0-71 0,3-9 2/' "$tmp/hopper.txt" >"$tmp/grace.txt"
+expect smi_grace 0 '8 × gb200, NVSwitch 900 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/grace.txt"
+sed 's/0,3-9 2$/0,3-9 N\/A/' "$tmp/grace.txt" >"$tmp/no_grace.txt"
+expect smi_no_grace 0 '8 × h100-sxm, NVSwitch 450 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/no_grace.txt"
 smi_table SYS 4 >"$tmp/slots.txt"
 check smi_pcie "$(all_reduce_times "$tmp/slots.txt gpu=l40s" 4 analytic)" "$(all_reduce_times "gpu=l40s node=4 nvlink=25GB/s inside=pcie" 4 analytic)"
 # the cube of eight V100: each has six links, to four others
