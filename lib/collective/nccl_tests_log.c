@@ -14,8 +14,15 @@
 #include <math.h>
 #include <string.h>
 
-#define TOKENS 32
-#define PREFIX 8 /* words that may stand before a row */
+#define TOKENS 256 /* command lines of mpirun name the test last */
+#define PREFIX 8   /* words that may stand before a row */
+
+/* Colours of terminals, "\033[1;31m", part words as blanks do. */
+static const char *after_escape(const char *p, const char *end) {
+    while (p < end && !(*p >= 'a' && *p <= 'z') && !(*p >= 'A' && *p <= 'Z'))
+        p++;
+    return p < end ? p + 1 : p;
+}
 
 /* Words between blanks and the bars of Markdown tables. */
 static unsigned split_tokens(struct sc__str line, struct sc__str token[TOKENS]) {
@@ -23,10 +30,10 @@ static unsigned split_tokens(struct sc__str line, struct sc__str token[TOKENS]) 
     const char *p = line.p;
     const char *end = line.p + line.n;
     while (p < end && n < TOKENS) {
-        while (p < end && strchr(" \t\r|", *p))
-            p++;
+        while (p < end && strchr(" \t\r|\033", *p))
+            p = *p == '\033' ? after_escape(p, end) : p + 1;
         const char *from = p;
-        while (p < end && !strchr(" \t\r|", *p))
+        while (p < end && !strchr(" \t\r|\033", *p))
             p++;
         if (p > from)
             token[n++] = (struct sc__str){from, (size_t)(p - from)};
@@ -195,6 +202,7 @@ struct log_reader {
     uint32_t group;                /* of the first rank listed, whose times are printed */
     uint32_t last_rank;            /* listed of that group */
     uint32_t listed;               /* ranks of that group */
+    uint32_t firsts;               /* of its first ranks: several tests side by side */
     bool split;                    /* ranks of other groups are listed too */
     int8_t place[FIGURES];         /* of the figures, where someone cut the other columns */
     unsigned columns;              /* that were left; 0: it is whole */
@@ -208,7 +216,7 @@ static void close_table(struct log_reader *r) {
         return;
     r->open = false;
     r->next.ranks = 0;
-    r->listed = 0;
+    r->listed = r->firsts = 0;
     r->split = false;
     sc__names_init(&r->hosts, &r->ctx->arena);
 }
@@ -227,6 +235,23 @@ static void note_groups(struct log_reader *r, struct sc__coll_log_table *t) {
     t->ranks = r->listed;
 }
 
+/* nccl-tests that were built without MPI: each process is a test of its own, with a rank 0
+ * on its own hosts. */
+static void note_tests(struct log_reader *r, struct sc__coll_log_table *t) {
+    if (t->nodes % r->firsts)
+        return;
+    t->nodes /= r->firsts;
+    sc__note(
+        r->ctx,
+        "log-tests",
+        "%s:%llu: rank 0 is listed %u times: as many tests ran beside each other, of %u "
+        "ranks each (nccl-tests without MPI=1?)",
+        r->in->name,
+        (unsigned long long)r->in->line,
+        r->firsts,
+        t->ranks);
+}
+
 static struct sc__coll_log_table *open_table(struct log_reader *r) {
     struct sc__coll_log *log = r->log;
     if (r->open)
@@ -238,6 +263,8 @@ static struct sc__coll_log_table *open_table(struct log_reader *r) {
     t->nodes = r->hosts.count;
     if (r->split)
         note_groups(r, t);
+    else if (r->firsts > 1)
+        note_tests(r, t);
     t->line = (uint32_t)r->in->line;
     t->rows = NULL;
     t->count = t->capacity = 0;
@@ -340,6 +367,7 @@ in_group(struct log_reader *r, const struct sc__str *token, unsigned n, uint32_t
         r->split = true;
         return false;
     }
+    r->firsts += !rank;
     if (!r->listed || rank > r->last_rank) {
         r->last_rank = rank;
         r->listed++;

@@ -171,6 +171,35 @@ static void groups_of_ranks(void **state) {
     }
 }
 
+/* Without MPI every node runs a test of its own: two of two GPUs, not one of two on two
+ * nodes. Colours of a terminal are no part of a number, and the name of the test may be the
+ * last of many words. */
+static void tests_side_by_side(void **state) {
+    struct sc__coll_log log;
+    struct sc__buffer b;
+    (void)state;
+    sc__buffer_init(&b, &ctx->arena);
+    sc__puts(&b, "$ mpirun");
+    for (unsigned i = 0; i < 40; i++)
+        sc__puts(&b, " -x NCCL_DEBUG=WARN");
+    sc__puts(
+        &b,
+        " ./build/sendrecv_perf -g 2\n"
+        "#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank 0 Group 0 Pid 1 on b device 0\n"
+        "#  Rank 1 Group 0 Pid 1 on a device 1\n#  Rank 1 Group 0 Pid 1 on b device 1\n"
+        "\033[32m1048576 262144 float sum -1 40.00 26.21 \033[1;31m26.21\033[0m 0\n"
+        "1048576 262144 float sum -1 41.00 25.58 25.58 0\n");
+    ctx->note_count = 0;
+    assert_int_equal(read_log(b.text, &log), SC_OK);
+    assert_int_equal(log.count, 1);
+    assert_string_equal(log.tables[0].op->name, "sendrecv");
+    assert_int_equal(log.tables[0].ranks, 2);
+    assert_int_equal(log.tables[0].nodes, 1);
+    assert_int_equal(log.tables[0].count, 2);
+    assert_true(log.tables[0].rows[0].busbw == 26.21);
+    assert_true(noted("log-tests", "rank 0 is listed 2 times"));
+}
+
 /* Rows below a test that is none of ours are not those of the test before it. */
 static void tests_of_other_operations(void **state) {
     struct sc__coll_log log;
@@ -340,6 +369,7 @@ int main(void) {
         cmocka_unit_test(wrong_results_are_noted),
         cmocka_unit_test(other_columns),
         cmocka_unit_test(groups_of_ranks),
+        cmocka_unit_test(tests_side_by_side),
         cmocka_unit_test(tests_of_other_operations),
         cmocka_unit_test(several_tables),
         cmocka_unit_test(figures_later),
