@@ -18,6 +18,9 @@ npus_count: [ 4, 4, 2 ]
 bandwidth: [ 50.0, 25.0, 50.0 ]
 latency: [ 500.0, 600.0, 700.0 ]
 Y
+# an error of such a file is said, not that it is one
+printf 'topology: [ Torus2D ]\nnpus_count: [ 16 ]\nbandwidth: [ 100 ]\nlatency: [ 500 ]\n' >"$tmp/torus.yml"
+expect astra_2_unknown 3 "torus.yml:1:13: error: unknown topology 'Torus2D'" "$STEPCAST" show --cluster "$tmp/torus.yml"
 check astra_1_as_astra_2 "$(all_reduce_times "$tmp/one.json" 32 analytic)" "$(all_reduce_times "$tmp/two.yml" 32 analytic)"
 
 # ns-3: the same links in SimAI's form, which says what a server is
