@@ -393,14 +393,13 @@ void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p) {
     if (host)
         p->cpu_total = guess_total(p, false, sum_on(p, HOST));
     if (device || (host && p->cpu_total >= 0))
-        sc__note(
-            ctx,
-            "totals-by-shares",
-            "%s: the %s total below the table is missing; by the shares of its rows it "
-            "is %.3f ms",
-            p->file,
-            device ? "device" : "host",
-            sc__us(device ? p->dev_total : p->cpu_total) / 1e3);
+        sc__note(ctx,
+                 "totals-by-shares",
+                 "%s: a total below the table is missing; by the shares of its rows the %s "
+                 "total is %.3f ms",
+                 p->file,
+                 device ? "device" : "host",
+                 sc__us(device ? p->dev_total : p->cpu_total) / 1e3);
 }
 
 static int64_t sum_of_marks(const struct sc__profile *p) {
