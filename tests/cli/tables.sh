@@ -110,6 +110,14 @@ cut -d, -f1-2 $csv | sed 's/^Name.*/Name,fw_latency/; s/,misc/,0.5/; s/,embeddin
 check neusight_csv_forward_alone "$(run $tmp/forward.csv --cluster ideal)" 5500
 expect neusight_csv_forward_note 0 "a forward pass alone" "$STEPCAST" run $tmp/forward.csv
 sed 's/2.5,4.0$/9.5,4.0/' $csv >$tmp/sum.csv
+# operators that others lead to and that are not there were cut off; one that stands twice is refused
+printf "Name,Next,fw_latency\na,\"{'b', 'c'}\",1\nb,{'c'},2\nc,set(),3\n" >$tmp/graph.csv
+check neusight_csv_graph "$("$STEPCAST" run $tmp/graph.csv --cluster ideal | grep -c 'cut off')" 0
+check neusight_csv_graph_runs "$(run $tmp/graph.csv --cluster ideal)" 6000
+sed '$d' $tmp/graph.csv >$tmp/cut.csv
+expect neusight_csv_cut_off 0 "1 operator that others lead to, 'c' first, is not in it" "$STEPCAST" run $tmp/cut.csv --cluster ideal
+{ cat $tmp/graph.csv; sed -n '$p' $tmp/graph.csv; } >$tmp/doubled.csv
+expect neusight_csv_doubled 3 "doubled.csv:5:1: error: this operator stands there twice: 'c'" "$STEPCAST" run $tmp/doubled.csv --cluster ideal
 expect neusight_csv_wrong_sum 3 "sum.csv:4:" "$STEPCAST" run $tmp/sum.csv
 sed 's/1.5,2.0/1.5,-2.0/' $csv >$tmp/negative.csv
 expect neusight_csv_negative 3 "time out of range: '-2.0'" "$STEPCAST" run $tmp/negative.csv

@@ -3,17 +3,32 @@
  *
  *     Name,OpName,FwOps,BwOps,…,fw_latency,bw_latency,acc_latency,bwall_latency,e2e_latency
  *
- * Lists and sets of Python stand in quotes and are not read. The rows become those of an
+ * Lists and sets of Python stand in quotes and are not read, but for the operators that one
+ * leads to (Next): those that are missing were cut off. The rows become those of an
  * operator table: fw, bw and acc are its forward, backward and weight gradients. */
 #include "frontend/neusight/operator_table.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CSV_NAME, CSV_FORWARD, CSV_BACKWARD, CSV_WEIGHT, CSV_BOTH, CSV_ALL, CSV_COLUMNS };
+enum {
+    CSV_NAME,
+    CSV_NEXT,
+    CSV_FORWARD,
+    CSV_BACKWARD,
+    CSV_WEIGHT,
+    CSV_BOTH,
+    CSV_ALL,
+    CSV_COLUMNS
+};
 
-static const char *const csv_columns[CSV_COLUMNS] = {
-    "Name", "fw_latency", "bw_latency", "acc_latency", "bwall_latency", "e2e_latency"};
+static const char *const csv_columns[CSV_COLUMNS] = {"Name",
+                                                     "Next",
+                                                     "fw_latency",
+                                                     "bw_latency",
+                                                     "acc_latency",
+                                                     "bwall_latency",
+                                                     "e2e_latency"};
 
 #define CSV_MOST_CELLS 64
 #define CSV_LONGEST_MS 1e8 /* more than a day is a mistake */
@@ -26,7 +41,9 @@ struct neusight_csv {
     int place[CSV_COLUMNS]; /* of the column in a row; -1: there is none */
     struct sc__str cells[CSV_MOST_CELLS];
     unsigned count;
-    unsigned wanted; /* cells of a row, as the header has */
+    unsigned wanted;         /* cells of a row, as the header has */
+    struct sc__names names;  /* of the operators */
+    struct sc__names led_to; /* that some lead to */
 };
 
 static sc_status
@@ -100,6 +117,53 @@ static sc_status check_sum(const struct neusight_csv *p, unsigned column, double
                                          : "e2e_latency is not the sum of its parts");
 }
 
+/* "{'add', 'size_1'}" */
+static void take_next(struct neusight_csv *p) {
+    struct sc__str rest = p->cells[p->place[CSV_NEXT]];
+    for (;;) {
+        const char *open = rest.n ? memchr(rest.p, '\'', rest.n) : NULL;
+        size_t left = open ? rest.n - (size_t)(open + 1 - rest.p) : 0;
+        const char *close = left ? memchr(open + 1, '\'', left) : NULL;
+        if (!close)
+            return;
+        sc__names_add(&p->led_to, open + 1, (size_t)(close - open) - 1);
+        rest = (struct sc__str){close + 1, left - (size_t)(close - open)};
+    }
+}
+
+/* Where rows say what they lead to, names are those of a graph: each is one operator's. */
+static sc_status take_place_in_graph(struct neusight_csv *p, struct sc__str name) {
+    if (p->place[CSV_NEXT] < 0)
+        return SC_OK;
+    if (sc__names_find(&p->names, name.p, name.n) != SC__NO_NAME)
+        return csv_refuse(p, name, "this operator stands there twice");
+    sc__names_add(&p->names, name.p, name.n);
+    take_next(p);
+    return SC_OK;
+}
+
+static void note_cut_off(const struct neusight_csv *p) {
+    const char *first = NULL;
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < p->led_to.count; i++) {
+        const char *name = p->led_to.text[i];
+        if (sc__names_find(&p->names, name, strlen(name)) != SC__NO_NAME)
+            continue;
+        missing++;
+        first = first ? first : name;
+    }
+    if (missing)
+        sc__note(p->ctx,
+                 "neusight-cut",
+                 "%s: %u operator%s that others lead to, '%s' first, %s not in it: was the "
+                 "file cut off?",
+                 p->in.name,
+                 missing,
+                 missing == 1 ? "" : "s",
+                 first,
+                 missing == 1 ? "is" : "are");
+}
+
 static sc_status read_csv_row(struct neusight_csv *p) {
     struct sc__layers *l = p->layers;
     double ms[SC__PARTS];
@@ -115,6 +179,7 @@ static sc_status read_csv_row(struct neusight_csv *p) {
     struct sc__str name = p->cells[p->place[CSV_NAME]];
     if (!name.n)
         return csv_refuse(p, name, "the operator has no name");
+    SC__TRY(take_place_in_graph(p, name));
     struct sc__row *row = SC__PUSH(&p->ctx->arena, l->rows, l->count, l->capacity);
     row->line = (uint32_t)p->in.line;
     row->recompute_from = SC__NONE;
@@ -141,6 +206,7 @@ static sc_status read_csv_table(struct neusight_csv *p) {
     struct sc__place at = {.file = p->in.name};
     if (!p->layers->count)
         return sc__fail(p->ctx, SC_INPUT, &at, NULL, "a header and no rows");
+    note_cut_off(p);
     sc__note(p->ctx,
              "neusight-compute",
              "%s says nothing of communication: replicas (--dp) do not exchange gradients",
@@ -159,6 +225,8 @@ static sc_status read_neusight_csv(struct sc_context *ctx,
         return sc__fail(ctx, SC_USAGE, NULL, NULL, "NeuSight's table is one file");
     *p = (struct neusight_csv){.ctx = ctx};
     p->layers = SC__NEW(&ctx->arena, struct sc__layers);
+    sc__names_init(&p->names, &ctx->arena);
+    sc__names_init(&p->led_to, &ctx->arena);
     SC__TRY(sc__input_open(ctx, paths[0], &p->in));
     p->layers->file = p->in.name;
     p->layers->format = "operator-table";
