@@ -593,6 +593,20 @@ static void note_groups_of_one(const struct aicb_reader *p) {
                  p->in.name);
 }
 
+/* AICB ends every iteration with a row of its own. */
+static void note_open_end(const struct aicb_reader *p) {
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < p->section_count; i++)
+        open += !p->sections[i].iterations;
+    if (open)
+        sc__note(
+            p->ctx,
+            "aicb-open-end",
+            "%s: no epoch_end: its calls are taken for one iteration; was the file cut "
+            "off?",
+            p->in.name);
+}
+
 static void note_aicb(const struct aicb_reader *p) {
     bool computes = false;
     for (uint32_t i = 0; i < p->row_count; i++)
@@ -621,6 +635,7 @@ static void note_aicb(const struct aicb_reader *p) {
                  "%s has %u iterations; the first is taken",
                  p->in.name,
                  p->sections[0].iterations);
+    note_open_end(p);
     note_groups_of_one(p);
 }
 
