@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MOST_NESTED = 64, MOST_GPUS = 1024, MOST_NVLINKS = 18 };
+enum { MOST_NESTED = 64, MOST_GPUS = 1024 };
 
 /* NVLinks of one GPU to one end: a GPU by its PCI address, or an NVSwitch. */
 struct nccl_link {
@@ -139,6 +139,11 @@ static double nvlink_rate(uint32_t sm) {
     return sm >= 100 ? 50e9 : sm == 86 ? 14.0625e9 : sm >= 70 ? 25e9 : 20e9;
 }
 
+/* NVLinks that a GPU has at most: V100, A100, H100 and B200. */
+static uint32_t most_nvlinks(uint32_t sm) {
+    return sm < 80 ? 6 : sm < 90 ? 12 : sm < 110 ? 18 : UINT32_MAX;
+}
+
 static void enter_pci(struct nccl_reader *r, struct sc__str tag) {
     if (!r->depth)
         r->branch_gpus = r->branch_nics = 0;
@@ -246,7 +251,7 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
  * file, as in a container that has some of them). */
 static uint32_t gpu_at_end(const struct nccl_reader *r, const struct nccl_link *l) {
     uint32_t gpu = 0;
-    while (gpu < r->gpus && (l->target.n != r->address[gpu].n ||
+    while (gpu < r->gpus && (!l->target.n || l->target.n != r->address[gpu].n ||
                              memcmp(l->target.p, r->address[gpu].p, l->target.n)))
         gpu++;
     return gpu;
@@ -268,7 +273,7 @@ static void count_links(struct nccl_reader *r) {
         r->links = links[g] < r->links ? links[g] : r->links;
         r->most_links = links[g] > r->most_links ? links[g] : r->most_links;
     }
-    r->too_many = alike && r->links > MOST_NVLINKS;
+    r->too_many = alike && r->links > most_nvlinks(r->sm);
     if (r->too_many)
         r->links = r->most_links = r->ends[0].count;
 }
@@ -296,9 +301,17 @@ static bool links_reach_all(const struct nccl_reader *r, bool *all) {
     return count == r->gpus;
 }
 
-static void fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
+static sc_status fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
     bool all = false;
     count_links(r);
+    if (!r->xgmi && r->most_links > most_nvlinks(r->sm))
+        return nccl_fail(r,
+                         r->text.p,
+                         sc__format(&r->ctx->arena,
+                                    "a GPU has %u NVLinks in it, of sm %u at most %u",
+                                    r->most_links,
+                                    r->sm,
+                                    most_nvlinks(r->sm)));
     bool joined = r->links && (!r->to_gpus || links_reach_all(r, &all));
     c->nvlink = r->xgmi ? 0 : r->links * nvlink_rate(r->sm); /* 0: as the GPU has it */
     c->inside = SC__INSIDE_SWITCH;
@@ -320,6 +333,7 @@ static void fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
                  r->file,
                  r->links,
                  r->most_links);
+    return SC_OK;
 }
 
 sc_status sc__cluster_nccl(struct sc_context *ctx,
@@ -347,7 +361,7 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
         r.nics = r.near_nics;
     out->node_nics = r.nics;
     out->nic = r.nic_speed * 1e6 / 8;
-    fill_inside(&r, out);
+    SC__TRY(fill_inside(&r, out));
     sc__note(ctx,
              "nccl-node",
              "%s: %u × %s, %u %s each, %u NICs of %u Gb/s; what joins the nodes is "

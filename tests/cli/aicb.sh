@@ -46,7 +46,7 @@ check warm_up_is_no_step "$(step_us "$tmp/warm.csv" --cluster dgx-h100:16)" "$al
 { head -2 "$tmp/calls.csv"; echo 'CommType.all_reduce,CommGroup.pp_group,1,4096,test_step,None,None,,None,None,None,1'; } >"$tmp/alone.csv"
 expect groups_of_one 0 'every call is of a group of one rank and takes no time' "$STEPCAST" run "$tmp/alone.csv" --cluster dgx-h100:16
 sed '$d; /init/d; 4d' "$tmp/calls.csv" >"$tmp/open.csv"
-expect open_end 0 'no epoch_end: its calls are taken for one iteration' "$STEPCAST" run "$tmp/open.csv" --cluster dgx-h100:16
+expect open_end_is_said 0 'no epoch_end: its calls are taken for one iteration' "$STEPCAST" run "$tmp/open.csv" --cluster dgx-h100:16
 check an_end_needs_no_word "$("$STEPCAST" run "$tmp/calls.csv" --cluster dgx-h100:16 | grep -c epoch_end)" 0
 check open_end "$(step_us "$tmp/open.csv" --cluster dgx-h100:16)" "$alone"
 # the log of a run: milliseconds; without the line of ranks the groups decide

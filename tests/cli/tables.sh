@@ -111,7 +111,7 @@ check neusight_csv_forward_alone "$(run $tmp/forward.csv --cluster ideal)" 5500
 expect neusight_csv_forward_note 0 "a forward pass alone" "$STEPCAST" run $tmp/forward.csv
 sed 's/2.5,4.0$/9.5,4.0/' $csv >$tmp/sum.csv
 # operators that others lead to and that are not there were cut off; one that stands twice is refused
-printf "Name,Next,fw_latency\na,\"{'b', 'c'}\",1\nb,{'c'},2\nc,set(),3\n" >$tmp/graph.csv
+printf "Name,Next,fw_latency\na,\"{'b', 'c'}\",1\nb,set(),2\nc,set(),3\n" >$tmp/graph.csv
 check neusight_csv_graph "$("$STEPCAST" run $tmp/graph.csv --cluster ideal | grep -c 'cut off')" 0
 check neusight_csv_graph_runs "$(run $tmp/graph.csv --cluster ideal)" 6000
 sed '$d' $tmp/graph.csv >$tmp/cut.csv

@@ -158,6 +158,8 @@ every() { echo "<pci busid=\"0000:0$1:00.0\" class=\"0x030200\" device=\"0x2330\
 for g in 0 1 2 3; do every $g 18 ' tclass="0x030200"'; done | one_node >"$tmp/every.xml"
 expect nccl_more_links_than_there_are 0 '4 × h100-sxm, NVSwitch 450 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/every.xml"
 for g in 0 1 2 3; do every $g 6 ''; done | one_node >"$tmp/every.xml"
+{ switched 0 18; switched 1 36; } | one_node >"$tmp/many.xml"
+expect nccl_too_many_links 3 'a GPU has 36 NVLinks in it, of sm 90 at most 18' "$STEPCAST" show --cluster "$tmp/many.xml"
 expect nccl_links_without_a_class 0 '4 × h100-sxm, full mesh 450 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/every.xml"
 expect nccl_of_an_unknown_gpu 3 'the bandwidth between the GPUs of a node is not known' "$STEPCAST" show --cluster "$tmp/other.xml"
 printf '======= Weight between two GPUs =======\n       GPU0         GPU1\nGPU0   0            15\nGPU1   15           0\n' >"$tmp/rocm.txt"

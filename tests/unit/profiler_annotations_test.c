@@ -65,6 +65,8 @@ static void annotations_that_may_be_in_the_total(void **state) {
         DEV_ROW("nccl:all_reduce", "20.000us") DEV_ROW("nvjet_tst", "90.000us");
     assert_int_equal(device_sum(rows, "130.000us"), 130 * US);
     assert_true(noted("marks-perhaps"));
+    assert_int_equal(device_sum(rows, "110.000us"), 90 * US);
+    assert_true(noted("marks-in-total"));
 }
 
 /* Where the table was cut, the host's rows of annotations went first: they have no device
