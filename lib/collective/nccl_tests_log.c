@@ -202,7 +202,7 @@ struct log_reader {
     uint32_t group;                /* of the first rank listed, whose times are printed */
     uint32_t last_rank;            /* listed of that group */
     uint32_t listed;               /* ranks of that group */
-    uint32_t firsts;               /* of its first ranks: several tests side by side */
+    struct sc__names firsts;       /* hosts of its ranks 0: of several tests side by side */
     bool split;                    /* ranks of other groups are listed too */
     int8_t place[FIGURES];         /* of the figures, where someone cut the other columns */
     unsigned columns;              /* that were left; 0: it is whole */
@@ -210,15 +210,21 @@ struct log_reader {
     struct sc__place begun_at;
 };
 
+/* A test that begins lists its own; what was listed may be of one that failed. */
+static void forget_ranks(struct log_reader *r) {
+    r->next.ranks = 0;
+    r->listed = 0;
+    r->split = false;
+    sc__names_init(&r->hosts, &r->ctx->arena);
+    sc__names_init(&r->firsts, &r->ctx->arena);
+}
+
 /* What comes belongs to another table: a header, a new list of ranks. */
 static void close_table(struct log_reader *r) {
     if (!r->open)
         return;
     r->open = false;
-    r->next.ranks = 0;
-    r->listed = r->firsts = 0;
-    r->split = false;
-    sc__names_init(&r->hosts, &r->ctx->arena);
+    forget_ranks(r);
 }
 
 /* NCCL_TESTS_SPLIT: the same operation runs in several groups of ranks at once. */
@@ -238,18 +244,17 @@ static void note_groups(struct log_reader *r, struct sc__coll_log_table *t) {
 /* nccl-tests that were built without MPI: each process is a test of its own, with a rank 0
  * on its own hosts. */
 static void note_tests(struct log_reader *r, struct sc__coll_log_table *t) {
-    if (t->nodes % r->firsts)
+    if (t->nodes % r->firsts.count)
         return;
-    t->nodes /= r->firsts;
-    sc__note(
-        r->ctx,
-        "log-tests",
-        "%s:%llu: rank 0 is listed %u times: as many tests ran beside each other, of %u "
-        "ranks each (nccl-tests without MPI=1?)",
-        r->in->name,
-        (unsigned long long)r->in->line,
-        r->firsts,
-        t->ranks);
+    t->nodes /= r->firsts.count;
+    sc__note(r->ctx,
+             "log-tests",
+             "%s:%llu: rank 0 is on %u hosts: as many tests ran beside each other, of %u "
+             "ranks each (nccl-tests without MPI=1?)",
+             r->in->name,
+             (unsigned long long)r->in->line,
+             r->firsts.count,
+             t->ranks);
 }
 
 static struct sc__coll_log_table *open_table(struct log_reader *r) {
@@ -263,7 +268,7 @@ static struct sc__coll_log_table *open_table(struct log_reader *r) {
     t->nodes = r->hosts.count;
     if (r->split)
         note_groups(r, t);
-    else if (r->firsts > 1)
+    else if (r->firsts.count > 1)
         note_tests(r, t);
     t->line = (uint32_t)r->in->line;
     t->rows = NULL;
@@ -367,7 +372,6 @@ in_group(struct log_reader *r, const struct sc__str *token, unsigned n, uint32_t
         r->split = true;
         return false;
     }
-    r->firsts += !rank;
     if (!r->listed || rank > r->last_rank) {
         r->last_rank = rank;
         r->listed++;
@@ -387,9 +391,13 @@ static bool take_rank(struct log_reader *r, const struct sc__str *token, unsigne
         r->next.ranks = rank + 1;
     if (!in_group(r, token, n, rank))
         return true;
-    for (unsigned i = 0; i + 1 < n; i++)
-        if (sc__str_is(token[i], "on"))
-            sc__names_add(&r->hosts, token[i + 1].p, token[i + 1].n);
+    for (unsigned i = 0; i + 1 < n; i++) {
+        if (!sc__str_is(token[i], "on"))
+            continue;
+        sc__names_add(&r->hosts, token[i + 1].p, token[i + 1].n);
+        if (!rank)
+            sc__names_add(&r->firsts, token[i + 1].p, token[i + 1].n);
+    }
     return true;
 }
 
@@ -508,7 +516,8 @@ static sc_status take_other(struct log_reader *r,
     }
     uint32_t per;
     if (parse_after(token, n, "nGpus", &per)) {
-        close_table(r);
+        r->open = false;
+        forget_ranks(r);
         r->next.gpus_per_process = per;
     }
     return SC_OK;
@@ -689,7 +698,7 @@ sc__coll_log_read(struct sc_context *ctx, const char *path, struct sc__coll_log 
     struct sc__place at = {.file = path};
     struct log_reader r = {.ctx = ctx, .in = &in, .log = out, .half = 4};
     memset(out, 0, sizeof *out);
-    sc__names_init(&r.hosts, &ctx->arena);
+    forget_ranks(&r);
     SC__TRY(sc__input_open(ctx, path, &in));
     sc_status status = read_lines(&r);
     sc__input_close(&in);

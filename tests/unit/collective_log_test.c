@@ -197,7 +197,26 @@ static void tests_side_by_side(void **state) {
     assert_int_equal(log.tables[0].nodes, 1);
     assert_int_equal(log.tables[0].count, 2);
     assert_true(log.tables[0].rows[0].busbw == 26.21);
-    assert_true(noted("log-tests", "rank 0 is listed 2 times"));
+    assert_true(noted("log-tests", "rank 0 is on 2 hosts"));
+}
+
+/* The ranks of a test that failed before its first row are not those of the next. */
+static void after_a_failure(void **state) {
+    struct sc__coll_log log;
+    (void)state;
+    static const char text[] =
+        "# nThread 1 nGpus 1 minBytes 8\n# Collective test starting: sendrecv_perf\n"
+        "#  Rank 0 Group 0 Pid 1 on a device 0\n#  Rank 1 Group 0 Pid 1 on b device 0\n"
+        "#  Rank 2 Group 0 Pid 1 on c device 0\n"
+        "a: Test NCCL failure common.cu:959 'unhandled system error'\n"
+        "# nThread 1 nGpus 1 minBytes 8\n# Collective test starting: sendrecv_perf\n"
+        "#  Rank 0 Group 0 Pid 1 on d device 0\n#  Rank 1 Group 0 Pid 1 on e device 0\n"
+        "1048576 262144 float sum -1 40.00 26.21 26.21 0\n";
+    ctx->note_count = 0;
+    assert_int_equal(read_log(text, &log), SC_OK);
+    assert_int_equal(log.tables[0].ranks, 2);
+    assert_int_equal(log.tables[0].nodes, 2);
+    assert_false(noted("log-tests", ""));
 }
 
 /* Rows below a test that is none of ours are not those of the test before it. */
@@ -370,6 +389,7 @@ int main(void) {
         cmocka_unit_test(other_columns),
         cmocka_unit_test(groups_of_ranks),
         cmocka_unit_test(tests_side_by_side),
+        cmocka_unit_test(after_a_failure),
         cmocka_unit_test(tests_of_other_operations),
         cmocka_unit_test(several_tables),
         cmocka_unit_test(figures_later),
