@@ -79,6 +79,10 @@ static void annotations_without_a_row_of_the_host(void **state) {
                 DEV_ROW("Memcpy H2D", "2.000us");
     assert_int_equal(device_sum(cut, "32.000us"), 32 * US);
     assert_int_equal(device_sum(cut, "77.000us"), 32 * US);
+    static const char no_host[] = DEV_ROW("ProfilerStep*", "40.000us")
+        DEV_ROW("gemm<8, 4>", "30.000us") DEV_ROW("my own range", "5.000us");
+    assert_int_equal(device_sum(no_host, "30.000us"), 30 * US);
+    assert_int_equal(device_sum(no_host, "75.000us"), 30 * US);
     static const char triton[] = HOST_ROW("region", "0.000us", "33.000us")
         DEV_ROW("region", "34.000us") HOST_ROW("triton_poi_0", "33.000us", "33.000us")
             DEV_ROW("triton_poi_0", "33.000us");

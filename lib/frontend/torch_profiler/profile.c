@@ -200,10 +200,10 @@ static bool device_only(const struct sc__profile_row *r) {
 }
 
 /* Words with blanks between them; a kernel that has some is a C++ function, of which at
- * least the beginning of its parameters is left, or a copy. */
+ * least the beginning of its parameters is left, or a copy ("[CUDA memset]" of nsys). */
 static bool is_phrase(const char *name) {
     return strchr(name, ' ') && !strpbrk(name, "(<") && !strstr(name, "...") &&
-           !starts(name, "Mem") && !starts(name, "void ");
+           !starts(name, "Mem") && !starts(name, "void ") && name[0] != '[';
 }
 
 /* Names only people and frameworks write; a table that was cut may lack the host's row,
@@ -255,7 +255,7 @@ static struct host_rows find_host_rows(struct sc__arena *a, const struct sc__pro
  * kernels to the end of the last; but an operator of one kernel that gave it its name (of
  * Triton) has exactly the kernel's time as its own. */
 static bool is_mark(const struct sc__profile_row *r, const struct host_rows *host) {
-    if (host->names.count && looks_annotated(r->name))
+    if (looks_annotated(r->name))
         return true;
     uint32_t twin = sc__names_find(&host->names, r->name, strlen(r->name));
     return twin != SC__NO_NAME && host->self_dev[twin] != r->self_dev;
