@@ -25,7 +25,8 @@ static const char *const layer_keys[] = {
     "num_hidden_layers", "n_layer", "n_layers", "num_layers", NULL};
 static const char *const head_keys[] = {
     "num_attention_heads", "n_head", "n_heads", "num_heads", NULL};
-static const char *const kv_keys[] = {"num_key_value_heads", "num_kv_heads", NULL};
+static const char *const kv_keys[] = {
+    "num_key_value_heads", "num_kv_heads", "n_head_kv", NULL};
 static const char *const group_keys[] = {"multi_query_group_num", NULL};
 static const char *const dim_keys[] = {
     "head_dim", "attention_head_dim", "kv_channels", NULL};
@@ -147,6 +148,11 @@ static const char *text_of(const struct model_hf_config_reading *r, const char *
     return s ? sc__strdup(&r->ctx->arena, s) : NULL;
 }
 
+static const char *first_class(const json_t *root) {
+    const json_t *classes = json_object_get(root, "architectures");
+    return json_string_value(json_array_get(classes, 0));
+}
+
 /* Why the keys do not allow to take an unknown type for a Llama, or NULL. */
 static const char *unlike_llama(const struct model_hf_config_reading *r) {
     static const char *const *const wanted[] =
@@ -162,8 +168,7 @@ static const char *unlike_llama(const struct model_hf_config_reading *r) {
         return "\"hidden_act\" is not \"silu\"";
     if (truth(r, "is_encoder_decoder", false) || truth(r, "add_cross_attention", false))
         return "it has an encoder";
-    const char *class =
-        json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
+    const char *class = first_class(r->root);
     if (class && !strstr(class, "CausalLM") && !strstr(class, "ConditionalGeneration"))
         return "\"architectures\" names no causal language model";
     return NULL;
@@ -187,12 +192,25 @@ static void note_like_llama(const struct model_hf_config_reading *r, const char 
                    "where it is true, as transformers saves it)");
 }
 
+/* Heads that score or embed a text have no row for each word of the vocabulary. */
+static void note_other_head(const struct model_hf_config_reading *r, const char *class) {
+    if (r->is_part || !sc__hf_class_without_head(class))
+        return;
+    sc__note(r->ctx,
+             "model-head",
+             "%s: \"architectures\" names %.60s, which has no output embedding: it is read "
+             "as the causal language model of its type, with one and its loss",
+             r->file,
+             class);
+}
+
 /* Transformers goes by the type; who wrote the class may have meant another model. */
 static void note_other_class(const struct model_hf_config_reading *r,
                              const struct sc__hf_family *family) {
-    const char *class =
-        json_string_value(json_array_get(json_object_get(r->root, "architectures"), 0));
+    const char *class = first_class(r->root);
     const struct sc__hf_family *other = class ? sc__hf_family_of_class(class) : NULL;
+    if (class)
+        note_other_head(r, class);
     if (other && other->traits != family->traits)
         sc__note(r->ctx,
                  "model-class",
@@ -257,11 +275,36 @@ static bool says(const struct model_hf_config_reading *r, const char *key) {
     return found;
 }
 
+/* Which layers have experts is said layer by layer. */
+static bool lists_experts(const struct model_hf_config_reading *r) {
+    static const char *const lists[] = {"mlp_layer_types",
+                                        "is_moe_layer",
+                                        "moe_layer_freq",
+                                        NULL};
+    for (const char *const *key = lists; *key; key++)
+        if (json_is_array(json_object_get(r->root, *key)))
+            return true;
+    return false;
+}
+
+/* A class whose default does not fit what the configuration says fails in transformers:
+ * then each head has keys and values of its own. */
+static bool default_fits(const struct model_hf_config_reading *r,
+                         const struct sc__hf_default *d) {
+    const char *key;
+    if (!strcmp(d->key, kv_keys[0]))
+        return json_integer_value(find(r, head_keys, &key)) % d->value == 0;
+    if (!strcmp(d->key, first_dense_keys[0]))
+        return !lists_experts(r);
+    return true;
+}
+
 /* Puts in what the type's own defaults are. */
 static void fill_defaults(const struct model_hf_config_reading *r,
                           const struct sc__hf_family *f) {
     for (const struct sc__hf_default *d = sc__hf_defaults; d->type; d++) {
-        if (strcmp(d->type, f->type) || says(r, d->key) || (d->in_part && !r->is_part))
+        if (strcmp(d->type, f->type) || says(r, d->key) || (d->in_part && !r->is_part) ||
+            !default_fits(r, d))
             continue;
         json_object_set_new(r->root, d->key, json_integer(d->value));
         sc__note(r->ctx,
@@ -320,6 +363,10 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
         m->qkv_bias = m->out_bias = true;
     else if (bias || !truth(r, "no_bias", true))
         m->linear_bias = m->norm_bias = true;
+    if (m->linear_bias && !truth(r, "attention_bias", true)) { /* GPT-NeoX */
+        m->linear_bias = false;
+        m->mlp_bias = true;
+    }
     m->mlp_bias = truth(r, "mlp_bias", m->mlp_bias);
     m->head_bias = truth(r, "lm_head_bias", m->head_bias);
     if (truth(r, "add_bias_linear", false))
@@ -340,7 +387,7 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
         m->qk_norm = truth(r, "use_qk_norm", m->qk_norm);
     /* Falcon: the old architecture, and where a key says so the new one */
     json_t *norms = json_object_get(r->root, "num_ln_in_parallel_attn");
-    if (truth(r, "parallel_attn", false) &&
+    if (truth(r, "parallel_attn", details & SC__HF_SIDE_BY_SIDE) &&
         (!truth(r, "new_decoder_architecture", false) || json_integer_value(norms) == 1))
         m->one_norm = true;
     if (traits & SC__HF_PARALLEL && truth(r, "use_parallel_residual", false))
@@ -464,8 +511,15 @@ static sc_status read_indexer(const struct model_hf_config_reading *r,
 /* Layers whose queries see a window of keys. */
 static sc_status
 read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc__model *m) {
+    bool unasked = sc__hf_family_details(m->family) & SC__HF_WINDOW_IF_ASKED;
     SC__TRY(number(r, window_keys, UINT32_MAX, &m->window));
-    if (!truth(r, "use_sliding_window", true))
+    if (m->window && unasked && !says(r, "use_sliding_window"))
+        sc__note(r->ctx,
+                 "window-unasked",
+                 "%s: a window (\"sliding_window\") counts with \"use_sliding_window\" "
+                 "alone, which is not there: every layer sees all keys",
+                 r->file);
+    if (!truth(r, "use_sliding_window", !unasked))
         m->window = 0;
     SC__TRY(sc__hf_windows_read(r->ctx, r->file, r->root, traits, m));
     if (json_is_string(json_object_get(r->root, SC__HF_WINDOW_PATTERN)))
@@ -572,6 +626,14 @@ static json_t *enter_thinker(struct sc_context *ctx, const char *file, json_t *w
     return thinker;
 }
 
+/* A part without a type of its own may name its class (DeepSeek-OCR). */
+static void name_type_by_class(json_t *part) {
+    const char *class = first_class(part);
+    const struct sc__hf_family *family = class ? sc__hf_family_of_class(class) : NULL;
+    if (family && !json_object_get(part, "model_type"))
+        json_object_set_new(part, "model_type", json_string(family->type));
+}
+
 /* The language model of a multimodal one has an object of its own. What the
  * object leaves out and the whole says is the whole's. */
 static void enter_language_model(struct model_hf_config_reading *r) {
@@ -589,6 +651,7 @@ static void enter_language_model(struct model_hf_config_reading *r) {
     bool towers = json_is_object(json_object_get(r->root, "vision_config")) ||
                   json_is_object(json_object_get(r->root, "audio_config"));
     if (json_is_object(language)) {
+        name_type_by_class(language);
         for (const char *const *key = inherited; *key; key++) {
             json_t *value = json_object_get(r->root, *key);
             if (value && !json_object_get(language, *key))
@@ -635,6 +698,32 @@ static sc_status check_truths(const struct model_hf_config_reading *r) {
     return SC_OK;
 }
 
+/* Masks other than that of a causal language model. */
+static sc_status check_directions(const struct model_hf_config_reading *r,
+                                  const struct sc__hf_family *f) {
+    static const struct {
+        const char *key;
+        bool value;
+        const char *what;
+    } refused[] = {{"use_bidirectional_attention", true, "text is seen in both directions"},
+                   {"is_causal", false, "text is seen in both directions"},
+                   {"is_encoder_decoder", true, "the model has an encoder"},
+                   {"add_cross_attention", true, "layers see an encoder's output"}};
+    struct sc__place at = model_hf_config_whole(r);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        bool is = truth(r, refused[i].key, !refused[i].value) == refused[i].value;
+        if (is && !(f->traits & SC__HF_GEMMA4)) /* which looks at it itself */
+            return sc__fail(r->ctx,
+                            SC_INPUT,
+                            &at,
+                            "a trace or a layer workload of the model can be run instead",
+                            "%s (\"%s\"), which is not modelled",
+                            refused[i].what,
+                            refused[i].key);
+    }
+    return SC_OK;
+}
+
 static void note_quantized(const struct model_hf_config_reading *r) {
     if (json_is_object(json_object_get(r->root, "quantization_config")))
         sc__note(r->ctx,
@@ -648,8 +737,10 @@ static sc_status read_model(const struct model_hf_config_reading *r, struct sc__
     const struct sc__hf_family *f = NULL;
     SC__TRY(check_truths(r));
     SC__TRY(find_family(r, &f));
+    SC__TRY(check_directions(r, f));
     note_quantized(r);
     fill_defaults(r, f);
+    sc__hf_hybrid_prepare(r->ctx, f, r->root);
     SC__TRY(sc__hf_gemma4_prepare(r->ctx, r->file, f, r->root));
     SC__TRY(sc__hf_forms_apply(r->ctx, r->file, f->type, r->root));
     *m = (struct sc__model){.family = f->type};

@@ -57,7 +57,9 @@ enum sc__hf_detail {
     SC__HF_ATTENTION_GATE = 1 << 10,   /* the output of attention is gated */
     SC__HF_MAMBA_ALONE = 1 << 11,      /* every layer is Mamba-2, without a feed-forward */
     SC__HF_LEARNED_ACTIVATION = 1 << 12,
-    SC__HF_SUB_NORMS = 1 << 13 /* norms before the last layers of both halves */
+    SC__HF_SUB_NORMS = 1 << 13,       /* norms before the last layers of both halves */
+    SC__HF_WINDOW_IF_ASKED = 1 << 14, /* no windows unless "use_sliding_window" is true */
+    SC__HF_SIDE_BY_SIDE = 1 << 15     /* one norm unless "parallel_attn" is false */
 };
 
 struct sc__hf_family {
@@ -81,6 +83,9 @@ extern const struct sc__hf_default sc__hf_defaults[]; /* ends with type NULL */
 const struct sc__hf_family *sc__hf_family_find(const char *type);
 /* That of a class such as LlamaForCausalLM; NULL where none is known by that name. */
 const struct sc__hf_family *sc__hf_family_of_class(const char *class);
+/* A class of transformers that ends without an output embedding: one that scores a text
+ * (…ForSequenceClassification) or the layers alone (Qwen3Model). */
+bool sc__hf_class_without_head(const char *class);
 /* What an unknown type is read as, where its keys allow it. */
 const struct sc__hf_family *sc__hf_family_like_llama(void);
 /* The types that are known, for a hint. */

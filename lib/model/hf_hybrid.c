@@ -8,7 +8,7 @@
 struct hf_hybrid {
     struct sc_context *ctx;
     const char *file;
-    const json_t *root;
+    json_t *root;
 };
 
 static sc_status hybrid_fail(const struct hf_hybrid *r, const char *what) {
@@ -27,6 +27,51 @@ static sc_status hybrid_size(const struct hf_hybrid *r, const char *key, uint32_
                                       1u << 20));
     *out = (uint32_t)n;
     return SC_OK;
+}
+
+/* What transformers 5 calls the kinds of layers, and what it called them before. */
+static const struct {
+    const char *word;
+    char letter;
+} layer_words[] = {{"linear_attention", 'M'},
+                   {"mamba", 'M'},
+                   {"full_attention", '*'},
+                   {"attention", '*'},
+                   {"mlp", '-'},
+                   {"moe", 'E'}};
+
+/* '?' for a word that is none of them, which is refused as a letter. */
+static char letter_of_word(const json_t *word) {
+    const char *text = json_string_value(word);
+    for (size_t i = 0; text && i < sizeof layer_words / sizeof *layer_words; i++)
+        if (!strcmp(layer_words[i].word, text))
+            return layer_words[i].letter;
+    return '?';
+}
+
+void sc__hf_hybrid_prepare(struct sc_context *ctx,
+                           const struct sc__hf_family *family,
+                           json_t *root) {
+    static const char *const lists[] = {"layers_block_type", "layer_types", NULL};
+    const char *pattern = "hybrid_override_pattern";
+    if (strcmp(family->type, "nemotron_h") != 0)
+        return;
+    for (const char *const *key = lists; *key; key++) {
+        const json_t *words = json_object_get(root, *key);
+        size_t count = json_array_size(words);
+        if (!count)
+            continue;
+        char *letters = SC__NEW_ARRAY(&ctx->arena, char, count + 1);
+        for (size_t i = 0; i < count; i++)
+            letters[i] = letter_of_word(json_array_get(words, i));
+        json_object_set_new(root, pattern, json_string(letters));
+        json_object_del(root, *key);
+    }
+    const char *letters = json_string_value(json_object_get(root, pattern));
+    if (letters && !json_object_get(root, "num_hidden_layers"))
+        json_object_set_new(root,
+                            "num_hidden_layers",
+                            json_integer((json_int_t)strlen(letters)));
 }
 
 static sc_status read_letters(const struct hf_hybrid *r, struct sc__model *m) {
@@ -159,8 +204,9 @@ static sc_status read_mamba_layers(const struct hf_hybrid *r, struct sc__model *
                            "of those with attention");
     for (uint32_t i = 0; i < m->layers; i++) {
         const char *word = json_string_value(json_array_get(words, i));
-        bool mamba = word ? !strcmp(word, "mamba") : !listed_layer(indices, i);
-        if (words && (!word || (!mamba && strcmp(word, "attention") != 0)))
+        char letter = letter_of_word(json_array_get(words, i));
+        bool mamba = word ? letter == 'M' : !listed_layer(indices, i);
+        if (words && letter != 'M' && letter != '*')
             return hybrid_fail(r,
                                sc__format(&r->ctx->arena,
                                           "layer %u is \"%.60s\", not mamba or attention",
@@ -174,6 +220,31 @@ static sc_status read_mamba_layers(const struct hf_hybrid *r, struct sc__model *
     return SC_OK;
 }
 
+static bool hybrid_truth(const struct hf_hybrid *r, const char *key, bool otherwise) {
+    const json_t *value = json_object_get(r->root, key);
+    return json_is_boolean(value) ? json_is_true(value) : otherwise;
+}
+
+/* "auto", the default of the classes: what the heads share of the width in between. */
+static sc_status read_head_size(const struct hf_hybrid *r, const struct sc__model *m) {
+    const json_t *size = json_object_get(r->root, "mamba_d_head");
+    const char *word = json_string_value(size);
+    uint32_t expand = 2; /* of the classes */
+    uint32_t heads;
+    if (size && !json_is_null(size) && (!word || strcmp(word, "auto") != 0))
+        return SC_OK;
+    if (json_object_get(r->root, "mamba_expand"))
+        SC__TRY(hybrid_size(r, "mamba_expand", &expand));
+    SC__TRY(hybrid_size(r, "mamba_n_heads", &heads));
+    uint64_t width = (uint64_t)expand * m->hidden;
+    if (width % heads)
+        return hybrid_fail(r,
+                           "\"mamba_n_heads\" does not divide \"mamba_expand\" times the "
+                           "hidden size");
+    json_object_set_new(r->root, "mamba_d_head", json_integer((json_int_t)(width / heads)));
+    return SC_OK;
+}
+
 static sc_status read_mamba_keys(const struct hf_hybrid *r, struct sc__model *m) {
     static const struct scan_keys keys = {"mamba_n_heads",
                                           "mamba_d_head",
@@ -182,6 +253,7 @@ static sc_status read_mamba_keys(const struct hf_hybrid *r, struct sc__model *m)
                                           "mamba_d_conv",
                                           "mamba_chunk_size"};
     SC__TRY(read_mamba_layers(r, m));
+    SC__TRY(read_head_size(r, m));
     if (!m->experts &&
         m->shared_ffn) /* the whole feed-forward of a model without experts */
         m->ffn = m->shared_ffn;
@@ -190,10 +262,15 @@ static sc_status read_mamba_keys(const struct hf_hybrid *r, struct sc__model *m)
 
 sc_status sc__hf_hybrid_read(struct sc_context *ctx,
                              const char *file,
-                             const json_t *root,
+                             json_t *root,
                              const struct sc__hf_family *family,
                              struct sc__model *m) {
     struct hf_hybrid r = {.ctx = ctx, .file = file, .root = root};
+    m->scan_bias = hybrid_truth(&r, "mamba_proj_bias", false);
+    if (family->traits & SC__HF_LETTERS)
+        m->scan_bias = hybrid_truth(&r, "use_bias", m->scan_bias);
+    m->bare_conv =
+        !hybrid_truth(&r, "mamba_conv_bias", hybrid_truth(&r, "use_conv_bias", true));
     if (sc__hf_family_details(family->type) & SC__HF_MAMBA_ALONE)
         return read_mamba_alone(&r, m);
     if (family->traits & SC__HF_LETTERS)

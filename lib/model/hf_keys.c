@@ -289,6 +289,9 @@ static const char *const quiet_keys[] = {"model_type",
                                          "mup_enabled",
                                          "load_balance_coeff",
                                          "use_grouped_mm",
+                                         "use_bidirectional_attention",
+                                         "is_causal",
+                                         "num_labels",
                                          NULL};
 
 /* How the names of sizes and counts end. */

@@ -119,7 +119,9 @@ static double attention_params(const struct sc__model *m, uint32_t layer) {
         n += m->q_lora + m->kv_lora;
     if (m->index_heads)
         n += 2.0 * m->index_dim; /* a LayerNorm of the key */
-    if ((m->linear_bias && !m->no_qkv_bias) || m->qkv_bias)
+    if (m->kv_lora) /* DeepSeek's: of what brings a token down alone; Megatron's: none */
+        n += m->qkv_bias ? sc__model_latent_width(m) : 0;
+    else if ((m->linear_bias && !m->no_qkv_bias) || m->qkv_bias)
         n += (m->heads + (double)x.kv_projections * x.kv_heads) * d;
     if (m->no_key_bias)
         n -= x.kv_heads * d;
@@ -194,10 +196,12 @@ static double scan_matrix(const struct sc__model *m, enum sc__mixer mixer) {
  * delta net: no bias, two numbers a head, one norm for every head. */
 static double scan_params(const struct sc__model *m, enum sc__mixer mixer) {
     bool mamba = mixer == SC__MIXER_MAMBA;
-    double conv = sc__model_conv_width(m) * (m->conv_kernel + (mamba ? 1.0 : 0.0));
+    bool conv_bias = mamba && !m->bare_conv;
+    double conv = sc__model_conv_width(m) * (m->conv_kernel + (conv_bias ? 1.0 : 0.0));
     double heads = (mamba ? 3.0 : 2.0) * m->scan_heads;
     double norm = mamba ? sc__model_scan_width(m) : m->scan_head_dim;
-    return scan_matrix(m, mixer) + conv + heads + norm;
+    double biases = mamba && m->scan_bias ? sc__model_scan_input(m, mixer) + m->hidden : 0;
+    return scan_matrix(m, mixer) + conv + heads + norm + biases;
 }
 
 /* Forward FLOPs a token beside the matrices, as Megatron-LM counts them

@@ -130,6 +130,9 @@ struct sc__model {
     uint32_t state_dim;
     uint32_t conv_kernel;
     uint32_t scan_chunk; /* tokens that are multiplied as one block */
+    /* of Mamba-2: its projections have biases, its convolution has none */
+    bool scan_bias;
+    bool bare_conv;
     /* An indexer picks the keys of a query (DeepSeek sparse attention): its heads and
      * their size, and how many are picked, which is the window; 0 = none */
     uint32_t index_heads;

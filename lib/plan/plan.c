@@ -250,7 +250,8 @@ static double rank_share(const struct sc__plan *p,
     bool feed_forward = sc__model_has_feed_forward(m, layer);
     /* every rank brings its tokens down with the whole of these weights (Megatron's
      * TELinear, torchtitan's NoParallel) */
-    double down = (m->hidden + 1.0) * sc__model_latent_width(m) - m->rope_dim;
+    double each = m->hidden + (m->qkv_bias ? 2.0 : 1.0); /* weights, norms, biases */
+    double down = each * sc__model_latent_width(m) - m->rope_dim;
     bool attention = sc__model_mixer(m, layer) == SC__MIXER_ATTENTION;
     if (m->kv_lora && attention)
         whole += down, cut -= down;

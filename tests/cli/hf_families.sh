@@ -157,3 +157,82 @@ more_than norms_of_modules_between_linears $((4096 * 30 * (8 * 2560 + 6 * 6912))
 by_hand=$((2 * 1000 * 512 + 4 * (4 * 512 * 512 + 2 * 512 * 1024 + 2 * 512) + 512))
 got=$(counted "\"model_type\": \"arcee\", \"hidden_act\": \"relu2\", $common")
 if [ "$got" = $by_hand ]; then echo "ok arcee by hand"; else echo "not ok arcee by hand: $got, not $by_hand"; fi
+# What a configuration leaves out is what the classes of transformers have: the count is that of
+# the released configuration, which has the same value written down.
+python3 -S - "$STEPCAST" tests/data/models/exact.jsonl <<'P'
+import json
+import subprocess
+import sys
+
+program, models = sys.argv[1:]
+left_out = {
+    "qwen3-0.6b": ["head_dim"], "mixtral-8x7b": ["num_key_value_heads"], "mistral-nemo": ["num_key_value_heads"],
+    "smollm3-3b": ["num_key_value_heads"], "starcoder2-3b": ["num_key_value_heads"], "phi3.5-moe": ["num_key_value_heads"],
+    "qwen1.5-moe-a2.7b": ["num_key_value_heads", "moe_intermediate_size", "shared_expert_intermediate_size"],
+    "qwen3-30b-a3b": ["num_key_value_heads", "moe_intermediate_size"],
+    "ernie-21b-a3b": ["num_key_value_heads", "moe_intermediate_size", "moe_num_shared_experts", "moe_layer_start_index"],
+    "glm-4.5-air": ["num_key_value_heads", "moe_intermediate_size", "n_shared_experts", "first_k_dense_replace"],
+    "glm-4-9b-hf": ["num_key_value_heads", "head_dim"], "minimax-m2": ["num_key_value_heads", "head_dim"],
+    "qwen3-next-80b": ["num_key_value_heads", "head_dim", "moe_intermediate_size", "shared_expert_intermediate_size", "linear_conv_kernel_dim",
+                       "linear_key_head_dim", "linear_value_head_dim", "linear_num_key_heads", "linear_num_value_heads"],
+    "seed-oss-36b": ["num_key_value_heads", "head_dim", "attention_bias", "attention_out_bias"],
+    "deepseek-v2": ["q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"],
+    "falcon-7b": ["multi_query", "parallel_attn", "new_decoder_architecture", "alibi"], "hunyuan-a13b": ["use_qk_norm"],
+    "hy3": ["num_key_value_heads", "head_dim", "moe_intermediate_size", "num_shared_experts", "mlp_layer_types"],
+    "mistral-small-4": ["q_lora_rank", "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "moe_intermediate_size", "n_shared_experts"],
+    "nemotron-nano-9b-v2": ["num_key_value_heads", "head_dim", "mamba_num_heads", "n_groups", "ssm_state_size", "conv_kernel", "chunk_size",
+                            "num_hidden_layers"],
+    "granite-4.0-h-tiny": ["mamba_d_head", "mamba_n_groups", "mamba_d_conv", "mamba_chunk_size", "shared_intermediate_size"],
+}
+known = {model["_name"]: model for model in map(json.loads, open(models))}
+for name, keys in left_out.items():
+    model = dict(known[name])
+    dropped = [model.pop(key) for key in keys if key in model]
+    done = subprocess.run([program, "run", "--model", "-", "--gpus", "1", "--seq", "1024", "--mtp-num-layers", "0",
+                           "--ignore-memory", "--json", "-"], input=json.dumps(model), capture_output=True, text=True)
+    got = json.loads(done.stdout)["model"]["parameters"] if done.returncode == 0 else done.stderr.splitlines()[:1]
+    right = got == model["_parameters"] and dropped
+    print("ok" if right else "not ok", "left out of", name, "" if right else f"{got}, not {model['_parameters']}: {keys}")
+P
+# A default that does not divide the heads is none: each has keys and values of its own.
+by_hand=$((2 * 1000 * 512 + 4 * (4 * 512 * 512 + 3 * 512 * 1024 + 2 * 512) + 512))
+got=$(counted "\"model_type\": \"mistral\", $(echo "$common" | sed 's/"num_attention_heads": 8/"num_attention_heads": 4/')")
+if [ "$got" = $by_hand ]; then echo "ok a default that does not fit"; else echo "not ok a default that does not fit: $got, not $by_hand"; fi
+# Windows: Mistral has one of 4096 keys unless it says otherwise, Qwen2 none unless it is asked
+# for. Megatron counts 12 · heads · d FLOPs of a layer's attention for each of the s² pairs of a
+# sequence, half of which a mask hides; of a window 2sw - w².
+flops() { printf '{%s, %s}' "$common" "$1" | "$STEPCAST" run --model - --gpus 1 --seq 8192 --ignore-memory --json - 2>/dev/null | python3 -S -c 'import json, sys; d = json.load(sys.stdin); print(round(d["tflops_per_gpu"] * 1e6 * d["step_time_us"]))'; }
+window() { # name, configuration, that of all keys, 1 where it has a window
+    less=$(($(flops "$3") - $(flops "$2")))
+    wanted=$(($4 * 4 * 12 * 512 * (8192 * 8192 - 2 * 8192 * 4096 + 4096 * 4096)))
+    if [ $((less - wanted)) -le 1000000 ] && [ $((wanted - less)) -le 1000000 ]; then echo "ok window $1"; else echo "not ok window $1: $less, not $wanted"; fi
+}
+all='"model_type": "mistral", "sliding_window": null'
+window of_mistral '"model_type": "mistral"' "$all" 1
+window of_qwen2_unasked '"model_type": "qwen2", "sliding_window": 4096' "$all" 0
+window of_qwen2 '"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true, "max_window_layers": 0' "$all" 1
+# Biases: of latent attention those of what brings a token down (1024 + 512 + 64) and of the output;
+# without those of attention GPT-NeoX has its feed-forward's alone; of Mamba's projections.
+latent="\"model_type\": \"deepseek_v3\", $common, \"q_lora_rank\": 1024, \"n_routed_experts\": 8, \"num_experts_per_tok\": 2"
+neox="\"model_type\": \"gpt_neox\", $common"
+mamba="\"model_type\": \"bamba\", $common, \"attn_layer_indices\": [1], \"mamba_n_heads\": 16, \"mamba_d_state\": 64"
+more() { # name, how many, with, without
+    got=$(($(counted "$3") - $(counted "$4")))
+    if [ $got = "$2" ]; then echo "ok biases $1"; else echo "not ok biases $1: $got, not $2"; fi
+}
+more of_latent_attention $((4 * (1024 + 512 + 64 + 512))) "$latent, \"attention_bias\": true" "$latent"
+more of_attention_in_neox $((4 * 4 * 512)) "$neox" "$neox, \"attention_bias\": false"
+more of_mambas_projections $((3 * (1024 + 1024 + 2 * 64 + 16 + 512))) "$mamba, \"mamba_proj_bias\": true" "$mamba"
+more of_mambas_convolution $((3 * (1024 + 2 * 64))) "$mamba" "$mamba, \"mamba_conv_bias\": false"
+# A part without a type names its class, as that of DeepSeek-OCR; its attention is the ordinary one
+# where there is no rank: attention, two norms, a dense layer of 1024 and three of 8 + 2 experts.
+by_hand=$((2 * 1000 * 512 + 4 * (4 * 512 * 512 + 2 * 512) + 3 * 512 * 1024 + 3 * (10 * 3 * 512 * 64 + 512 * 8) + 512))
+got=$(counted "\"model_type\": \"deepseek_vl_v2\", \"language_config\": {\"architectures\": [\"DeepseekV2ForCausalLM\"], $common, \"kv_lora_rank\": null, \"q_lora_rank\": null, \"qk_nope_head_dim\": 0, \"qk_rope_head_dim\": 0, \"v_head_dim\": 0, \"use_mla\": false, \"n_routed_experts\": 8, \"n_shared_experts\": 2, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 64, \"first_k_dense_replace\": 1}")
+if [ "$got" = $by_hand ]; then echo "ok a part that names its class"; else echo "not ok a part that names its class: $got, not $by_hand"; fi
+refuse both_directions "use_bidirectional_attention" "{\"model_type\": \"gemma3_text\", $common, \"use_bidirectional_attention\": true}"
+refuse no_causal_mask "is_causal" "{\"model_type\": \"qwen2\", $common, \"is_causal\": false}"
+refuse cross_attention_of_a_decoder "add_cross_attention" "{\"model_type\": \"gpt2\", $common, \"add_cross_attention\": true}"
+refuse a_word_of_no_layer "is '?'" "{\"model_type\": \"nemotron_h\", $common, \"layers_block_type\": [\"mamba\", \"mlp\", \"conv\", \"mlp\"]}"
+# a head that scores texts has no row for each word, which is said
+answer=$(printf '{"model_type": "llama", %s, "architectures": ["LlamaForSequenceClassification"]}' "$common" | "$STEPCAST" run --model - --gpus 1 --ignore-memory 2>&1)
+case $answer in *"has no output embedding"*) echo "ok head of a reward model" ;; *) echo "not ok head of a reward model: $answer" ;; esac

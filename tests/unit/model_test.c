@@ -288,7 +288,7 @@ static void test_shapes_not_modelled_are_refused(void **state) {
          "\"mamba_num_heads\" must be"},
         {"\"model_type\": \"qwen3_5_text\", \"layer_types\": [\"full_attention\"]",
          "does not have a word for each layer"},
-        {"\"model_type\": \"qwen3_5_text\", \"linear_num_value_heads\": 4",
+        {"\"model_type\": \"qwen3_5_text\", \"linear_value_head_dim\": null",
          "\"linear_value_head_dim\" must be"},
         {"\"model_type\": \"deepseek_v32\"", "\"n_routed_experts\" is missing"},
         {"\"model_type\": \"llama\", \"index_n_heads\": 4", "needs a \"q_lora_rank\""},
@@ -330,7 +330,7 @@ static void test_layers_by_letters(void **state) {
                            "\"hybrid_override_pattern\": \"M-M-M*-M-M-M\", "
                            "\"mamba_num_heads\": 16, \"mamba_head_dim\": 64, "
                            "\"n_groups\": 2, \"ssm_state_size\": 32, "
-                           "\"conv_kernel\": 4, \"chunk_size\": 128",
+                           "\"conv_kernel\": 4, \"chunk_size\": 128, \"head_dim\": 64",
                            &m),
                      SC_OK);
     sc__model_count(&m, &p);
@@ -360,7 +360,8 @@ static void test_delta_nets(void **state) {
                            "\"linear_num_value_heads\": 8, "
                            "\"linear_value_head_dim\": 64, "
                            "\"linear_num_key_heads\": 4, \"linear_key_head_dim\": 32, "
-                           "\"linear_conv_kernel_dim\": 4",
+                           "\"linear_conv_kernel_dim\": 4, \"head_dim\": 64, "
+                           "\"num_key_value_heads\": 8",
                            &m),
                      SC_OK);
     sc__model_count(&m, &p);
