@@ -59,6 +59,10 @@ static const char *plain_name(struct sc__arena *arena, const char *name) {
     return b.size ? b.text : "";
 }
 
+bool sc__data_same_name(struct sc__arena *arena, const char *a, const char *b) {
+    return !strcmp(plain_name(arena, a), plain_name(arena, b));
+}
+
 const char *sc__data_name(struct sc__arena *arena, const struct sc__data_file *file) {
     const char *slash = strrchr(file->path, '/');
     const char *name = slash ? slash + 1 : file->path;

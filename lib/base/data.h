@@ -26,9 +26,11 @@ const struct sc__data_file *sc__data_find(const char *path);
  * changed nor given back by who asks. NULL when there is no such file, or it is damaged. */
 json_t *sc__data_json(const char *path);
 
-/* The file of folder ("models/") that people mean by name: any case, and '-', '_' and
- * blanks alike or left out, but for those between two digits ("llama-33b" is not
- * "llama3-3b"). NULL when there is none. */
+/* Two names that people mean the same by: any case, and '-', '_' and blanks alike or left
+ * out, but for those between two digits ("llama-33b" is not "llama3-3b"). */
+bool sc__data_same_name(struct sc__arena *arena, const char *a, const char *b);
+/* The file of folder ("models/") with a name that is the same in this sense. NULL when
+ * there is none. */
 const struct sc__data_file *
 sc__data_find_loosely(struct sc__arena *arena, const char *folder, const char *name);
 /* Its name, without folder and ending. */

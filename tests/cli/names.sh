@@ -52,6 +52,21 @@ zai-org/GLM-4.5-Air glm-4.5-air
 moonshotai/Kimi-K2-Instruct kimi-k2
 01-ai/Yi-34B-Chat yi-34b
 Llama-3.1-8B-Instruct llama3.1-8b
+meta-llama/Llama-4-Scout-17B-16E-Instruct llama4-scout-17b-16e
+deepseek-ai/DeepSeek-R1-0528 deepseek-v3
+deepseek-ai/DeepSeek-R1-Distill-Qwen-7B qwen2.5-7b
+deepseek-ai/DeepSeek-R1-Distill-Llama-8B llama3.1-8b
+unsloth/DeepSeek-R1-Distill-Llama-8B llama3.1-8b
+deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct deepseek-v2-lite
+Qwen/Qwen2.5-Coder-32B-Instruct qwen2.5-32b
+mistralai/Mistral-7B-Instruct-v0.1 mistral-7b-v0.1
+mistralai/Mistral-7B-Instruct-v0.2 mistral-7b
+mistralai/Mistral-7B-Instruct-v0.3 mistral-7b-v0.3
+mistralai/Mistral-Nemo-Instruct-2407 mistral-nemo-12b
+microsoft/Phi-3-mini-4k-instruct phi3-mini
+EleutherAI/pythia-1.4b-deduped pythia-1.4b
+bigscience/bloom bloom-176b
+zai-org/GLM-4.7-FP8 glm-4.5
 P
 expect model_plain 0 "" show Llama-3-70B
 check no_note_for_spelling "$(test -s "$tmp/out" && grep -c 'is read as' "$tmp/out")" 0
@@ -59,7 +74,11 @@ check no_note_for_spelling "$(test -s "$tmp/out" && grep -c 'is read as' "$tmp/o
 # what only looks alike is another model
 expect digits_stay_apart 2 "there is no model 'llama3-3b'" show llama3-3b
 expect another_publisher 2 "there is no model 'acme/Llama-3.1-70B'" show acme/Llama-3.1-70B
-expect another_version 2 "there is no model 'mistralai/Mistral-7B-v0.3'" show mistralai/Mistral-7B-v0.3
+expect another_version 2 "there is no model 'mistralai/Mistral-7B-v0.4'" show mistralai/Mistral-7B-v0.4
+# near the shape of a preset: an output embedding of its own, another window, another publisher
+for near in deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B microsoft/Phi-3-mini-128k-instruct acme/DeepSeek-R1 Qwen/DeepSeek-R1; do
+    expect "near $near" 2 "there is no model '$near'" show "$near"
+done
 expect only_an_ending 2 "there is no model '-instruct'" show -instruct
 expect no_name 2 "there is no model ''" show ""
 expect publisher_only 2 "there is no model 'meta-llama/'" show meta-llama/
