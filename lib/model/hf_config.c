@@ -4,6 +4,7 @@
  * ("n_embd" is "hidden_size"). Keys that decide nothing about a step are let pass, keys we
  * do not know are named in a note, keys that change the architecture in a way we do not
  * model are errors. */
+#include "model/hf_checks.h"
 #include "model/hf_expert_layers.h"
 #include "model/hf_family.h"
 #include "model/hf_forms.h"
@@ -69,8 +70,11 @@ static const char *const v_keys[] = {"v_head_dim", NULL};
 static const char *const window_keys[] = {
     "sliding_window", "sliding_window_size", "window_size", NULL};
 static const char *const pattern_keys[] = {SC__HF_WINDOW_PATTERN, NULL};
-static const char *const mtp_keys[] = {
-    "num_nextn_predict_layers", "num_mtp_modules", "mtp_num_hidden_layers", NULL};
+static const char *const mtp_keys[] = {"num_nextn_predict_layers",
+                                       "num_mtp_modules",
+                                       "mtp_num_hidden_layers",
+                                       "num_mtp_layers",
+                                       NULL};
 
 static const char *const *const number_keys[] = {
     hidden_keys,     layer_keys,       head_keys,      kv_keys,           dim_keys,
@@ -176,20 +180,21 @@ static const char *unlike_llama(const struct model_hf_config_reading *r) {
 
 static void note_like_llama(const struct model_hf_config_reading *r, const char *type) {
     const char *key;
-    sc__note(r->ctx,
-             "model-like-llama",
-             "%s: the model_type \"%.60s\" is not known and was read as a Llama: two RMS "
-             "norms a layer and one at the end, a gated feed-forward (three matrices), "
-             "rotary positions, biases and norms of queries and keys only where a key asks "
-             "for them%s%s; check the count of parameters",
-             r->file,
-             type,
-             find(r, kv_keys, &key) ? "" : ", a key-value head for each head",
-             json_object_get(r->root, "tie_word_embeddings") ? ""
-             : r->is_part
-                 ? ", an output embedding of its own"
-                 : ", one matrix for both embeddings (tie_word_embeddings is left out "
-                   "where it is true, as transformers saves it)");
+    sc__note(
+        r->ctx,
+        "model-like-llama",
+        "%s: the model_type \"%.60s\" is not known and was read as a Llama: two RMS "
+        "norms a layer and one at the end, a gated feed-forward (three matrices), "
+        "rotary positions, biases and norms of queries and keys only where a key asks "
+        "for them%s%s%s; check the count of parameters",
+        r->file,
+        type,
+        find(r, expert_keys, &key) ? ", gated experts and a router without a bias" : "",
+        find(r, kv_keys, &key) ? "" : ", a key-value head for each head",
+        json_object_get(r->root, "tie_word_embeddings") ? ""
+        : r->is_part                                    ? ", an output embedding of its own"
+                     : ", one matrix for both embeddings (tie_word_embeddings is left out "
+                       "where it is true, as transformers saves it)");
 }
 
 /* Heads that score or embed a text have no row for each word of the vocabulary. */
@@ -377,6 +382,8 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
     m->out_bias = truth(r, "attention_out_bias", m->out_bias);
     m->qkv_bias = truth(r, "use_qkv_bias", m->qkv_bias);
     m->qkv_bias = truth(r, "add_qkv_bias", m->qkv_bias);
+    m->qkv_bias = truth(r, "qkv_bias", m->qkv_bias);
+    m->bare_norms = !truth(r, "layer_norm_elementwise_affine", !m->bare_norms);
     if (!truth(r, "rmsnorm", true)) {
         m->norm = SC__LAYERNORM;
         m->norm_bias = true;
@@ -384,7 +391,7 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
     m->post_norms = truth(r, "use_post_norm", m->post_norms);
     m->qk_norm = truth(r, "qk_layernorm", m->qk_norm);
     if (!(traits & SC__HF_LLAMA4)) /* which normalises without weights */
-        m->qk_norm = truth(r, "use_qk_norm", m->qk_norm);
+        m->qk_norm = truth(r, "use_qk_norm", truth(r, "qk_norm", m->qk_norm));
     /* Falcon: the old architecture, and where a key says so the new one */
     json_t *norms = json_object_get(r->root, "num_ln_in_parallel_attn");
     if (truth(r, "parallel_attn", details & SC__HF_SIDE_BY_SIDE) &&
@@ -407,6 +414,10 @@ read_dense(const struct model_hf_config_reading *r, unsigned traits, struct sc__
     SC__TRY(number(r, position_keys, UINT32_MAX, &m->context));
     if (traits & SC__HF_LEARNED && truth(r, "learned_pos_emb", true))
         m->positions = m->context;
+    const char *positions =
+        json_string_value(json_object_get(r->root, "position_embedding_type"));
+    if (truth(r, "alibi", false) || (positions && !strcmp(positions, "nope")))
+        m->no_rotary = true;
     if (r->is_part && !strcmp(m->family, sc__hf_family_like_llama()->type))
         m->tied = false; /* a part is saved without what is as in its class */
     m->tied = truth(r, "tie_word_embeddings", m->tied);
@@ -673,72 +684,11 @@ static void enter_language_model(struct model_hf_config_reading *r) {
                  of_towers);
 }
 
-/* Keys that are true or false: another value would count as if it were not there. */
-static sc_status check_truths(const struct model_hf_config_reading *r) {
-    static const char *const keys[] = {"tie_word_embeddings",
-                                       "attention_bias",
-                                       "mlp_bias",
-                                       "use_sliding_window",
-                                       "alibi",
-                                       "parallel_attn",
-                                       "multi_query",
-                                       "use_qk_norm",
-                                       NULL};
-    struct sc__place at = model_hf_config_whole(r);
-    for (const char *const *key = keys; *key; key++) {
-        json_t *v = json_object_get(r->root, *key);
-        if (v && !json_is_boolean(v) && !json_is_null(v))
-            return sc__fail(r->ctx,
-                            SC_INPUT,
-                            &at,
-                            NULL,
-                            "\"%s\" takes true or false",
-                            *key);
-    }
-    return SC_OK;
-}
-
-/* Masks other than that of a causal language model. */
-static sc_status check_directions(const struct model_hf_config_reading *r,
-                                  const struct sc__hf_family *f) {
-    static const struct {
-        const char *key;
-        bool value;
-        const char *what;
-    } refused[] = {{"use_bidirectional_attention", true, "text is seen in both directions"},
-                   {"is_causal", false, "text is seen in both directions"},
-                   {"is_encoder_decoder", true, "the model has an encoder"},
-                   {"add_cross_attention", true, "layers see an encoder's output"}};
-    struct sc__place at = model_hf_config_whole(r);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        bool is = truth(r, refused[i].key, !refused[i].value) == refused[i].value;
-        if (is && !(f->traits & SC__HF_GEMMA4)) /* which looks at it itself */
-            return sc__fail(r->ctx,
-                            SC_INPUT,
-                            &at,
-                            "a trace or a layer workload of the model can be run instead",
-                            "%s (\"%s\"), which is not modelled",
-                            refused[i].what,
-                            refused[i].key);
-    }
-    return SC_OK;
-}
-
-static void note_quantized(const struct model_hf_config_reading *r) {
-    if (json_is_object(json_object_get(r->root, "quantization_config")))
-        sc__note(r->ctx,
-                 "quantization",
-                 "%s: quantization_config is how the weights are stored, and does not "
-                 "count; --fp8 and --dtype say how it is trained",
-                 r->file);
-}
-
 static sc_status read_model(const struct model_hf_config_reading *r, struct sc__model *m) {
     const struct sc__hf_family *f = NULL;
-    SC__TRY(check_truths(r));
+    SC__TRY(sc__hf_check_truths(r->ctx, r->file, r->root));
     SC__TRY(find_family(r, &f));
-    SC__TRY(check_directions(r, f));
-    note_quantized(r);
+    SC__TRY(sc__hf_check_switches(r->ctx, r->file, r->root, f));
     fill_defaults(r, f);
     sc__hf_hybrid_prepare(r->ctx, f, r->root);
     SC__TRY(sc__hf_gemma4_prepare(r->ctx, r->file, f, r->root));

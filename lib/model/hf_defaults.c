@@ -73,6 +73,7 @@ const struct sc__hf_default sc__hf_defaults[] = {
     {"mixtral", "num_key_value_heads", 8, false},
     {"phimoe", "num_key_value_heads", 8, false},
     {"smollm3", "num_key_value_heads", 4, false},
+    {"gpt_neo", "window_size", 256, false},
     {"starcoder2", "num_key_value_heads", 2, false},
     {"cohere2", "sliding_window", 4096, false},
     {"olmo3", "sliding_window", 4096, false},

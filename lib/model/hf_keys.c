@@ -291,6 +291,7 @@ static const char *const quiet_keys[] = {"model_type",
                                          "use_grouped_mm",
                                          "use_bidirectional_attention",
                                          "is_causal",
+                                         "qk_norm",
                                          "num_labels",
                                          NULL};
 

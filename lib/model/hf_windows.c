@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+/* GPT-Neo says "global". */
 static bool is_full(const json_t *types, size_t layer) {
     const char *word = json_string_value(json_array_get(types, layer));
-    return word && !strcmp(word, "full_attention");
+    return word && (!strcmp(word, "full_attention") || !strcmp(word, "global"));
 }
 
 /* The n of "each n-th layer sees all keys"; 0: none does. */
@@ -38,6 +39,8 @@ static bool is_known(const char *word, unsigned traits) {
     static const char *const known[] = {"full_attention",
                                         "sliding_attention",
                                         "chunked_attention",
+                                        "global",
+                                        "local",
                                         NULL};
     for (const char *const *k = known; *k; k++)
         if (!strcmp(word, *k))
@@ -72,6 +75,23 @@ static sc_status check_layer_types(struct sc_context *ctx,
                     "\"layer_types\" does not have a word for each layer: %zu for %u",
                     json_array_size(types),
                     layers);
+}
+
+static void note_no_window(struct sc_context *ctx,
+                           const char *file,
+                           const json_t *types,
+                           const struct sc__model *m) {
+    for (size_t i = 0; !m->window && i < json_array_size(types); i++) {
+        const char *word = json_string_value(json_array_get(types, i));
+        if (strcmp(word, "sliding_attention") != 0)
+            continue;
+        sc__note(ctx,
+                 "window-missing",
+                 "%s: layers of \"layer_types\" have a window, but \"sliding_window\" does "
+                 "not say of how many keys: they see all",
+                 file);
+        return;
+    }
 }
 
 /* Qwen: the first layers see all keys. */
@@ -111,6 +131,8 @@ sc_status sc__hf_windows_read(struct sc_context *ctx,
                               unsigned traits,
                               struct sc__model *m) {
     const json_t *types = json_object_get(root, "layer_types");
+    if (!json_is_array(types))
+        types = json_object_get(root, "attention_layers"); /* GPT-Neo */
     const char *letters = json_string_value(json_object_get(root, SC__HF_WINDOW_PATTERN));
     bool own_words = traits & SC__HF_MAMBA_KEYS; /* mamba and attention */
     m->window_every = traits & SC__HF_WINDOW_HALF     ? 2
@@ -120,6 +142,7 @@ sc_status sc__hf_windows_read(struct sc_context *ctx,
     if (json_is_array(types) && !own_words) {
         SC__TRY(check_layer_types(ctx, file, traits, m->layers, types));
         list_windows(types, m);
+        note_no_window(ctx, file, types, m);
     } else
         read_full_layers(root, m);
     return letters ? read_letters(ctx, file, letters, m) : SC_OK;

@@ -236,3 +236,25 @@ refuse a_word_of_no_layer "is '?'" "{\"model_type\": \"nemotron_h\", $common, \"
 # a head that scores texts has no row for each word, which is said
 answer=$(printf '{"model_type": "llama", %s, "architectures": ["LlamaForSequenceClassification"]}' "$common" | "$STEPCAST" run --model - --gpus 1 --ignore-memory 2>&1)
 case $answer in *"has no output embedding"*) echo "ok head of a reward model" ;; *) echo "not ok head of a reward model: $answer" ;; esac
+# GPT-Neo's list of layers: with "local" ones a window, where all are "global" none
+neo='"model_type": "gpt_neo", "max_position_embeddings": 8192, "window_size": 4096, "attention_layers"'
+window of_gpt_neo "$neo: [\"local\", \"local\", \"local\", \"local\"]" "$neo: [\"global\", \"global\", \"global\", \"global\"]" 1
+half=$(($(flops "$neo: [\"global\", \"local\", \"local\", \"global\"]") - $(flops "$neo: [\"local\", \"local\", \"local\", \"local\"]")))
+whole=$(($(flops "$neo: [\"global\", \"global\", \"global\", \"global\"]") - $(flops "$neo: [\"global\", \"local\", \"local\", \"global\"]")))
+if [ $((half - whole)) -le 1000000 ] && [ $((whole - half)) -le 1000000 ] && [ "$half" -gt 1000000000 ]; then echo "ok window of half of the layers"; else echo "not ok window of half of the layers: $half $whole"; fi
+moe="\"model_type\": \"qwen2_moe\", $common, \"num_key_value_heads\": 8, \"num_experts\": 8, \"num_experts_per_tok\": 2"
+more of_qwen2_moe $((4 * 3 * 512)) "$moe" "$moe, \"qkv_bias\": false"
+opt="\"model_type\": \"opt\", $common, \"max_position_embeddings\": 2048"
+more of_norms_without_weights $((9 * 2 * 512)) "$opt" "$opt, \"layer_norm_elementwise_affine\": false"
+unheard="\"model_type\": \"unheard\", $common, \"hidden_act\": \"silu\""
+more of_norms_of_an_unknown_type $((4 * 2 * 64)) "$unheard, \"qk_norm\": true" "$unheard"
+refuse norms_behind "do_layer_norm_before" "{$opt, \"do_layer_norm_before\": false}"
+refuse no_last_norm "_remove_final_layer_norm" "{$opt, \"_remove_final_layer_norm\": true}"
+said() { # name, words, configuration
+    answer=$(printf '{%s}' "$3" | "$STEPCAST" run --model - --gpus 1 --seq 1024 --ignore-memory 2>&1 | tr -s ' \n' ' ')
+    case $answer in *"$2"*) echo "ok says $1" ;; *) echo "not ok says $1: $answer" ;; esac
+}
+said no_window_of_layers '"sliding_window" does not say of how many keys' "\"model_type\": \"llama\", $common, \"layer_types\": [\"full_attention\", \"sliding_attention\", \"full_attention\", \"sliding_attention\"]"
+said window_not_asked_for 'counts with "use_sliding_window" alone' "\"model_type\": \"qwen3\", $common, \"sliding_window\": 512"
+said experts_of_an_unknown_type 'gated experts and a router without a bias' "$unheard, \"num_experts\": 4, \"num_experts_per_tok\": 2"
+said prediction_layers '1 multi-token prediction layer' "\"model_type\": \"glm4_moe\", $common, \"num_key_value_heads\": 8, \"n_routed_experts\": 8, \"num_experts_per_tok\": 2, \"num_mtp_layers\": 1"
