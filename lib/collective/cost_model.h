@@ -12,10 +12,11 @@
 
 /* The part of the fabric (a leaf, a pod) whose uplinks the group fills most. */
 struct sc__coll_fabric_part {
-    double rate;  /* of its uplinks, as much as the group has of them … */
-    double pairs; /* … and has where every rank sends to every other */
-    double ranks; /* of the group on it */
-    double edges; /* of trees between it and the others; of a shift, messages */
+    double rate;     /* of its uplinks, as much as the group has of them … */
+    double pairs;    /* … and has where every rank sends to every other */
+    double ranks;    /* of the group on it */
+    double edges;    /* of trees between it and the others */
+    double messages; /* of a shift, of a gather, that pass them */
 };
 
 /* A collective on a group, in the model's units. */
@@ -37,6 +38,10 @@ struct sc__coll_model {
     double shift_nic; /* messages of a shift that meet on a NIC */
     double hop;       /* us added per network hop */
     struct sc__coll_fabric_part part[SC__LEVELS];
+    /* as the shape has them, which outlives the model */
+    double rail_pairs;
+    double rail_relayed;
+    const double *rail_share; /* NULL: the group keeps to its rails */
 };
 
 /* us to ps, never less than it is: bounds hold to the last digit. */

@@ -11,17 +11,22 @@ static double most_nics(const struct sc__coll_model *m) {
     return fmax(m->nics, sc__cluster_nics(m->cluster, (uint32_t)m->per_node));
 }
 
+/* A GPU with several NICs spreads what it sends. */
+static double nics_of_a_rail(const struct sc__cluster *c) {
+    return fmax(1, (double)c->node_nics / c->node_gpus);
+}
+
 /* NICs of a node that send the group's bytes on: those of its ranks, on the node with the
  * fewest, which all channels pass; of a gather or a scatter the root's, of a shift that of
  * the rank whose next one is on another node. */
 static double sending_nics(const struct sc__coll_model *m) {
     bool by_one = sc__coll_to_root((unsigned)m->coll) || m->coll == SC__SHIFT;
-    const struct sc__cluster *c = m->cluster;
-    return by_one ? fmax(1, (double)c->node_nics / c->node_gpus) : m->nics;
+    return by_one ? nics_of_a_rail(m->cluster) : m->nics;
 }
 
 /* Uplinks of a part, as much as the group has of them: every group of its kind
- * uses them at once, and a group on rails has those of the rails it sends on. */
+ * uses them at once, and a group on rails has those of the rails it sends on. The switches
+ * of a pod join all rails. */
 static double uplinks(const struct sc__coll_model *m,
                       const struct sc__shape *s,
                       enum sc__level level,
@@ -31,7 +36,7 @@ static double uplinks(const struct sc__coll_model *m,
     double on_nic = fmax(1, s->sharing_nic);
     double all = rate / fmax(on_nic, s->sharing_up[level]);
     double rails = rate * fmin(1, nics / c->node_nics) / on_nic;
-    return sc__fabric_has_rails(c) ? fmin(all, rails) : all;
+    return sc__fabric_has_rails(c) && level == SC__LEAF ? fmin(all, rails) : all;
 }
 
 static void
@@ -54,96 +59,64 @@ static double rails_of(const struct sc__coll_model *m) {
 /* On rails a message to another rail crosses the spines inside a segment too. */
 void sc__coll_model_parts(struct sc__coll_model *m, const struct sc__shape *s) {
     struct sc__coll_fabric_part *p = m->part;
-    bool shift = m->coll == SC__SHIFT;
     p[SC__LEAF] = p[SC__POD] = (struct sc__coll_fabric_part){.rate = SC__COLL_NEVER,
                                                              .pairs = SC__COLL_NEVER,
                                                              .ranks = m->ranks};
     if (m->nodes < 2)
         return;
-    if (s->leaves > 1 || rails_of(m) > 1)
+    if (s->leaves > 1 || rails_of(m) > 1 || s->off_rails)
         set_uplinks(m, s, SC__LEAF);
     if (s->leaves > 1) {
         p[SC__LEAF].ranks = s->on_leaf;
-        p[SC__LEAF].edges = shift ? s->shift_up[SC__LEAF] : s->leaf_edges;
+        p[SC__LEAF].edges = s->leaf_edges;
     }
     if (s->pods > 1) {
         set_uplinks(m, s, SC__POD);
         p[SC__POD].ranks = s->on_pod;
-        p[SC__POD].edges = shift ? s->shift_up[SC__POD] : s->pod_edges;
+        p[SC__POD].edges = s->pod_edges;
     }
+    for (int i = 0; i < SC__LEVELS; i++)
+        p[i].messages = m->coll == SC__SHIFT ? s->shift_up[i] : s->root_up[i];
+    m->rail_pairs = s->rail_pairs;
+    m->rail_relayed = s->rail_relayed;
+    m->rail_share = s->off_rails ? s->rail_share : NULL;
 }
 
-/* Parts that stay in a segment of rails, but cross its uplinks: messages that
- * change rails in the fabric, not inside their node. */
-static double changing_rails(const struct sc__coll_model *m,
-                             const struct sc__coll_fabric_part *p,
-                             enum sc__coll_relay relay) {
-    double near = p->ranks * fmax(0, p->ranks - m->per_node);
-    double rails = rails_of(m);
-    bool segment = p == &m->part[SC__LEAF] && relay == SC__RELAY_NONE;
-    return segment ? near * (rails - 1) / rails : 0;
-}
-
-/* Ranks of a group as nodes that are full and one that has the rest, and how many of each
- * are on the first rail, which has most. */
-struct rail_ranks {
-    double full_nodes;
-    double on_rail; /* of a full node */
-    double rest;
-    double rest_on_rail;
-};
-
-static struct rail_ranks ranks_on_rail(const struct sc__coll_model *m, double ranks) {
-    struct rail_ranks r = {.full_nodes = floor(ranks / m->per_node)};
-    r.on_rail = m->per_node / rails_of(m);
-    r.rest = ranks - r.full_nodes * m->per_node;
-    r.rest_on_rail = fmin(r.on_rail, r.rest);
-    return r;
-}
-
-/* Parts that leave the leaf of `ranks` ranks by PXN, as if every rail had as many as the
- * fullest: a message leaves on the rail of its destination. */
-static double leaving_by_pxn(const struct sc__coll_model *m, double ranks) {
-    struct rail_ranks to = ranks_on_rail(m, m->ranks - ranks);
-    return rails_of(m) * ranks * (to.full_nodes * to.on_rail + to.rest_on_rail);
-}
-
-/* The same of messages that change rails in the fabric: a rank's cross the uplinks of its
- * rail but for those to its own node and, below the leaf, to its own rail. */
-static double leaving_directly(const struct sc__coll_model *m, double ranks) {
-    struct rail_ranks here = ranks_on_rail(m, ranks);
-    double on_rail = here.full_nodes * here.on_rail + here.rest_on_rail;
-    double of_full = m->ranks - m->per_node - (on_rail - here.on_rail);
-    double of_rest = m->ranks - here.rest - (on_rail - here.rest_on_rail);
-    return rails_of(m) *
-           (here.full_nodes * here.on_rail * of_full + here.rest_on_rail * of_rest);
-}
-
-/* Parts of pairs that leave the part. */
+/* Parts of pairs that leave the part; on rails as many as if every rail had what the
+ * fullest has. */
 static double pairs_away(const struct sc__coll_model *m,
                          const struct sc__coll_fabric_part *p,
-                         enum sc__coll_family family,
                          enum sc__coll_relay relay) {
-    bool rails = sc__fabric_has_rails(m->cluster) && p == &m->part[SC__LEAF];
-    if (rails && family == SC__FAMILY_PAIRS && relay == SC__RELAY_AT_SOURCE)
-        return leaving_by_pxn(m, p->ranks);
-    if (rails && family == SC__FAMILY_PAIRS && relay == SC__RELAY_NONE)
-        return leaving_directly(m, p->ranks);
-    return p->ranks * (m->ranks - p->ranks) + changing_rails(m, p, relay);
+    if (!sc__fabric_has_rails(m->cluster) || p != &m->part[SC__LEAF])
+        return p->ranks * (m->ranks - p->ranks);
+    return rails_of(m) * (relay == SC__RELAY_NONE ? m->rail_pairs : m->rail_relayed);
 }
 
-/* Every pair sends a part; of a gather or scatter those of one member do. */
+/* Every pair sends a part. */
 static double pairs_leaving(const struct sc__coll_model *m,
                             const struct sc__coll_fabric_part *p,
-                            enum sc__coll_family family,
                             enum sc__coll_relay relay) {
-    struct sc__coll_counts c = sc__coll_model_counts(m, family);
-    double bytes = c.passes * m->bytes / c.parts * pairs_away(m, p, family, relay);
-    if (family == SC__FAMILY_ROOT)
-        return bytes / p->ranks;
+    struct sc__coll_counts c = sc__coll_model_counts(m, SC__FAMILY_PAIRS);
+    double bytes = c.passes * m->bytes / c.parts * pairs_away(m, p, relay);
     if (relay != SC__RELAY_AT_DESTINATION)
         return bytes;
     return bytes * sc__two_level_share(m->cluster, (uint32_t)m->ranks, (uint32_t)m->nodes);
+}
+
+/* Share of the buffer on the fullest uplinks of a rail, where a group that is off its rails
+ * has been counted; below 0: closed forms tell. */
+static double counted_share(const struct sc__coll_model *m,
+                            const struct sc__coll_fabric_part *p,
+                            enum sc__coll_family family) {
+    static const int counted[SC__FAMILIES] = {[SC__FAMILY_RING] = SC__RAIL_RING + 1,
+                                              [SC__FAMILY_CHAIN] = SC__RAIL_CHAIN + 1,
+                                              [SC__FAMILY_TREE] = SC__RAIL_TREE + 1,
+                                              [SC__FAMILY_NVLS] = SC__RAIL_NVLS + 1,
+                                              [SC__FAMILY_PAT] = SC__RAIL_PAT + 1};
+    if (!m->rail_share || p != &m->part[SC__LEAF] || !counted[family])
+        return -1;
+    double passes = family == SC__FAMILY_RING && m->coll == SC__ALLREDUCE ? 2 : 1;
+    return passes * m->rail_share[counted[family] - 1];
 }
 
 /* Bytes that leave the part. */
@@ -151,11 +124,14 @@ static double leaving(const struct sc__coll_model *m,
                       const struct sc__coll_fabric_part *p,
                       enum sc__algo algo) {
     enum sc__coll_family family = sc__coll_family(algo, m->coll);
-    if (family == SC__FAMILY_PAIRS || family == SC__FAMILY_ROOT)
-        return pairs_leaving(m, p, family, sc__coll_relay(algo, m->coll));
-    if (family == SC__FAMILY_SHIFT)
-        return m->bytes * fmax(1, p->edges);
     double parts = sc__coll_parts(family, m->ranks);
+    if (family == SC__FAMILY_PAIRS)
+        return pairs_leaving(m, p, sc__coll_relay(algo, m->coll));
+    if (family == SC__FAMILY_ROOT || family == SC__FAMILY_SHIFT)
+        return m->bytes / parts * p->messages;
+    double share = counted_share(m, p, family);
+    if (share >= 0)
+        return m->bytes * share * sending_nics(m) / nics_of_a_rail(m->cluster);
     return sc__coll_parts_leaving(family, m->coll, m->ranks, p->ranks, p->edges) *
            (m->bytes / parts);
 }

@@ -247,6 +247,17 @@ void sc__cluster_note_links(struct sc_context *ctx,
  * groups), and pods of a three-level tree. */
 enum sc__level { SC__LEAF, SC__POD, SC__LEVELS };
 
+/* What sc__shape counts on rails: families of algorithms (collective/schedule.h) whose
+ * members send to few others. */
+enum {
+    SC__RAIL_RING, /* one pass */
+    SC__RAIL_CHAIN,
+    SC__RAIL_TREE,
+    SC__RAIL_NVLS,
+    SC__RAIL_PAT,
+    SC__RAIL_SCHEDULES
+};
+
 /* How a group lies on the nodes. */
 struct sc__shape {
     uint32_t ranks;    /* in the group */
@@ -271,9 +282,21 @@ struct sc__shape {
     uint32_t sharing_up[SC__LEVELS];
     uint32_t extent[SC__FABRIC_DIMS_MAX]; /* dims: distinct coordinates */
     /* messages of a shift, every member to the next, that meet on the fullest NIC, and on
-     * the uplinks of a leaf, a pod (on rails: those of a rail) */
+     * the uplinks of a leaf (on rails: those of a rail), a pod, where these are thin; so
+     * with all that follows */
     uint32_t shift_nic;
     uint32_t shift_up[SC__LEVELS];
+    /* messages of a gather to its first member that pass the uplinks of that one's leaf (on
+     * rails: of its rail), pod */
+    uint32_t root_up[SC__LEVELS];
+    /* rails: messages of an all-to-all on the fullest uplinks of a leaf, that is of a rail:
+     * direct ones, and those that change rails inside a node */
+    double rail_pairs;
+    double rail_relayed;
+    /* … and where its members have other rails on one node than on another (1) the share of
+     * the buffer there, of rings and trees; else closed forms tell */
+    uint32_t off_rails;
+    double rail_share[SC__RAIL_SCHEDULES];
 };
 
 /* The shape of n GPUs of the cluster; gpu[i] is the GPU of the group's i-th

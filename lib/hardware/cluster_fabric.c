@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "collective/double_tree.h"
 #include "hardware/cluster.h"
+#include "hardware/rail_traffic.h"
 #include "hardware/shift_traffic.h"
 
 #include <math.h>
@@ -366,6 +367,11 @@ static void count_sorted(const struct sc__cluster *c,
 struct sc__shape
 sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) {
     struct sc__shape s = consecutive(c, n);
+    if (!gpu && c->fabric.kind != SC__FABRIC_DIMS) {
+        sc__shift_count(c, NULL, n, &s);
+        sc__root_count(c, NULL, 0, &s);
+        sc__rails_count(c, NULL, 0, &s);
+    }
     /* small groups need no allocation */
     if (gpu) {
         uint32_t small[256];
@@ -375,6 +381,8 @@ sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) 
             qsort(sorted, n, sizeof *sorted, sc__compare_u32);
             count_sorted(c, sorted, n, &s);
             sc__shift_count(c, gpu, n, &s);
+            sc__root_count(c, sorted, gpu[0], &s);
+            sc__rails_count(c, sorted, gpu[0], &s);
             if (sorted != small)
                 free(sorted);
         }
@@ -396,6 +404,8 @@ uint64_t sc__cluster_shape_key(const struct sc__cluster *c) {
                        f->router_nics,
                        f->group_routers,
                        f->dims,
+                       sc__fabric_is_thin(c, SC__LEAF),
+                       sc__fabric_is_thin(c, SC__POD),
                        c->tuning.no_pxn};
     uint64_t key = sc__hash(said, sizeof said, 0x736861706573u);
     for (uint32_t d = 0; d < f->dims; d++)

@@ -3,6 +3,8 @@
  * may leave by one NIC, and most of a leaf's by its uplinks. */
 #include "hardware/shift_traffic.h"
 
+#include "hardware/rail_traffic.h"
+
 #include <stdlib.h>
 
 /* What messages meet on is a number; those with the same meet. */
@@ -55,28 +57,40 @@ on_nic_in(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *num
     return node != from / c->node_gpus;
 }
 
-/* On rails each has uplinks of its own. */
+/* The uplinks of the part of one end of a message; on rails each leaf has its own, but the
+ * switches of a pod join all rails. */
 static bool on_uplinks(const struct sc__cluster *c,
                        enum sc__level level,
                        uint32_t from,
                        uint32_t to,
+                       bool coming,
                        uint64_t *number) {
-    double width = sc__fabric_part_nodes(c, level);
-    uint64_t out = (uint64_t)(from / c->node_gpus / width);
-    uint64_t in = (uint64_t)(to / c->node_gpus / width);
-    bool rails = sc__fabric_has_rails(c);
-    *number = rails ? out * c->node_nics + nic_out(c, from, to) : out;
-    return out != in;
+    uint32_t out = nic_out(c, from, to);
+    uint32_t node = (coming ? to : from) / c->node_gpus;
+    *number = (uint64_t)(node / sc__fabric_part_nodes(c, level));
+    if (sc__fabric_has_rails(c) && level == SC__LEAF)
+        *number = *number * c->node_nics + (coming ? sc__cluster_nic(c, to) : out);
+    return sc__passes_uplinks(c, level, out, from, to);
 }
 
 static bool
-on_leaf_up(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
-    return on_uplinks(c, SC__LEAF, from, to, number);
+on_leaf_out(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
+    return on_uplinks(c, SC__LEAF, from, to, false, number);
 }
 
 static bool
-on_pod_up(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
-    return on_uplinks(c, SC__POD, from, to, number);
+on_leaf_in(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
+    return on_uplinks(c, SC__LEAF, from, to, true, number);
+}
+
+static bool
+on_pod_out(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
+    return on_uplinks(c, SC__POD, from, to, false, number);
+}
+
+static bool
+on_pod_in(const struct sc__cluster *c, uint32_t from, uint32_t to, uint64_t *number) {
+    return on_uplinks(c, SC__POD, from, to, true, number);
 }
 
 static uint32_t count_meetings(const struct sc__cluster *c,
@@ -84,9 +98,23 @@ static uint32_t count_meetings(const struct sc__cluster *c,
                                uint32_t n,
                                meets_at *at,
                                struct meetings *m) {
-    for (uint32_t i = 0; i < n; i++)
-        m->count += at(c, gpu[i], gpu[i + 1 < n ? i + 1 : 0], &m->numbers[m->count]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t next = i + 1 < n ? i + 1 : 0;
+        m->count += at(c, gpu ? gpu[i] : i, gpu ? gpu[next] : next, &m->numbers[m->count]);
+    }
     return most_together(m);
+}
+
+/* Those that go out, or come in. */
+static uint32_t count_both(const struct sc__cluster *c,
+                           const uint32_t *gpu,
+                           uint32_t n,
+                           meets_at *going,
+                           meets_at *coming,
+                           struct meetings *m) {
+    uint32_t out = count_meetings(c, gpu, n, going, m);
+    uint32_t in = count_meetings(c, gpu, n, coming, m);
+    return out > in ? out : in;
 }
 
 void sc__shift_count(const struct sc__cluster *c,
@@ -94,15 +122,15 @@ void sc__shift_count(const struct sc__cluster *c,
                      uint32_t n,
                      struct sc__shape *s) {
     struct meetings m = {.numbers = NULL};
-    if (c->fabric.kind == SC__FABRIC_DIMS || s->nodes < 2 || s->per_node < 2)
+    if (c->fabric.kind == SC__FABRIC_DIMS || s->nodes < 2)
         return;
     m.numbers = malloc(n * sizeof *m.numbers);
     if (!m.numbers)
         return;
-    uint32_t out = count_meetings(c, gpu, n, on_nic_out, &m);
-    uint32_t in = count_meetings(c, gpu, n, on_nic_in, &m);
-    s->shift_nic = out > in ? out : in;
-    s->shift_up[SC__LEAF] = count_meetings(c, gpu, n, on_leaf_up, &m);
-    s->shift_up[SC__POD] = count_meetings(c, gpu, n, on_pod_up, &m);
+    s->shift_nic = count_both(c, gpu, n, on_nic_out, on_nic_in, &m);
+    if (sc__fabric_is_thin(c, SC__LEAF))
+        s->shift_up[SC__LEAF] = count_both(c, gpu, n, on_leaf_out, on_leaf_in, &m);
+    if (sc__fabric_is_thin(c, SC__POD))
+        s->shift_up[SC__POD] = count_both(c, gpu, n, on_pod_out, on_pod_in, &m);
     free(m.numbers);
 }

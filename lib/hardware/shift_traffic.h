@@ -4,7 +4,7 @@
 
 #include "hardware/cluster.h"
 
-/* Sets what a shape has of shifts; gpu in the order of the members. */
+/* Sets what a shape has of shifts; gpu in the order of the members, NULL: GPUs 0 … n-1. */
 void sc__shift_count(const struct sc__cluster *c,
                      const uint32_t *gpu,
                      uint32_t n,

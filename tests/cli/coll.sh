@@ -334,6 +334,14 @@ check torus_root "$(for net in analytic flow; do for op in gather scatter; do ro
 rails="gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=2 oversubscription=4"
 parts() { "$STEPCAST" coll $1 -c "$rails" --gpus $2 $4 --net $5 --route spray -b 256M -e 512M -f 2 --csv - | awk -F, -v parts=$3 -v gpus=$2 'NR == 2 {t = $5} NR == 3 {us = parts / gpus * 268435456 / 23875; d = ($5 - t) / us - 1; print (d < 0.001 && d > -0.001)}'; }
 check last_node_on_rails "$(for net in analytic flow; do parts alltoall 33 48 "--algo pxn" $net; parts alltoall 33 48 "--algo direct" $net; parts alltoall 28 32 "" $net; parts gather 33 24 "" $net; done | sort -u)" 1
+# GPUs picked at odds: rings, chains and trees leave their rails, and meet on uplinks as the links themselves say
+printf '0\n1\n3\n4\n5\n6\n7\n9\n10\n11\n14\n15\n' >$tmp/odd
+odd() { "$STEPCAST" coll $1 -c "gpu=$2 gpus=$3 node=4 nvlink=300GB/s nics=$4 nic=200Gbps class=$5 fabric=$6 oversubscription=8" --gpus 12 --rank-file $tmp/odd $7 -b 1G -e 1G --net analytic,flow --route spray | awk '!/^#/ {d = $2 / $3 - 1; print (d < 0.01 && d > -0.01)}'; }
+check off_the_rails "$({
+    for op in all_reduce all_gather broadcast reduce alltoall gather scatter sendrecv; do odd $op a100-80 16 4 efa "rail leaf=3"; odd $op h100-sxm 16 2 ib "hpn planes=2 leaf=2"; odd $op h100-sxm 16 8 ib "rail leaf=2"; done
+    for algo in ring tree nvlstree; do odd all_reduce h100-sxm 16 4 ib "rail leaf=2" "--algo $algo"; done
+    odd all_gather h100-sxm 16 4 ib "rail leaf=1 pod-leaves=8 pod-oversubscription=4"
+} | sort -u)" 1
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for

@@ -359,6 +359,119 @@ static void the_fullest_nic_decides(void **state) {
     }
 }
 
+/* Uplinks that messages meet on, by leaf, by leaf and rail or by pod. */
+struct uplinks {
+    const struct sc__cluster *c;
+    uint32_t group; /* nodes of the part in question: of the leaf, or of a pod */
+    bool by_rail;
+    double out[512];
+    double in[512];
+};
+
+static void lay_message(struct uplinks *u, uint32_t from, uint32_t to, bool pxn) {
+    uint32_t a = from / u->c->node_gpus;
+    uint32_t b = to / u->c->node_gpus;
+    uint32_t to_rail = u->by_rail ? sc__cluster_nic(u->c, to) : 0;
+    uint32_t from_rail = u->by_rail && !pxn ? sc__cluster_nic(u->c, from) : to_rail;
+    uint32_t rails = u->by_rail ? u->c->node_nics : 1;
+    if (a == b || (a / u->group == b / u->group && from_rail == to_rail))
+        return;
+    u->out[a / u->group * rails + from_rail]++;
+    u->in[b / u->group * rails + to_rail]++;
+}
+
+/* Messages on the fullest: all pairs, all to the first, or each to the next. */
+static double
+most_messages(struct uplinks *u, int coll, const uint32_t *gpu, uint32_t n, bool rails) {
+    double most = 0;
+    memset(u->out, 0, sizeof u->out);
+    memset(u->in, 0, sizeof u->in);
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; coll == SC__ALLTOALL && j < n; j++)
+            lay_message(u, gpu[i], gpu[j], false);
+        if (coll == SC__GATHER)
+            lay_message(u, gpu[i], gpu[0], false);
+        if (coll == SC__SHIFT)
+            lay_message(u, gpu[i], gpu[(i + 1) % n], rails);
+    }
+    for (int i = 0; i < 512; i++)
+        most = fmax(most, fmax(u->out[i], u->in[i]));
+    return most;
+}
+
+/* Uplinks a hundredth as fast as what is below decide alone: of a leaf, of its rail, of a
+ * pod, which joins all rails. Ranks anywhere, in any order. */
+static void the_fullest_uplinks_decide(void **state) {
+    static const struct {
+        const char *words;
+        uint32_t group;
+        bool by_rail;
+        double rate; /* GB/s */
+    } fabrics[] = {
+        {"fabric=fat-tree oversubscription=100", 2, false, 2 * 4 * 1 / 100.0},
+        {"fabric=rail oversubscription=100", 2, true, 2 * 1 / 100.0},
+        {"fabric=rail pod-leaves=8 pod-oversubscription=100", 4, false, 4 * 4 * 1 / 100.0},
+    };
+    static const int colls[] = {SC__ALLTOALL, SC__GATHER, SC__SHIFT};
+    uint64_t seed = 11;
+    (void)state;
+    for (int round = 0; round < 900; round++) {
+        char text[200];
+        uint32_t gpu[96];
+        int f = round % 3;
+        int coll = colls[round / 3 % 3];
+        snprintf(text,
+                 sizeof text,
+                 "gpus=96 node=8 nvlink=9000GB/s nics=4 nic=1GB/s class=plain leaf=2 %s",
+                 fabrics[f].words);
+        struct sc__cluster c = cluster(text);
+        uint32_t n = random_group(&seed, c.gpus, gpu);
+        for (uint32_t i = n - 1; round % 2 && i > 0; i--) {
+            uint32_t other = (uint32_t)(sc__random(&seed) % (i + 1));
+            uint32_t here = gpu[i];
+            gpu[i] = gpu[other];
+            gpu[other] = here;
+        }
+        struct sc__shape s = sc__cluster_shape(&c, gpu, n);
+        struct uplinks u = {.c = &c,
+                            .group = fabrics[f].group,
+                            .by_rail = fabrics[f].by_rail};
+        bool rails = c.fabric.kind == SC__FABRIC_RAIL;
+        double most = most_messages(&u, coll, gpu, n, rails);
+        double part = coll == SC__SHIFT ? n * 1e6 : 1e6;
+        double us = sc__us(sc__collective_time(&c, coll, &s, (uint64_t)n * 1000000));
+        if (most > 0)
+            assert_within(us, most * part / fabrics[f].rate / 1e3, 1e-6);
+    }
+}
+
+/* One rank a node on two rails of a segment: their ring changes rails at each step, so that
+ * both halves of a gather pass the uplinks of a rail, at 2 of 100 GB/s; on one rail they
+ * stay below the leaf. */
+static void a_ring_off_its_rails(void **state) {
+    (void)state;
+    struct sc__cluster c = cluster("gpus=32 node=8 nvlink=9000GB/s nics=8 nic=1GB/s "
+                                   "class=plain leaf=2 fabric=rail oversubscription=100");
+    struct sc__shape off = sc__cluster_shape(&c, (uint32_t[]){0, 9}, 2);
+    struct sc__shape on = sc__cluster_shape(&c, (uint32_t[]){1, 9}, 2);
+    struct sc__shape four = sc__cluster_shape(&c, (uint32_t[]){0, 9, 17, 24}, 4);
+    double mb = 1e6 / 1e3;
+    assert_within(sc__us(sc__collective_time(&c, SC__ALLGATHER, &off, 2000000)),
+                  mb / 0.02,
+                  1e-6);
+    assert_within(sc__us(sc__collective_time(&c, SC__ALLREDUCE, &off, 2000000)),
+                  2 * mb / 0.02,
+                  1e-6);
+    assert_within(sc__us(sc__collective_time(&c, SC__ALLGATHER, &on, 2000000)), mb, 1e-6);
+    /* 0 to rail 1, 17 to rail 0: no uplinks have two */
+    assert_within(sc__us(sc__collective_time(&c, SC__ALLGATHER, &four, 4000000)),
+                  3 * mb / 0.02,
+                  1e-6);
+    assert_within(sc__us(sc__collective_time(&c, SC__BROADCAST, &off, 2000000)),
+                  2 * mb / 0.02,
+                  1e-6);
+}
+
 /* A card whose slot is all it has sends n - 1 parts through it, wherever they go. */
 static void slots_carry_each_part_once(void **state) {
     (void)state;
@@ -379,6 +492,8 @@ int main(void) {
         cmocka_unit_test(not_below_latency),
         cmocka_unit_test(all_reduce_is_two_halves),
         cmocka_unit_test(the_fullest_nic_decides),
+        cmocka_unit_test(the_fullest_uplinks_decide),
+        cmocka_unit_test(a_ring_off_its_rails),
         cmocka_unit_test(slots_carry_each_part_once),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
