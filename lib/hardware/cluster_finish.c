@@ -411,6 +411,8 @@ static void resolve_defaults(struct sc_context *ctx, struct sc__cluster *c) {
         c->fabric.leaf_nodes = 0;
     if (!c->name)
         c->name = "unnamed";
+    /* PXN goes by a GPU that NVLink joins (NCCL, src/graph/paths.cc) */
+    c->tuning.no_pxn |= c->inside == SC__INSIDE_PCIE;
     resolve_dims(c);
 }
 

@@ -192,12 +192,13 @@ tune_process(struct sc_context *ctx, const sc_options *o, struct sc__cluster *c)
 
 /* Who forbids PXN should know where that cannot change anything. */
 static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
-    if (sc__fabric_has_rails(c) && sc__fabric_oversubscription(c) > 1)
+    if (sc__fabric_has_rails(c) && sc__fabric_oversubscription(c) > 1 &&
+        c->inside != SC__INSIDE_PCIE)
         return;
     sc__note(ctx,
              "no-pxn",
              "--no-pxn has no effect here: the cost model uses PXN only to bypass "
-             "oversubscribed rails, and does not model that it aggregates small messages");
+             "oversubscribed rails, over NVLink, and does not model that it aggregates small messages");
 }
 
 sc_status sc__cluster_apply(struct sc_context *ctx,
@@ -208,7 +209,7 @@ sc_status sc__cluster_apply(struct sc_context *ctx,
     c->tuning.by_tuner |= o->by_tuner == SC_ON;
     c->tuning.no_pxn |= o->no_pxn == SC_ON;
     c->tuning.two_level |= o->two_level == SC_ON;
-    if (c->tuning.no_pxn)
+    if (o->no_pxn == SC_ON)
         note_pxn(ctx, c);
     tune_copies(ctx, o, &c->tuning);
     if (o->net_channels)
