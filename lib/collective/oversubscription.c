@@ -109,12 +109,14 @@ static double counted_share(const struct sc__coll_model *m,
                             const struct sc__coll_fabric_part *p,
                             enum sc__coll_family family) {
     static const int counted[SC__FAMILIES] = {[SC__FAMILY_RING] = SC__RAIL_RING + 1,
-                                              [SC__FAMILY_CHAIN] = SC__RAIL_CHAIN + 1,
+                                              [SC__FAMILY_CHAIN] = SC__RAIL_BROADCAST + 1,
                                               [SC__FAMILY_TREE] = SC__RAIL_TREE + 1,
                                               [SC__FAMILY_NVLS] = SC__RAIL_NVLS + 1,
                                               [SC__FAMILY_PAT] = SC__RAIL_PAT + 1};
     if (!m->rail_share || p != &m->part[SC__LEAF] || !counted[family])
         return -1;
+    if (m->coll == SC__REDUCE)
+        return m->rail_share[SC__RAIL_REDUCE];
     double passes = family == SC__FAMILY_RING && m->coll == SC__ALLREDUCE ? 2 : 1;
     return passes * m->rail_share[counted[family] - 1];
 }

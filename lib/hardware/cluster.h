@@ -251,7 +251,8 @@ enum sc__level { SC__LEAF, SC__POD, SC__LEVELS };
  * members send to few others. */
 enum {
     SC__RAIL_RING, /* one pass */
-    SC__RAIL_CHAIN,
+    SC__RAIL_BROADCAST,
+    SC__RAIL_REDUCE,
     SC__RAIL_TREE,
     SC__RAIL_NVLS,
     SC__RAIL_PAT,

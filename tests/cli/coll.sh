@@ -342,6 +342,10 @@ check off_the_rails "$({
     for algo in ring tree nvlstree; do odd all_reduce h100-sxm 16 4 ib "rail leaf=2" "--algo $algo"; done
     odd all_gather h100-sxm 16 4 ib "rail leaf=1 pod-leaves=8 pod-oversubscription=4"
 } | sort -u)" 1
+# a chain to the root has other uplinks than one from it: twice on those of a rail, or once
+printf '5\n8\n14\n21\n28\n' >$tmp/five
+chains() { "$STEPCAST" coll $1 -c "gpu=b200 gpus=32 node=8 nics=8 nic=200Gbps fabric=hpn class=efa leaf=2 oversubscription=4 planes=2" --gpus 5 --rank-file $tmp/five -b 128M -e 128M --net $2 --route spray --csv - | awk -F, 'NR == 2 {print $5}'; }
+check chains_off_the_rails "$(for net in analytic flow; do awk -v b=$(chains broadcast $net) -v r=$(chains reduce $net) 'BEGIN {printf "%.2f ", b / r}'; done)" "1.99 1.99 "
 # PXN is over NVLink: cards on PCIe change rails in the fabric. Leaves of two nodes, uplinks of a rail of 12.5 GB/s (0.955 of it): two
 # ranks of a rail send to 16 outside and to 7 on other rails, 46 of 32 parts; of a shift two messages from the last rail to the first
 cards() { "$STEPCAST" coll $1 -c "gpu=l40s gpus=32 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=2 oversubscription=8" --net $3 --route spray -b 256M -e 512M -f 2 --csv - | awk -F, -v parts=$2 'NR == 2 {t = $5} NR == 3 {us = parts / 32 * 268435456 / 11937.5; d = ($5 - t) / us - 1; print (d < 0.001 && d > -0.001)}'; }
