@@ -350,6 +350,11 @@ check chains_off_the_rails "$(for net in analytic flow; do awk -v b=$(chains bro
 # ranks of a rail send to 16 outside and to 7 on other rails, 46 of 32 parts; of a shift two messages from the last rail to the first
 cards() { "$STEPCAST" coll $1 -c "gpu=l40s gpus=32 node=8 nics=8 nic=400Gbps class=ib fabric=rail leaf=2 oversubscription=8" --net $3 --route spray -b 256M -e 512M -f 2 --csv - | awk -F, -v parts=$2 'NR == 2 {t = $5} NR == 3 {us = parts / 32 * 268435456 / 11937.5; d = ($5 - t) / us - 1; print (d < 0.001 && d > -0.001)}'; }
 check pxn_needs_nvlink "$(for net in analytic flow; do cards alltoall 46 $net; cards sendrecv 64 $net; done | sort -u)" 1
+# a tree of nodes of which the first has one GPU is cut into slices as one whose last has
+printf '0\n8\n9\n16\n17\n' >$tmp/one_first
+printf '0\n1\n8\n9\n16\n' >$tmp/one_last
+sliced() { "$STEPCAST" coll all_reduce -c dgx-h100:24 --gpus 5 --rank-file $tmp/$1 --algo tree -b 16M -e 16M --net flow,packet --route spray --cc none | awk '!/^#/ {d = $3 / $2; print (d > 0.99 && d < 1.03)}'; }
+check slices_of_trees "$(sliced one_first) $(sliced one_last)" "1 1"
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for

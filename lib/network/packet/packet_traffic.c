@@ -385,14 +385,22 @@ static double least_slice(const struct traffic_group *g) {
     return passed_on ? g->b->fabric->config->payload : sc__nccl_limits.ring_slice;
 }
 
+/* The first transfer: a node of one member has none inside it, and leaves slots empty. */
+static bool first_transfer(const struct sc__coll_schedule *s, struct sc__coll_transfer *t) {
+    for (uint32_t phase = 0; phase < s->phases; phase++)
+        for (uint32_t i = 0; i < sc__coll_schedule_slots(s, phase); i++)
+            if (sc__coll_schedule_transfer(s,
+                                           (struct sc__coll_transfer_id){phase, 0, i},
+                                           t))
+                return true;
+    return false;
+}
+
 static void choose_slices(struct traffic_group *g) {
     struct sc__coll_transfer t;
     double bytes = (double)g->bytes;
     bool cut = g->b->sliced && g->b->steps->send <= 0 &&
-               g->schedule.family != SC__FAMILY_PAIRS &&
-               sc__coll_schedule_transfer(&g->schedule,
-                                          (struct sc__coll_transfer_id){0, 0, 0},
-                                          &t);
+               g->schedule.family != SC__FAMILY_PAIRS && first_transfer(&g->schedule, &t);
     g->slices = 1;
     if (cut) {
         bytes *= sc__coll_schedule_share(&g->schedule, &t);
