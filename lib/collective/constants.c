@@ -5,9 +5,12 @@
 #include <string.h>
 
 #define ONE(field)                                                                         \
-    { #field, offsetof(struct sc__constants, field), 1 }
+    { #field, offsetof(struct sc__constants, field), 1, 0 }
 #define MANY(field, n)                                                                     \
-    { #field, offsetof(struct sc__constants, field), n }
+    { #field, offsetof(struct sc__constants, field), n, 0 }
+/* What a link is specified to carry cannot be exceeded. */
+#define SHARE(field, n)                                                                    \
+    { #field, offsetof(struct sc__constants, field), n, 1 }
 
 const struct sc__constant sc__constant_table[] = {
     ONE(launch),
@@ -26,7 +29,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(proxy),
     ONE(proxy_ll),
     MANY(tree_mix, 2),
-    MANY(tree_wire, 3),
+    SHARE(tree_wire, 3),
     ONE(tree_simple),
     ONE(ring_outside),
     ONE(channels),
@@ -37,7 +40,7 @@ const struct sc__constant sc__constant_table[] = {
     ONE(pairs_simple),
     ONE(p2p_net),
     MANY(p2p_peer, 2),
-    ONE(p2p_share),
+    SHARE(p2p_share, 1),
     ONE(p2p_copy),
     MANY(p2p_ll, 2),
     ONE(p2p_ll_channel),
@@ -48,31 +51,31 @@ const struct sc__constant sc__constant_table[] = {
     ONE(net_channels),
     ONE(pxn),
     MANY(pat, 3),
-    ONE(pat_wire),
+    SHARE(pat_wire, 1),
     MANY(collnet, 3),
-    ONE(nvlink),
+    SHARE(nvlink, 1),
     ONE(mesh_link),
     ONE(ring_copy),
     MANY(own_copy, 3),
-    MANY(share, 3),
-    MANY(net_share, 3),
+    SHARE(share, 3),
+    SHARE(net_share, 3),
     ONE(nvls),
     ONE(nvls_rate),
     ONE(nvls_chunk_cost),
     ONE(nvls_base),
-    ONE(nvls_line),
+    SHARE(nvls_line, 1),
     ONE(nvls_spread),
     ONE(nvls_fill),
     MANY(nvls_channels, 2),
     ONE(nvls_chunk),
     MANY(nvls_tree, 5),
-    ONE(wire),
+    SHARE(wire, 1),
     ONE(hop),
     MANY(ll128, 2),
     MANY(mesh_rings, SC__MESH_RINGS),
     MANY(custom, 5),
     MANY(two_level, 6),
-    {NULL, 0, 0},
+    {NULL, 0, 0, 0},
 };
 
 const struct sc__constant *sc__constant_find(const char *name) {

@@ -93,6 +93,7 @@ struct sc__constant {
     const char *name;
     size_t offset;
     unsigned count;
+    double most; /* 0: any */
 };
 
 extern const struct sc__constant sc__constant_table[]; /* ended by a NULL name */

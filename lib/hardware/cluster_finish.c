@@ -338,6 +338,51 @@ static void note_other_fabrics(struct sc_context *ctx, const struct sc__cluster 
 /* The largest NVLink domain that was announced: Vera Rubin Ultra NVL576 (GTC 2025). */
 enum { LARGEST_NODE = 576 };
 
+/* The fastest NIC that was announced: ConnectX-9, 1.6 Tb/s (GTC 2025). */
+#define FASTEST_NIC 200e9
+
+static void note_fast_nic(struct sc_context *ctx, const struct sc__cluster *c) {
+    if (!(c->nic > FASTEST_NIC) || c->gpus <= c->node_gpus)
+        return;
+    sc__note(ctx,
+             "nic-rate",
+             "a NIC of %.0f GB/s is faster than any that was announced (%.0f GB/s, 1600 "
+             "Gb/s): in 400Gbps the b stands for bits",
+             c->nic / 1e9,
+             FASTEST_NIC / 1e9);
+}
+
+/* Without software only what the description says takes time. */
+static void note_no_latency(struct sc_context *ctx, const struct sc__cluster *c) {
+    bool between = c->gpus > c->node_gpus && !c->nic_latency && !c->fabric.hop_latency;
+    bool inside = c->node_gpus > 1 && !c->nvlink_latency;
+    bool plain = !c->fabric.class || !strcmp(c->fabric.class, "plain");
+    bool nodes = c->fabric.kind != SC__FABRIC_DIMS && c->fabric.kind != SC__FABRIC_LINKS;
+    if (!plain || !nodes || !(between || inside))
+        return;
+    sc__note(ctx,
+             "no-latency",
+             "class plain has no software, and no latency is given%s%s%s: there small "
+             "messages take next to no time",
+             inside ? " inside a node (step=)" : "",
+             inside && between ? " and" : "",
+             between ? " between nodes (hop=)" : "");
+}
+
+/* A pod of rails has all leaves of its segments. */
+static void note_pod_leaves(struct sc_context *ctx, const struct sc__cluster *c) {
+    uint32_t leaves = sc__fabric_pod_leaves(c) * sc__fabric_planes(c);
+    if (!c->fabric.pod_leaves || !sc__fabric_has_rails(c) || leaves == c->fabric.pod_leaves)
+        return;
+    sc__note(ctx,
+             "pod-leaves",
+             "a segment of rails has %u leaves, one for each NIC of a node and plane: a "
+             "pod of %u leaves is taken as one of %u",
+             sc__fabric_plane_nics(c) * sc__fabric_planes(c),
+             c->fabric.pod_leaves,
+             leaves);
+}
+
 static void note_idle_words(struct sc_context *ctx, const struct sc__cluster *c) {
     enum sc__fabric_kind kind = c->fabric.kind;
     bool plain = !c->fabric.class || !strcmp(c->fabric.class, "plain");
@@ -518,6 +563,9 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
     if (c->fabric.kind != SC__FABRIC_DIMS)
         note_idle_uplinks(ctx, c);
     note_idle_words(ctx, c);
+    note_fast_nic(ctx, c);
+    note_no_latency(ctx, c);
+    note_pod_leaves(ctx, c);
     note_dragonfly(ctx, c);
     return sc__fabric_check(ctx, c, at);
 }

@@ -107,16 +107,19 @@ set_constant(const struct cluster_json_document *d, const char *key, const json_
         return set_field(d, "collectives", key, value);
     for (unsigned i = 0; i < k->count; i++) {
         const json_t *item = k->count == 1 ? value : json_array_get(value, i);
-        if (!json_is_number(item) || json_number_value(item) < 0 ||
+        double number = json_number_value(item);
+        if (!json_is_number(item) || number < 0 || (k->most > 0 && number > k->most) ||
             (k->count > 1 && json_array_size(value) != k->count))
-            return bad_value(d,
-                             "collectives",
-                             key,
-                             sc__format(&d->ctx->arena,
-                                        "%u number%s, 0 or more",
-                                        k->count,
-                                        k->count > 1 ? "s" : ""));
-        o.value[i] = json_number_value(item);
+            return bad_value(
+                d,
+                "collectives",
+                key,
+                sc__format(&d->ctx->arena,
+                           "%u number%s, %s",
+                           k->count,
+                           k->count > 1 ? "s" : "",
+                           k->most > 0 ? "0 to 1: the share of a link" : "0 or more"));
+        o.value[i] = number;
     }
     *SC__PUSH(&d->ctx->arena,
               d->out->overrides,

@@ -69,3 +69,16 @@ for net in analytic flow; do
     check "$net: PXN stays on its rail" "$(exchange "$rails spines=1 link=100Gbps" --net $net --route spray | awk '$1 == 268435456 { print ($6 < 5000) ? "yes" : $6 }')" yes
 done
 expect rails_of_one_segment 0 "oversubscription counts between rails alone" coll "$rails oversubscription=4"
+
+# bits taken for bytes, leaves that make no whole segment, and no latency where there is no software are said
+expect bytes_for_bits 0 "a NIC of 400 GB/s is faster than any that was announced" coll "dgx-h100:16 nic=400GBps"
+check the_fastest_nic "$(coll "dgx-h100:16 nic=1600Gbps" | grep -c '^ *268435456') $(coll "dgx-h100:16 nic=1600Gbps" | grep -c 'faster than any')" "1 0"
+expect leaves_of_a_segment 0 "a pod of 20 leaves is taken as one of 16" coll "dgx-h100:1024 leaf=16 pod-leaves=20"
+check whole_segments "$(coll "dgx-h100:1024 leaf=16 pod-leaves=16" | grep -c '^ *268435456') $(coll "dgx-h100:1024 leaf=16 pod-leaves=16" | grep -c 'is taken as one')" "1 0"
+expect no_latency_at_all 0 "no latency is given inside a node (step=) and between nodes (hop=)" coll "gpu=h100 gpus=16 node=8 nics=8 nic=400Gbps class=plain"
+check latencies_given "$(coll "gpu=h100 gpus=16 node=8 nics=8 nic=400Gbps class=plain hop=1us step=1us" | grep -c '^ *268435456\|no latency')" 1
+# no link carries more than it is specified to
+for share in '"wire": 1.01' '"nvlink": 3' '"net_share": [1, 2, 1]' '"p2p_share": 1.5'; do
+    echo "{\"gpu\": \"h100\", \"gpus\": 16, \"node\": {\"gpus\": 8, \"nics\": 8, \"nic\": \"400Gbps\"}, \"collectives\": {$share}}" >"$tmp/share.json"
+    expect "more than a link: $share" 3 "0 to 1: the share of a link" coll "$tmp/share.json"
+done
