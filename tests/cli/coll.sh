@@ -355,6 +355,9 @@ printf '0\n8\n9\n16\n17\n' >$tmp/one_first
 printf '0\n1\n8\n9\n16\n' >$tmp/one_last
 sliced() { "$STEPCAST" coll all_reduce -c dgx-h100:24 --gpus 5 --rank-file $tmp/$1 --algo tree -b 16M -e 16M --net flow,packet --route spray --cc none | awk '!/^#/ {d = $3 / $2; print (d > 0.99 && d < 1.03)}'; }
 check slices_of_trees "$(sliced one_first) $(sliced one_last)" "1 1"
+# adaptive routes go by a slow cable last: eight channels have 32 spines, and lose nothing by one at a tenth of its rate
+adapts() { "$STEPCAST" coll all_gather -c "gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib fabric=fat-tree leaf=4" -b 1G -e 1G --net flow --route $1 $2 --csv - | awk -F, 'NR == 2 {print $5}'; }
+check adaptive_by_rate "$(awk -v a=$(adapts adaptive) -v b=$(adapts adaptive --degrade=leaf0-spine3=0.1) -v c=$(adapts dmodk --degrade=leaf0-spine3=0.1) 'BEGIN {print (a > 0 && b == a), (c > 5 * a)}')" "1 1"
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for

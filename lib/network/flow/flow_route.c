@@ -2,14 +2,15 @@
  *
  *   dmodk      the path is numbered by the destination (its place on its leaf, with rails)
  *   ecmp       by splitmix64(seed ^ (from << 32 | to))
- *   adaptive   the path whose busiest link has the fewest routes so far (packets: at every
- *              switch the shortest queue)
+ *   adaptive   the path whose busiest link has the fewest routes per capacity so far
+ *              (packets: at every switch the shortest queue)
  *   spray      all paths, an equal part of the flow on each
  *   flowlet    packets only: another path after a gap
  *
  * A path with a failed link is passed over: the next whole one is taken. */
 #include "network/flow/flow_graph.h"
 
+#include <math.h>
 #include <string.h>
 
 #define LONGEST 256
@@ -96,11 +97,11 @@ static uint32_t whole_path(const struct sc__graph *g,
     return 0;
 }
 
-static uint32_t busiest(const struct sc__graph *g, const uint32_t *links, uint32_t n) {
-    uint32_t most = 0;
+/* Routes per capacity, with one more: a slow link is full before a fast one. */
+static double busiest(const struct sc__graph *g, const uint32_t *links, uint32_t n) {
+    double most = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (g->load[links[i]] > most)
-            most = g->load[links[i]];
+        most = fmax(most, (g->load[links[i]] + 1.0) / g->capacity[links[i]]);
     return most;
 }
 
@@ -111,14 +112,14 @@ static uint32_t least_loaded(
     uint32_t links[LONGEST];
     uint32_t paths = g->paths(g, from, to);
     uint32_t found = 0;
-    uint32_t least = UINT32_MAX;
+    double least = INFINITY;
     uint32_t n;
     if (!g->load)
         g->load = SC__NEW_ARRAY(g->arena, uint32_t, g->links);
     for (uint32_t w = 0; w < paths; w++) {
         if (!take_path(g, from, to, (to + w) % paths, plane, links, &n))
             continue;
-        uint32_t load = n > 2 ? busiest(g, links + 1, n - 2) : 0;
+        double load = n > 2 ? busiest(g, links + 1, n - 2) : 0;
         if (load >= least)
             continue;
         least = load;
