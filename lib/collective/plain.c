@@ -130,6 +130,21 @@ static struct plain_hop ring_hop(const struct sc__cluster *c, const struct sc__s
     return h;
 }
 
+/* … or as the way to the next one is, where that is not a neighbour. */
+static struct plain_hop
+next_hop(const struct sc__cluster *c, const struct sc__shape *s, int coll) {
+    int kind = coll == SC__SHIFT       ? SC__DIMS_SHIFT
+               : coll == SC__BROADCAST ? SC__DIMS_BROADCAST
+               : coll == SC__REDUCE    ? SC__DIMS_REDUCE
+                                       : SC__DIMS_RING;
+    struct plain_hop h = ring_hop(c, s);
+    if (s->dims_rate[kind] > 0) {
+        h.latency = s->dims_latency[kind] / 1e6;
+        h.rate = fmin(h.rate, s->dims_rate[kind] / 1e6);
+    }
+    return h;
+}
+
 /* The dimensions that a group extends in. */
 struct plain_box {
     struct sc__coll_box box;
@@ -259,7 +274,7 @@ static double dims_time(const struct sc__cluster *c,
     if (sc__coll_to_root((unsigned)coll) && box)
         return torus_root(box, bytes, s->ranks);
     if (algo == SC__ALGO_RING || sc__coll_to_root((unsigned)coll))
-        return around_time(coll, s->ranks, bytes, ring_hop(c, s));
+        return around_time(coll, s->ranks, bytes, next_hop(c, s, coll));
     return box ? torus_alltoall(box, bytes)
                : around_time(coll, s->ranks, bytes * s->ranks / 2, ring_hop(c, s));
 }

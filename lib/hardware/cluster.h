@@ -259,6 +259,15 @@ enum {
     SC__RAIL_SCHEDULES
 };
 
+/* … and on dimensions. */
+enum {
+    SC__DIMS_SHIFT,
+    SC__DIMS_RING,
+    SC__DIMS_BROADCAST,
+    SC__DIMS_REDUCE,
+    SC__DIMS_ROUNDS
+};
+
 /* How a group lies on the nodes. */
 struct sc__shape {
     uint32_t ranks;    /* in the group */
@@ -298,6 +307,11 @@ struct sc__shape {
      * the buffer there, of rings and trees; else closed forms tell */
     uint32_t off_rails;
     double rail_share[SC__RAIL_SCHEDULES];
+    /* dims: bytes/s that each member has where all send to the next, of a shift in the
+     * order of ranks, of rings and chains from neighbour to neighbour; ps of the longest
+     * way. 0: neighbours are one link apart */
+    double dims_rate[SC__DIMS_ROUNDS];
+    double dims_latency[SC__DIMS_ROUNDS];
 };
 
 /* The shape of n GPUs of the cluster; gpu[i] is the GPU of the group's i-th

@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "collective/double_tree.h"
 #include "hardware/cluster.h"
+#include "hardware/dims_traffic.h"
 #include "hardware/rail_traffic.h"
 #include "hardware/shift_traffic.h"
 
@@ -364,31 +365,39 @@ static void count_sorted(const struct sc__cluster *c,
     set_parts(c, gpu, s);
 }
 
+/* What meets where; gpu in the order of the members. */
+static void count_traffic(const struct sc__cluster *c,
+                          const uint32_t *gpu,
+                          const uint32_t *sorted,
+                          struct sc__shape *s) {
+    uint32_t root = gpu ? gpu[0] : 0;
+    for (uint32_t d = 0; d < c->fabric.dims; d++)
+        s->extent[d] = extent(c, gpu, s->ranks, d);
+    if (c->fabric.kind == SC__FABRIC_DIMS) {
+        sc__dims_count(c, gpu, sorted, s);
+        return;
+    }
+    sc__shift_count(c, gpu, s->ranks, s);
+    sc__root_count(c, sorted, root, s);
+    sc__rails_count(c, sorted, root, s);
+}
+
 struct sc__shape
 sc__cluster_shape(const struct sc__cluster *c, const uint32_t *gpu, uint32_t n) {
     struct sc__shape s = consecutive(c, n);
-    if (!gpu && c->fabric.kind != SC__FABRIC_DIMS) {
-        sc__shift_count(c, NULL, n, &s);
-        sc__root_count(c, NULL, 0, &s);
-        sc__rails_count(c, NULL, 0, &s);
-    }
     /* small groups need no allocation */
-    if (gpu) {
-        uint32_t small[256];
-        uint32_t *sorted = n <= 256 ? small : malloc(n * sizeof *sorted);
-        if (sorted) {
-            memcpy(sorted, gpu, n * sizeof *sorted);
-            qsort(sorted, n, sizeof *sorted, sc__compare_u32);
-            count_sorted(c, sorted, n, &s);
-            sc__shift_count(c, gpu, n, &s);
-            sc__root_count(c, sorted, gpu[0], &s);
-            sc__rails_count(c, sorted, gpu[0], &s);
-            if (sorted != small)
-                free(sorted);
-        }
+    uint32_t small[256];
+    uint32_t *sorted = n <= 256 ? small : gpu ? malloc(n * sizeof *sorted) : NULL;
+    if (!gpu || !sorted) {
+        count_traffic(c, NULL, NULL, &s);
+        return s;
     }
-    for (uint32_t d = 0; d < c->fabric.dims; d++)
-        s.extent[d] = extent(c, gpu, n, d);
+    memcpy(sorted, gpu, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, sc__compare_u32);
+    count_sorted(c, sorted, n, &s);
+    count_traffic(c, gpu, sorted, &s);
+    if (sorted != small)
+        free(sorted);
     return s;
 }
 
@@ -408,8 +417,11 @@ uint64_t sc__cluster_shape_key(const struct sc__cluster *c) {
                        sc__fabric_is_thin(c, SC__POD),
                        c->tuning.no_pxn};
     uint64_t key = sc__hash(said, sizeof said, 0x736861706573u);
-    for (uint32_t d = 0; d < f->dims; d++)
+    for (uint32_t d = 0; d < f->dims; d++) {
         key = sc__hash(&f->dim[d].size, sizeof f->dim[d].size, key);
+        key = sc__hash(&f->dim[d].rate, sizeof f->dim[d].rate, key);
+        key = sc__hash(&f->dim[d].latency, sizeof f->dim[d].latency, key + f->dim[d].kind);
+    }
     return key;
 }
 

@@ -472,6 +472,29 @@ static void a_ring_off_its_rails(void **state) {
                   1e-6);
 }
 
+/* Each third of a ring of eight to the next: ways of three links, and three messages on
+ * each link; in the order of the ring one. Four of a torus that are no box: from the third
+ * a way of two links to the fourth, and back to the first; three steps of 2 us and of a
+ * part. Its chain from the first leaves the way back out. */
+static void ways_over_dimensions(void **state) {
+    (void)state;
+    struct sc__cluster ring = cluster("fabric=torus dims=8 link=50GB/s hop=1us");
+    struct sc__cluster torus = cluster("fabric=torus dims=4x4 link=50GB/s hop=1us");
+    struct sc__shape thirds =
+        sc__cluster_shape(&ring, (uint32_t[]){0, 3, 6, 1, 4, 7, 2, 5}, 8);
+    struct sc__shape four = sc__cluster_shape(&torus, (uint32_t[]){0, 1, 2, 5}, 4);
+    assert_within(us_of(&ring, SC__SHIFT, 8, 1000000), 1 + 20, 1e-6);
+    assert_within(sc__us(sc__collective_time(&ring, SC__SHIFT, &thirds, 1000000)),
+                  3 + 3 * 20,
+                  1e-6);
+    assert_within(sc__us(sc__collective_time(&torus, SC__ALLGATHER, &four, 4000000)),
+                  3 * (2 + 20),
+                  1e-6);
+    assert_within(sc__us(sc__collective_time(&torus, SC__BROADCAST, &four, 1000000)),
+                  3 * 2 + 20,
+                  1e-6);
+}
+
 /* A card whose slot is all it has sends n - 1 parts through it, wherever they go. */
 static void slots_carry_each_part_once(void **state) {
     (void)state;
@@ -494,6 +517,7 @@ int main(void) {
         cmocka_unit_test(the_fullest_nic_decides),
         cmocka_unit_test(the_fullest_uplinks_decide),
         cmocka_unit_test(a_ring_off_its_rails),
+        cmocka_unit_test(ways_over_dimensions),
         cmocka_unit_test(slots_carry_each_part_once),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

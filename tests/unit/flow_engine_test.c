@@ -3,6 +3,7 @@
 #include "flow_fixture.h"
 
 #include "hardware/cluster.h"
+#include "hardware/dims_path.h"
 #include "network/flow/flow_pattern.h"
 
 #include "context.h"

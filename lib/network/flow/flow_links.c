@@ -2,114 +2,58 @@
  * of routers (dragonfly), and links given one by one. */
 #include "network/flow/flow_cluster.h"
 
+#include "hardware/dims_path.h"
+
 #include <string.h>
 
-/* ---- dimensions: the path corrects one coordinate after the other ----
- *
- * Links, by dimension d and GPU g: two a ring node (forth, back); size-1 a
- * full-mesh node; two a switch node (up, down). Path w starts with dimension
- * w % dims. */
-
-struct dims {
-    const struct sc__fabric *fabric;
-    uint32_t first[SC__FABRIC_DIMS_MAX];
-    uint32_t stride[SC__FABRIC_DIMS_MAX];
-};
-
-static uint32_t dim_links(const struct sc__fabric_dim *d) {
-    return d->kind == SC__DIM_FULL ? d->size - 1 : 2;
-}
-
-static uint32_t at_dim(const struct dims *t, uint32_t gpu, uint32_t d) {
-    return gpu / t->stride[d] % t->fabric->dim[d].size;
-}
-
-static uint32_t move_dim(const struct dims *t, uint32_t gpu, uint32_t d, uint32_t to) {
-    return gpu - at_dim(t, gpu, d) * t->stride[d] + to * t->stride[d];
-}
-
-/* The links that change coordinate d of *at to what `to` has. */
-static uint32_t
-correct_dim(const struct dims *t, uint32_t *at, uint32_t to, uint32_t d, uint32_t *links) {
-    const struct sc__fabric_dim *dim = &t->fabric->dim[d];
-    uint32_t n = 0;
-    uint32_t here = at_dim(t, *at, d);
-    uint32_t there = at_dim(t, to, d);
-    uint32_t size = dim->size;
-    uint32_t each = dim_links(dim);
-    if (here == there)
-        return 0;
-    if (dim->kind == SC__DIM_FULL)
-        links[n++] = t->first[d] + *at * each + (there + size - here - 1) % size;
-    if (dim->kind == SC__DIM_SWITCH) {
-        links[n++] = t->first[d] + *at * each;
-        links[n++] = t->first[d] + move_dim(t, *at, d, there) * each + 1;
-    }
-    uint32_t ahead = (there + size - here) % size;
-    bool forth = 2 * ahead == size ? here % 2 == 0
-                                   : 2 * ahead < size; /* half way round: either, in turn */
-    while (dim->kind == SC__DIM_RING && at_dim(t, *at, d) != there) {
-        links[n++] = t->first[d] + *at * each + !forth;
-        *at = move_dim(t, *at, d, (at_dim(t, *at, d) + (forth ? 1 : size - 1)) % size);
-    }
-    *at = move_dim(t, *at, d, there);
-    return n;
-}
+/* ---- dimensions (hardware/dims_path.h) ---- */
 
 static uint32_t dims_paths(const struct sc__graph *g, uint32_t from, uint32_t to) {
-    const struct dims *t = g->self;
-    uint32_t differ = 0;
-    for (uint32_t d = 0; d < t->fabric->dims; d++)
-        differ += at_dim(t, from, d) != at_dim(t, to, d);
-    return differ > 1 ? t->fabric->dims : 1;
+    return sc__dims_paths(g->self, from, to);
 }
 
 static uint32_t dims_path(
     const struct sc__graph *g, uint32_t from, uint32_t to, uint32_t w, uint32_t *links) {
-    const struct dims *t = g->self;
-    uint32_t n = 0;
-    uint32_t at = from;
-    for (uint32_t i = 0; i < t->fabric->dims; i++)
-        n += correct_dim(t, &at, to, (i + w) % t->fabric->dims, links + n);
-    return n;
+    return sc__dims_path(g->self, from, to, w, links);
 }
 
 static void dims_name(const struct sc__graph *g, uint32_t link, struct sc__buffer *out) {
-    const struct dims *t = g->self;
+    const struct sc__dims *t = g->self;
     uint32_t d = t->fabric->dims - 1;
     while (d && link < t->first[d])
         d--;
-    uint32_t each = dim_links(&t->fabric->dim[d]);
+    uint32_t each = sc__dims_links(&t->fabric->dim[d]);
     uint32_t i = link - t->first[d];
     sc__printf(out, "gpu%u.dim%u.%u", i / each, d, i % each);
 }
 
 /* Devices: GPUs, then the switches of dimension d, one for each GPU that is first in it. */
 static void dims_ends(const struct sc__graph *g, uint32_t link, uint32_t device[2]) {
-    const struct dims *t = g->self;
+    const struct sc__dims *t = g->self;
     uint32_t d = t->fabric->dims - 1;
     while (d && link < t->first[d])
         d--;
     const struct sc__fabric_dim *dim = &t->fabric->dim[d];
-    uint32_t each = dim_links(dim);
+    uint32_t each = sc__dims_links(dim);
     uint32_t gpu = (link - t->first[d]) / each;
     uint32_t which = (link - t->first[d]) % each;
-    uint32_t here = at_dim(t, gpu, d);
+    uint32_t here = sc__dims_at(t, gpu, d);
     device[0] = gpu;
     if (dim->kind == SC__DIM_SWITCH) {
-        uint32_t first = move_dim(t, gpu, d, 0);
+        uint32_t first = sc__dims_move(t, gpu, d, 0);
         device[which] = gpu;
         device[1 - which] = g->ports * (1 + d) + first;
     } else if (dim->kind == SC__DIM_FULL) {
-        device[1] = move_dim(t, gpu, d, (here + 1 + which) % dim->size);
+        device[1] = sc__dims_move(t, gpu, d, (here + 1 + which) % dim->size);
     } else {
-        device[1] = move_dim(t, gpu, d, (here + (which ? dim->size - 1 : 1)) % dim->size);
+        device[1] =
+            sc__dims_move(t, gpu, d, (here + (which ? dim->size - 1 : 1)) % dim->size);
     }
 }
 
 /* A hop through the switch of a dimension is two links. Where no dimension has a latency,
  * none is set: packets have a usual one. */
-static void set_dim_links(const struct dims *t, struct sc__graph *g) {
+static void set_dim_links(const struct sc__dims *t, struct sc__graph *g) {
     const struct sc__fabric *f = t->fabric;
     int64_t longest = 0;
     g->capacity = SC__NEW_ARRAY(g->arena, double, g->links);
@@ -118,7 +62,7 @@ static void set_dim_links(const struct dims *t, struct sc__graph *g) {
         const struct sc__fabric_dim *dim = &f->dim[d];
         int64_t link = dim->kind == SC__DIM_SWITCH ? dim->latency / 2 : dim->latency;
         longest = link > longest ? link : longest;
-        for (uint32_t i = 0; i < g->ports * dim_links(dim); i++) {
+        for (uint32_t i = 0; i < g->ports * sc__dims_links(dim); i++) {
             g->capacity[t->first[d] + i] = dim->rate;
             latency[t->first[d] + i] = link;
         }
@@ -128,27 +72,16 @@ static void set_dim_links(const struct dims *t, struct sc__graph *g) {
 
 sc_status
 sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__graph *g) {
-    struct dims *t = SC__NEW(&ctx->arena, struct dims);
-    uint64_t places = 1;
-    uint64_t links = 0;
-    uint64_t hops = 0;
-    t->fabric = &c->fabric;
-    for (uint32_t d = 0; d < c->fabric.dims; d++) {
-        const struct sc__fabric_dim *dim = &c->fabric.dim[d];
-        if (!dim->size || !(dim->rate > 0))
+    struct sc__dims *t = SC__NEW(&ctx->arena, struct sc__dims);
+    for (uint32_t d = 0; d < c->fabric.dims; d++)
+        if (!c->fabric.dim[d].size || !(c->fabric.dim[d].rate > 0))
             return sc__fail(ctx,
                             SC_INPUT,
                             NULL,
                             NULL,
                             "dimension %u has no size or no capacity",
                             d);
-        t->stride[d] = (uint32_t)places;
-        t->first[d] = (uint32_t)links;
-        places *= dim->size;
-        links += (uint64_t)c->gpus * dim_links(dim);
-        hops += dim->kind == SC__DIM_RING ? dim->size / 2 + 1 : 2;
-    }
-    if (places < c->gpus || links > 1u << 28 || hops > 250)
+    if (!sc__dims_init(c, t))
         return sc__fail(ctx,
                         SC_INPUT,
                         NULL,
@@ -157,9 +90,9 @@ sc__graph_dims(struct sc_context *ctx, const struct sc__cluster *c, struct sc__g
                         c->gpus);
     *g = (struct sc__graph){.arena = &ctx->arena,
                             .ports = c->gpus,
-                            .links = (uint32_t)links,
+                            .links = t->links,
                             .planes = 1,
-                            .most_hops = (uint32_t)hops,
+                            .most_hops = t->hops,
                             .most_paths = c->fabric.dims,
                             .paths = dims_paths,
                             .path = dims_path,

@@ -10,6 +10,7 @@
 #include "network/flow/flow_pattern.h"
 
 #include "collective/library.h"
+#include "hardware/dims_path.h"
 
 #include <string.h>
 
@@ -229,48 +230,6 @@ static sc_status add_together(struct sc__pattern_builder *b,
     const struct sc__coll_schedule *s = &f->schedule;
     f->unit = (double)s->parts * s->channels * s->rounds;
     return add_channels(b, p, f, 1, s->rounds);
-}
-
-/* ---- dimensions ---- */
-
-static bool is_member(const uint32_t *gpu, uint32_t n, uint32_t wanted) {
-    uint32_t low = 0;
-    uint32_t high = n;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (gpu[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && gpu[low] == wanted;
-}
-
-/* Every other line is walked backwards. */
-uint32_t *sc__dims_snake(struct sc__arena *arena,
-                         const struct sc__cluster *c,
-                         const uint32_t *gpu,
-                         uint32_t n) {
-    const struct sc__fabric *f = &c->fabric;
-    uint32_t *order = SC__NEW_ARRAY(arena, uint32_t, n);
-    uint32_t count = 0;
-    for (uint32_t place = 0; place < c->gpus && count < n; place++) {
-        uint32_t stride = c->gpus;
-        uint32_t at = 0;
-        uint32_t rest = place;
-        bool back = false;
-        for (uint32_t d = f->dims; d-- > 0;) {
-            stride /= f->dim[d].size;
-            uint32_t digit = rest / stride;
-            uint32_t here = back ? f->dim[d].size - 1 - digit : digit;
-            rest %= stride;
-            at += here * stride;
-            back = here % 2;
-        }
-        if (is_member(gpu, n, at))
-            order[count++] = at;
-    }
-    return order;
 }
 
 /* ---- all pairs ---- */

@@ -62,12 +62,6 @@ sc_status sc__pattern_message(struct sc__pattern_builder *b,
                               struct sc__pattern *p,
                               uint32_t from,
                               uint32_t to);
-/* Members (sorted) of a group on a fabric of dimensions, in an order in which
- * neighbours are next to each other. */
-uint32_t *sc__dims_snake(struct sc__arena *arena,
-                         const struct sc__cluster *c,
-                         const uint32_t *gpu,
-                         uint32_t n);
 /* Call when all is added: finds port_time. Fails where a link it needs is out of
  * service. */
 sc_status sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p);

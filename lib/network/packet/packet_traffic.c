@@ -1,6 +1,7 @@
 #include "network/packet/packet_simai.h"
 
 #include "collective/library.h"
+#include "hardware/dims_path.h"
 
 #define MOST_MESSAGES 20000000u
 #define MOST_SLICES 8u
