@@ -382,17 +382,17 @@ static void lay_message(struct uplinks *u, uint32_t from, uint32_t to, bool pxn)
 
 /* Messages on the fullest: all pairs, all to the first, or each to the next. */
 static double
-most_messages(struct uplinks *u, int coll, const uint32_t *gpu, uint32_t n, bool rails) {
+most_messages(struct uplinks *u, int coll, const uint32_t *gpu, uint32_t n, bool pxn) {
     double most = 0;
     memset(u->out, 0, sizeof u->out);
     memset(u->in, 0, sizeof u->in);
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t j = 0; coll == SC__ALLTOALL && j < n; j++)
-            lay_message(u, gpu[i], gpu[j], false);
+            lay_message(u, gpu[i], gpu[j], pxn);
         if (coll == SC__GATHER)
             lay_message(u, gpu[i], gpu[0], false);
         if (coll == SC__SHIFT)
-            lay_message(u, gpu[i], gpu[(i + 1) % n], rails);
+            lay_message(u, gpu[i], gpu[(i + 1) % n], pxn);
     }
     for (int i = 0; i < 512; i++)
         most = fmax(most, fmax(u->out[i], u->in[i]));
@@ -437,9 +437,11 @@ static void the_fullest_uplinks_decide(void **state) {
                             .group = fabrics[f].group,
                             .by_rail = fabrics[f].by_rail};
         bool rails = c.fabric.kind == SC__FABRIC_RAIL;
-        double most = most_messages(&u, coll, gpu, n, rails);
+        double most = most_messages(&u, coll, gpu, n, rails && coll == SC__SHIFT);
         double part = coll == SC__SHIFT ? n * 1e6 : 1e6;
         double us = sc__us(sc__collective_time(&c, coll, &s, (uint64_t)n * 1000000));
+        if (coll == SC__ALLTOALL && u.by_rail && s.nodes > 1)
+            assert_number(s.rail_relayed, ==, most_messages(&u, coll, gpu, n, true));
         if (most > 0)
             assert_within(us, most * part / fabrics[f].rate / 1e3, 1e-6);
     }
@@ -456,6 +458,8 @@ static void a_ring_off_its_rails(void **state) {
     struct sc__shape on = sc__cluster_shape(&c, (uint32_t[]){1, 9}, 2);
     struct sc__shape four = sc__cluster_shape(&c, (uint32_t[]){0, 9, 17, 24}, 4);
     double mb = 1e6 / 1e3;
+    /* from the last GPU of a node to the first of the next by PXN */
+    assert_within(us_of(&c, SC__SHIFT, 16, 1000000), mb, 1e-6);
     assert_within(sc__us(sc__collective_time(&c, SC__ALLGATHER, &off, 2000000)),
                   mb / 0.02,
                   1e-6);
