@@ -252,7 +252,9 @@ static sc_status convert_execute(struct sc_request *req) {
                          "add -o PATH",
                          "--to %s needs a place to write to",
                          target->name);
-    bool lowered = sc__flag(req, "lowered") || target->save || !req->input_count;
+    /* a model, named or launched, has no rows of its own */
+    bool model = !req->input_count || sc__job_launches(req);
+    bool lowered = sc__flag(req, "lowered") || target->save || model;
     SC__TRY(lowered ? sc__job_load(req, &job) : sc__job_read(req, &job));
     if (target->save) {
         SC__TRY(target->save(req->ctx, job.workload, path));

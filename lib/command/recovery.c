@@ -14,6 +14,13 @@ static sc_status recovery_unknown(struct sc_request *req, const char *hint) {
     return sc__usage(req, hint, "--recovery: '%s' is no value for it", recovery_given(req));
 }
 
+/* Rounded up, but for what binary fractions add: 7 % of 100 are 7. */
+static uint32_t part_of_machines(double share, double machines) {
+    double exact = share * machines;
+    double nearest = round(exact);
+    return (uint32_t)(fabs(exact - nearest) < 1e-9 * machines ? nearest : ceil(exact));
+}
+
 static sc_status
 recovery_spares(struct sc_request *req, const char *text, struct sc__goodput_input *in) {
     double machines = ceil(in->gpus / in->set->unit_gpus[SC__SCOPE_NODE]);
@@ -23,7 +30,7 @@ recovery_spares(struct sc_request *req, const char *text, struct sc__goodput_inp
     if (sc__str_ends(value, "%")) {
         if (!sc__parse_share(value, &share) || share > 1)
             return recovery_unknown(req, "spares=2% or spares=4");
-        in->spares = (uint32_t)ceil(share * machines);
+        in->spares = part_of_machines(share, machines);
         return SC_OK;
     }
     if (!sc__parse_u32(value, &in->spares) || in->spares > MOST_SPARES)

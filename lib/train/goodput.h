@@ -101,7 +101,7 @@ double sc__goodput_restart(const struct sc__goodput_input *in,
 /* The closed form holds: no slow class, no spares that may run out, no replica
  * left out. */
 bool sc__goodput_is_closed(const struct sc__goodput_input *in);
-/* Expected ETTR of a long run; only where it holds. */
+/* Expected ETTR of a long run, where nothing fails that of the run; only where it holds. */
 double sc__goodput_closed(const struct sc__goodput_input *in);
 /* The interval with the highest ETTR, by the closed form: it does not depend on how
  * long recoveries take. rate: of failures that lose work; 0 where there are none and

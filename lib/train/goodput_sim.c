@@ -185,15 +185,14 @@ static bool take_returns(struct goodput_run *r) {
     return n > 0;
 }
 
-/* Until no more machines are missing than there are spares. */
+/* Until no more machines are missing than there are spares. From the latest back, for
+ * there are few spares, but where nothing is repaired many machines that are gone. */
 static double wait_for_spares(const struct goodput_run *r) {
-    uint32_t missing = r->out_of_order;
-    double until = r->now;
-    for (uint32_t i = 0; i < r->return_count && missing > r->in->spares; i++) {
-        missing -= r->returns[i].machines;
-        until = r->returns[i].at;
-    }
-    return until - r->now;
+    uint32_t missing = 0;
+    uint32_t i = r->return_count;
+    while (i && missing + r->returns[i - 1].machines <= r->in->spares)
+        missing += r->returns[--i].machines;
+    return i ? r->returns[i - 1].at - r->now : 0;
 }
 
 /* ---- recovery ---- */
@@ -296,6 +295,16 @@ static void become_slow(struct goodput_run *r, uint32_t class) {
     r->slow_until = r->now + c->detect_s;
 }
 
+/* Replicas that go on alone keep what is done; a restart of them all needs a checkpoint. */
+static void stall_for_slow(struct goodput_run *r, const struct sc__failure_class *c) {
+    if (c->scope == SC__SCOPE_JOB) {
+        save_work(r);
+        r->out->time_s[SC__TIME_CHECKPOINT] += r->in->blocking_s;
+        r->stall_until = r->now + r->in->blocking_s;
+    }
+    queue_stall(r, c);
+}
+
 /* Noticed: a checkpoint, and a restart without the machine. In the middle of a
  * recovery it is left out of that. */
 static void evict_slow(struct goodput_run *r) {
@@ -305,7 +314,7 @@ static void evict_slow(struct goodput_run *r) {
         return;
     c.detect_s = 0;
     if (r->in->recovery == SC__RECOVERY_DROP) {
-        queue_stall(r, &c);
+        stall_for_slow(r, &c);
         return;
     }
     save_work(r);

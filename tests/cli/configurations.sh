@@ -476,3 +476,8 @@ same a_model_in_a_folder "$dir/folder.yaml" --gpus 8 -- --model llama3-8b --seq 
 same a_model_of_the_command_line "$dir/anvil.yaml" --gpus 8 --model llama3-8b -- --model llama3-8b --seq 1024 --micro-batch 1 --gpus 8 --software hf-transformers
 sed 's/remat_policy: full/remat_policy: save_qkv_proj/' "$dir/named.yml" >"$dir/policy.yml"
 noted maxtext_policy 'remat_policy save_qkv_proj is counted as --recompute selective' "$S" run "$dir/policy.yml" --gpus 8 --ignore-memory
+# a configuration is written in another format as run takes it, without --lowered
+"$S" convert $data/neox.yml --gpus 96 --to ir-json -o "$dir/neox.json" >/dev/null 2>&1
+step() { "$S" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\),*/\1/p'; }
+written=$(step "$dir/neox.json")
+if [ -n "$written" ] && [ "$written" = "$(step $data/neox.yml --gpus 96)" ]; then echo "ok converted"; else echo "not ok converted: '$written'"; fi

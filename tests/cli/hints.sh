@@ -51,6 +51,15 @@ printf 'num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0
 check median_of_nothing "$("$STEPCAST" run "$tmp/one.goal" | awk '/over the median/ { getline; print $5, $6, $7 }')" "90.00 us -"
 printf 'scheduling-policy: LIFO\npreferred-dataset-splits: 4\nall-reduce-implementation: ring_ring\n' >"$tmp/system.txt"
 expect system_of_astra_1 0 'is        a system of ASTRA-sim 1 (text)' "$STEPCAST" show "$tmp/system.txt"
+# so are our own: what options take, and what commands have written
+expect own_failures 0 'stepcast train --model MODEL --failures FILE' "$STEPCAST" show data/failures/llama3.json
+expect own_software 0 'stepcast run --model MODEL --software FILE' "$STEPCAST" show data/software/megatron-core-2025.json
+expect own_gpu 0 'stepcast run --model MODEL --gpu FILE' "$STEPCAST" show data/gpus/h100-sxm.json
+expect own_cluster 0 'NVSwitch 900 GB/s a GPU' "$STEPCAST" show data/clusters/dgx-b200.json
+"$STEPCAST" run tests/data/seed_000.txt --trace "$tmp/own.json" --json "$tmp/result.json" >/dev/null
+expect own_trace 3 'is a trace that stepcast has written' "$STEPCAST" compare "$tmp/own.json" "$tmp/result.json"
+"$STEPCAST" coll all_reduce --cluster dgx-h100:8 -b 8M -e 8M --json "$tmp/coll.json" >/dev/null
+expect own_answer 3 "give a result that 'run --json FILE' has saved" "$STEPCAST" run "$tmp/coll.json"
 # a workload of a policy of one's own is a workload
 printf 'DATA_OF_MINE\n1\nconv1 -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4096 1\n' >"$tmp/policy.txt"
 expect policy_of_ones_own 3 "policy.txt:1:1: error: unknown parallelism policy 'DATA_OF_MINE'" "$STEPCAST" run "$tmp/policy.txt" --gpus 4

@@ -108,6 +108,11 @@ train $groups --cluster dgx-h100:64 --train-tokens 2T --failures "$tmp/hour.json
 pace=0.75*$(figure "$tmp/whole.json" 'd["step_time_us"]')/$(figure "$tmp/less.json" 'd["step_time_us"]')
 check lost_shard_group "$(figure "$tmp/l.json" "abs(d['ettr'] - (1 - (1 - $pace) * 1.6 / 24)) < 0.001")" True
 expect replica_without_model 0 "throughput by proportion" train "$tmp/r.json" --train-steps 100000 --recovery drop-replica --state 1GB
+# 7 % of 100 machines are 7, though 0.07 times 100 is more in binary; of 101 they are 8
+sed 's/"gpus": [0-9][0-9]*/"gpus": 800/' "$tmp/r.json" >"$tmp/r800.json"
+expect spares_whole 0 "7 spare machines among them" train "$tmp/r800.json" --train-steps 1000 --state 1GB --recovery spares=7%
+sed 's/"gpus": [0-9][0-9]*/"gpus": 808/' "$tmp/r.json" >"$tmp/r808.json"
+expect spares_rounded_up 0 "8 spare machines among them" train "$tmp/r808.json" --train-steps 1000 --state 1GB --recovery spares=7%
 expect spares 0 "1 spare machines among them" train $model --train-tokens 2T --recovery spares=2%
 
 # hostile

@@ -209,6 +209,34 @@ static void the_slower_pace_holds(void **state) {
     close_to(mean_ettr(&in, 1), 1 - 0.5 * one_short - 0.2 * (1 - one_short) * slow, 0.005);
 }
 
+/* Software that is slow: all replicas restart together, from a checkpoint that is taken
+ * first. So nothing is lost, however rare checkpoints are, and each costs its pace until it
+ * is noticed, the checkpoint, the restart and the restore. */
+static void slow_software_loses_no_work(void **state) {
+    (void)state;
+    struct small_set s;
+    make_small(&s, 1e6, 70, 0);
+    for (int i = 0; i < 2; i++) {
+        s.classes[i].symptom = SC__SYMPTOM_SLOW;
+        s.classes[i].detect_s = 1000;
+        s.classes[i].locate_s = 30;
+    }
+    struct sc__goodput_input in = {.set = &s.set,
+                                   .gpus = 8,
+                                   .work_s = 1e10,
+                                   .interval_s = 1e10,
+                                   .blocking_s = 20,
+                                   .restore_s = 80,
+                                   .recovery = SC__RECOVERY_DROP,
+                                   .slow_share = (double[]){0.5, 0.5}};
+    struct sc__goodput out;
+    sc__goodput_simulate(&in, 5, &ctx->arena, &out);
+    close_to(out.time_s[SC__TIME_REWORK], 0, 0);
+    /* a thousandth of them come while another is not noticed yet */
+    double each = (out.wall_s - in.work_s) / (double)out.failures;
+    close_to(each / (0.5 * 1000 + 20 + 30 + 70 + 80), 1, 0.005);
+}
+
 /* No spare: every failure waits for its repair. Many spares: none does. */
 static void spares_are_waited_for(void **state) {
     (void)state;
@@ -228,6 +256,9 @@ static void spares_are_waited_for(void **state) {
     close_to(mean_ettr(&in, 1), exp(-0.05), 0.001);
     in.spares = 1; /* … or one: P(0) + P(1) */
     close_to(mean_ettr(&in, 1), exp(-0.05) * 1.05, 0.001);
+    in.spares = 2; /* … or two */
+    s.classes[0].repair_s = s.classes[1].repair_s = 1e5;
+    close_to(mean_ettr(&in, 1), exp(-1) * 2.5, 0.005);
     in.spares = 100;
     close_to(mean_ettr(&in, 1), 1, 0.001);
 }
@@ -254,6 +285,9 @@ static void checkpoints_of_a_sound_run(void **state) {
     s.classes[0].per_day = s.classes[1].per_day = 0; /* never */
     sc__goodput_simulate(&in, 1, &ctx->arena, &out);
     close_to(out.wall_s, 10500 + 10 * 5, 1e-6);
+    close_to(sc__goodput_closed(&in), 10500. / 10550, 1e-12);
+    in.interval_s = in.work_s; /* no checkpoint at all */
+    close_to(sc__goodput_closed(&in), 1, 0);
 }
 
 /* Rare failures, to first order: a restart and the work since the last checkpoint, then
@@ -462,6 +496,7 @@ int main(void) {
         cmocka_unit_test(best_interval_is_that_of_brute_force),
         cmocka_unit_test(time_is_conserved),
         cmocka_unit_test(slow_gpus_cost_their_pace),
+        cmocka_unit_test(slow_software_loses_no_work),
         cmocka_unit_test(spares_are_waited_for),
         cmocka_unit_test(checkpoints_of_a_sound_run),
         cmocka_unit_test(the_slower_pace_holds),
