@@ -194,7 +194,7 @@ write_as(struct sc_context *ctx, const struct writing *w, struct sc__buffer *out
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "set sc_options.timeline to SC_ON",
+                        "set sc_options.timeline to SC_ON; in Python timeline=True",
                         "%s needs the timeline, which was not kept",
                         w->format);
     switch (format) {

@@ -45,7 +45,8 @@ bool sc__path_is_folder(const char *path);
 bool sc__path_readable(const char *path);
 /* Both are there, and are one regular file. */
 bool sc__path_same_file(const char *a, const char *b);
-/* Without links and dots; NULL where it leads nowhere. */
+/* Without links and dots; of a link to a file that is not there yet that file's path.
+ * NULL where it leads nowhere. */
 char *sc__path_real(struct sc__arena *a, const char *path);
 
 /* It may be there already. */

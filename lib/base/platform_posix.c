@@ -142,13 +142,37 @@ bool sc__path_same_file(const char *a, const char *b) {
            x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* As many as the system follows. */
+#define MOST_LINKS 40u
+
+/* What a link names, which need not be there; NULL where the path is no link. */
+static char *link_target(struct sc__arena *a, const char *path) {
+    char text[4096];
+    ssize_t n = readlink(path, text, sizeof text);
+    const char *slash = strrchr(path, '/');
+    if (n <= 0 || n == (ssize_t)sizeof text)
+        return NULL;
+    int folder = *text == '/' || !slash ? 0 : (int)(slash + 1 - path);
+    return sc__format(a, "%.*s%.*s", folder, path, (int)n, text);
+}
+
 char *sc__path_real(struct sc__arena *a, const char *path) {
+    char *found = NULL;
     char *real = realpath(path, NULL);
+    if (!real && access(path, F_OK) == 0)
+        return NULL; /* a pipe by its name in /proc, which has no path */
+    for (unsigned links = 0; !real && links < MOST_LINKS; links++) {
+        char *target = link_target(a, path);
+        if (!target)
+            return found;
+        path = found = target;
+        real = realpath(path, NULL);
+    }
     if (!real)
         return NULL;
-    char *copy = sc__strdup(a, real);
+    found = sc__strdup(a, real);
     free(real);
-    return copy;
+    return found;
 }
 
 int sc__folder_make(const char *path) {
@@ -256,6 +280,8 @@ int sc__new_file_open(struct sc__arena *a, const char *path, struct sc__new_file
     struct stat st;
     bool exists = stat(path, &st) == 0;
     *f = (struct sc__new_file){.path = path, .fd = -1, .mode = -1};
+    if (!exists && errno == ELOOP)
+        return errno;
     if (exists)
         f->mode = st.st_mode & 0777;
     if (exists && !S_ISREG(st.st_mode)) {

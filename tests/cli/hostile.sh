@@ -127,6 +127,12 @@ ln -s /proc/self/fd/1 "$tmp/out.link"
 "$STEPCAST" run $seed --json "$tmp/link.json" >/dev/null
 "$STEPCAST" run $seed --json "$tmp/out.link" >"$tmp/redirected"
 check links_stay "$(test -L "$tmp/link.json" && test -L "$tmp/out.link" && head -c 1 "$tmp/target.json")" "{"
+# one whose target is not there yet makes it; one that leads to itself is no place
+ln -s there.json "$tmp/ahead.json"
+"$STEPCAST" run $seed --json "$tmp/ahead.json" >/dev/null
+check link_to_what_comes "$(test -L "$tmp/ahead.json" && head -c 1 "$tmp/there.json")" "{"
+ln -s round.json "$tmp/round.json"
+expect link_to_itself 4 "round.json: error: cannot write" "$STEPCAST" run $seed --json "$tmp/round.json"
 expect stdout_by_name 2 "both write to standard output" "$STEPCAST" run $seed --json /dev/stdout --csv -
 chmod 600 "$tmp/target.json"
 "$STEPCAST" run $seed --json "$tmp/target.json" >/dev/null

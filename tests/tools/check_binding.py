@@ -480,11 +480,29 @@ class Output(unittest.TestCase):
             plain.write(os.path.join(folder, "b.xml"))
         with self.assertRaises(ValueError):
             plain.write(os.path.join(folder, "b"))
-        with self.assertRaises(FileNotFoundError):
+        with self.assertRaises(FileNotFoundError) as caught:
             plain.write(os.path.join(folder, "none/b.json"))
+        self.assertEqual(os.path.basename(caught.exception.filename), "b.json")
         with open("/dev/full", "wb", buffering=0) as full, self.assertRaises(OSError):
             plain.write(full)
         self.assertEqual(sorted(os.listdir(folder)), ["a.csv", "a.html", "a.json", "a.txt"])
+
+    def test_write_places(self):
+        """a link stays one, a pipe is written to, and neither is replaced by a file"""
+        folder = os.path.join(FOLDER, "places")
+        os.makedirs(folder)
+        link, pipe = os.path.join(folder, "link.json"), os.path.join(folder, "pipe")
+        os.symlink("target.json", link)
+        self.result().write(link)
+        with open(os.path.join(folder, "target.json"), "rb") as file:
+            self.assertEqual(json.load(file)["step_time_us"], self.result().step_us)
+        self.assertTrue(os.path.islink(link))
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.result().write(pipe, format="json")
+        self.assertEqual(os.read(reader, 1), b"{")
+        os.close(reader)
+        self.assertEqual(sorted(os.listdir(folder)), ["link.json", "pipe", "target.json"])
 
     def test_text(self):
         """the table is the program's"""

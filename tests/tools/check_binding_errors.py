@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What the Python package refuses, and how: check_binding_errors.py FOLDER (a place to write)"""
+import copy
 import ctypes
 import decimal
 import math
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -108,8 +110,21 @@ class Errors(unittest.TestCase):
                 with self.assertRaises(IndexError):
                     method(stage)
 
+    def test_stage_is_a_number(self):
+        """a stage is a whole number, of any kind that counts"""
+        result = stepcast.evaluate("llama3-8b", PLAN, "dgx-h100:8")
+        for bad in (0.0, "0", [0]):
+            self.assertIn("a stage is a whole number", str(self.error_of(lambda: result.breakdown(bad), TypeError)))
+        self.assertIn("a path or an open file", str(self.error_of(lambda: result.write(None), TypeError)))
+
 
 class Plans(unittest.TestCase):
+    def test_plans_travel(self):
+        """a plan is copied, and sent to other processes"""
+        for plan in (PLAN, stepcast.Plan(), stepcast.Plan(lora=8, lora_targets=["q_proj", "v_proj"], recompute="full")):
+            for other in (copy.deepcopy(plan), copy.copy(plan), pickle.loads(pickle.dumps(plan))):
+                self.assertEqual((other, hash(other)), (plan, hash(plan)))
+
     def test_names(self):
         """unknown keywords of a plan, with what is near"""
         with self.assertRaisesRegex(TypeError, "no keyword 'micro_batchs'; did you mean 'micro_batches'"):

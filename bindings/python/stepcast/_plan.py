@@ -77,11 +77,19 @@ class Plan(c.PlanAttributes):
     def __hash__(self) -> int:
         return hash(self._key())
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """For copy, pickle and multiprocessing."""
+        return _plan_of, (self._values,)
+
     def __repr__(self) -> str:
         return "Plan(" + ", ".join(f"{name}={value!r}" for name, value in self._key()) + ")"
 
     _struct: Any
     _values: Dict[str, Any]
+
+
+def _plan_of(values: Dict[str, Any]) -> Plan:
+    return Plan(**values)
 
 
 def keyword_help(fields: Dict[str, c.Field]) -> str:

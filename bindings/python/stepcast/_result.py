@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import operator
 import os
 import tempfile
 from typing import TYPE_CHECKING, Any, BinaryIO, Dict, List, NamedTuple, Optional, Union
@@ -185,9 +186,13 @@ class Result(Handle):
     def _stage(self, stage: Optional[int]) -> int:
         if stage is None:
             return self.slowest_stage
-        if not 0 <= stage < self.stages:
-            raise IndexError(f"there is no stage {stage}: {self.stages} stages")
-        return stage
+        try:
+            number = operator.index(stage)
+        except TypeError:
+            raise TypeError(f"a stage is a whole number, not {stage!r}") from None
+        if not 0 <= number < self.stages:
+            raise IndexError(f"there is no stage {number}: {self.stages} stages")
+        return number
 
     def breakdown(self, stage: Optional[int] = None) -> Breakdown:
         """Where the time of a stage went; of the slowest one by default."""
@@ -293,8 +298,11 @@ class Result(Handle):
 
     def write(self, path: Union[Text, BinaryIO], format: Optional[str] = None) -> None:
         """Writes a file in a format, by default that of its name: "step.json",
-        "step.csv", "step.html", "step.txt". A file is written whole or not at all."""
+        "step.csv", "step.html", "step.txt". A file is written whole or not at all;
+        a link stays one, and what it names is written."""
         if not isinstance(path, (str, bytes, os.PathLike)):
+            if not hasattr(path, "write"):
+                raise TypeError(f"a result is written to a path or an open file, not {path!r}")
             self._written(format or "json", path.write)
             return
         name = os.fsdecode(path)
@@ -303,7 +311,15 @@ class Result(Handle):
             format = "text" if suffix == "txt" else suffix
         if not format:
             raise ValueError(f"{name!r} has no suffix: say format='json', 'text', 'csv', 'html' or 'trace'")
-        handle, part = tempfile.mkstemp(dir=os.path.dirname(name) or ".", prefix=".stepcast-")
+        name = os.path.realpath(name)
+        if os.path.exists(name) and not os.path.isfile(name):
+            with open(name, "wb") as device:  # or a pipe, which nothing can take the place of
+                self._written(format, device.write)
+            return
+        try:
+            handle, part = tempfile.mkstemp(dir=os.path.dirname(name), prefix=".stepcast-")
+        except OSError as failure:
+            raise type(failure)(failure.errno, failure.strerror, name) from None
         try:
             with os.fdopen(handle, "wb") as file:
                 self._written(format, file.write)
