@@ -27,6 +27,10 @@
  *     workloads and results never change after they were made: any number of
  *     threads, each with a context of its own, may use one at once.
  *   - Text and arrays that an object hands out live as long as the object.
+ *   - A call that can fail answers SC_USAGE where an object, a name or a path that
+ *     it needs is NULL (say because the call that should have made it failed). A
+ *     context, a place for the answer and the object of a call that cannot fail
+ *     must be there.
  *   - Times are microseconds, sizes bytes, shares 0 to 1.
  *   - Structures that the caller fills (sc_plan, sc_options) begin with their
  *     size, so that programs built against an older header go on working. Begin

@@ -1,5 +1,6 @@
 /* workload, evaluation: the public calls. */
 #include "api/object.h"
+#include "base/argument.h"
 #include "frontend/neusight/operator_lower.h"
 #include "frontend/torch_profiler/profiler_lower.h"
 #include "lower/layers.h"
@@ -221,6 +222,8 @@ struct evaluate_arguments {
 static sc_status lower_plan(struct sc_context *own,
                             const struct evaluate_arguments *a,
                             struct making **out) {
+    SC__TRY(sc__argument(own, a->model, "model"));
+    SC__TRY(sc__argument(own, a->plan, "plan"));
     SC__TRY(begin_making(own, a->options, out));
     sc__notes_copy(own, &a->model->own);
     if (a->cluster)
@@ -269,6 +272,18 @@ struct workload_arguments {
     const sc_cluster *cluster;
 };
 
+static sc_status check_workload_arguments(struct sc_context *own,
+                                          const struct workload_arguments *a) {
+    SC__TRY(sc__argument_array(own, a->settings.items, a->settings.count, "settings"));
+    SC__TRY(sc__argument_array(own, a->paths, a->path_count, "paths"));
+    for (size_t i = 0; i < a->path_count; i++)
+        SC__TRY(sc__argument(own, a->paths[i], "paths"));
+    if (a->path_count)
+        return SC_OK;
+    SC__TRY(sc__argument(own, a->name, "name"));
+    return sc__argument_array(own, a->bytes, a->size, "bytes");
+}
+
 /* A name that no format knows would be ignored. */
 static sc_status check_format_names(struct sc_context *own,
                                     const struct sc__setting_list *list) {
@@ -307,6 +322,7 @@ build_workload(struct sc_context *own, void *object, const void *arguments) {
     uint32_t gpus = cluster ? sc_cluster_gpus(cluster) : 0;
     const char *path = NULL;
     struct asked_settings *asked = SC__NEW(&own->arena, struct asked_settings);
+    SC__TRY(check_workload_arguments(own, a));
     *asked = ask_settings(own, a->settings.items, a->settings.count);
     SC__TRY(check_format_names(own, &asked->list));
     asked->cluster = cluster;
@@ -436,6 +452,7 @@ build_simulation(struct sc_context *own, void *object, const void *arguments) {
     const sc_workload *from = a->workload;
     struct making *m;
     sc_result *r = object;
+    SC__TRY(sc__argument(own, from, "workload"));
     SC__TRY(begin_making(own, a->options, &m));
     sc__notes_copy(own, &from->own);
     if (a->cluster)

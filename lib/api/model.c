@@ -1,5 +1,6 @@
 /* model, cluster, plan: the public calls. */
 #include "api/object.h"
+#include "base/argument.h"
 #include "model/read.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct named_bytes {
 static sc_status
 build_model_by_name(struct sc_context *own, void *object, const void *name) {
     sc_model *m = object;
+    SC__TRY(sc__argument(own, name, "name"));
     return sc__model_find(own, sc__strdup(&own->arena, name), &m->model);
 }
 
@@ -23,10 +25,16 @@ sc_status sc_model_load(sc_context *ctx, const char *name, sc_model **out) {
     return sc__object_build(ctx, sizeof **out, build_model_by_name, name, (void **)out);
 }
 
+static sc_status check_bytes(struct sc_context *own, const struct named_bytes *from) {
+    SC__TRY(sc__argument(own, from->name, "name"));
+    return sc__argument_array(own, from->bytes, from->size, "bytes");
+}
+
 static sc_status
 build_model_from_bytes(struct sc_context *own, void *object, const void *arguments) {
     sc_model *m = object;
     const struct named_bytes *from = arguments;
+    SC__TRY(check_bytes(own, from));
     struct sc__str text = {sc__strndup(&own->arena, from->bytes, from->size), from->size};
     return sc__model_parse(own, sc__strdup(&own->arena, from->name), text, &m->model);
 }
@@ -39,6 +47,7 @@ sc_status sc_model_parse(
 
 /* Names that are no option of models would be ignored. */
 static sc_status check_names(struct sc_context *ctx, const struct sc__setting_list *list) {
+    SC__TRY(sc__argument_array(ctx, list->items, list->count, "settings"));
     for (size_t i = 0; i < list->count; i++) {
         const char *name = list->items[i].name ? list->items[i].name : "";
         if (!sc__option_find(sc__model_options, name))
@@ -86,6 +95,7 @@ build_model_from_script(struct sc_context *own, void *object, const void *argume
     sc_model *m = object;
     struct sc__settings script;
     bool given;
+    SC__TRY(sc__argument(own, a->path, "path"));
     const char *path = sc__strdup(&own->arena, a->path);
     const struct sc__settings named = {.nth = script_name, .self = path, .ctx = own};
     SC__TRY(sc__megatron_read(own, path, sc__model_options, &named, &script));
@@ -130,6 +140,7 @@ double sc_model_active_parameters(const sc_model *model) {
 static sc_status
 build_cluster_by_text(struct sc_context *own, void *object, const void *text) {
     sc_cluster *c = object;
+    SC__TRY(sc__argument(own, text, "text"));
     return sc__cluster_describe(own, text, &c->description);
 }
 
@@ -141,6 +152,7 @@ static sc_status
 build_cluster_from_bytes(struct sc_context *own, void *object, const void *arguments) {
     sc_cluster *c = object;
     const struct named_bytes *from = arguments;
+    SC__TRY(check_bytes(own, from));
     struct sc__str text = {from->bytes, from->size};
     return sc__cluster_describe_bytes(own, from->name, text, &c->description);
 }
@@ -195,9 +207,11 @@ static sc_status set_option(void *self) {
 }
 
 sc_status sc_plan_set(sc_context *ctx, sc_plan *plan, const char *name, const char *value) {
-    const struct sc__option *o = sc__option_find(sc__model_options, name);
     struct sc_context scratch;
     sc__clear_error(ctx);
+    SC__TRY(sc__argument(ctx, plan, "plan"));
+    SC__TRY(sc__argument(ctx, name, "name"));
+    const struct sc__option *o = sc__option_find(sc__model_options, name);
     if (!o || o->in != SC__IN_PLAN)
         return unknown_option(ctx, name);
     if (plan->size < o->offset + sc__option_size(o))

@@ -1,5 +1,6 @@
 /* result: the public accessors and writers. */
 #include "api/object.h"
+#include "base/argument.h"
 #include "report/write.h"
 
 #include <string.h>
@@ -225,6 +226,10 @@ static sc_status write_result(void *self) {
     struct writing *w = self;
     struct sc_context *scratch = w->scratch;
     struct sc__buffer out;
+    SC__TRY(sc__argument(scratch, w->result, "r"));
+    SC__TRY(sc__argument(scratch, w->format, "format"));
+    if (!w->sink)
+        return sc__argument(scratch, NULL, "sink");
     sc__buffer_init(&out, &scratch->arena);
     sc__buffer_stream(&out, hand_on, w);
     SC__TRY(write_as(scratch, w, &out));

@@ -1,7 +1,7 @@
 #include "command/command.h"
 
+#include "base/argument.h"
 #include "command/job_file.h"
-
 #include "frontend/reader.h"
 
 #include <stdlib.h>
@@ -31,6 +31,7 @@ struct command_search {
 
 static sc_status find_command(void *self) {
     struct command_search *s = self;
+    SC__TRY(sc__argument(s->ctx, s->name, "command"));
     s->found = sc__command_find(s->ctx, s->name);
     return SC_OK;
 }
@@ -315,10 +316,13 @@ struct request_word {
 
 static sc_status set_word(void *self) {
     const struct request_word *word = self;
+    SC__TRY(sc__argument(word->req->owner, word->name, "name"));
     return sc__request_add(word->req->owner, word->req, word->name, word->value);
 }
 
 sc_status sc_request_set(sc_request *req, const char *name, const char *value) {
+    if (!req)
+        return SC_USAGE; /* the context that sc_request_new had says why */
     sc__clear_error(req->owner);
     return sc__guarded(req->owner, set_word, &(struct request_word){req, name, value});
 }
@@ -332,12 +336,15 @@ static sc_status add_input(void *self) {
     const struct request_word *word = self;
     struct sc_request *req = word->req;
     struct sc__arena *arena = req->memory;
+    SC__TRY(sc__argument(req->owner, word->value, "path"));
     *SC__PUSH(arena, req->inputs, req->input_count, req->input_capacity) =
         sc__strdup(arena, word->value);
     return SC_OK;
 }
 
 sc_status sc_request_input(sc_request *req, const char *path) {
+    if (!req)
+        return SC_USAGE;
     sc__clear_error(req->owner);
     return sc__guarded(req->owner, add_input, &(struct request_word){req, NULL, path});
 }
@@ -468,6 +475,8 @@ static void begin_run(struct sc_request *req) {
 }
 
 sc_status sc_execute(sc_request *req) {
+    if (!req)
+        return SC_USAGE;
     begin_run(req);
     sc_status status = sc__guarded(&req->run, execute_request, req);
     sc__arena_budget(0);

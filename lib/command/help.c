@@ -2,6 +2,8 @@
  * of options. */
 #include "command/command.h"
 
+#include "base/argument.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -207,6 +209,9 @@ put_command_help(struct sc_context *ctx, struct sc__buffer *out, struct sc__str 
 static sc_status write_help(void *self) {
     const struct help_writing *h = self;
     struct sc__buffer out;
+    SC__TRY(sc__argument(h->scratch, h->name, "command"));
+    if (!h->sink)
+        return sc__argument(h->scratch, NULL, "sink");
     sc__buffer_init(&out, &h->scratch->arena);
     sc_status status =
         h->name[0] == '-' ? SC_USAGE : put_command_help(h->scratch, &out, sc__str(h->name));

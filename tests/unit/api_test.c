@@ -323,6 +323,65 @@ static bool has_note(const sc_result *r, const char *code) {
     return false;
 }
 
+/* Expects that the last call has refused this argument. */
+static void is_missing(sc_status status, const char *name) {
+    assert_int_equal(status, SC_USAGE);
+    assert_string_equal(sc_error_message(ctx),
+                        sc__format(&ctx->arena, "the argument '%s' is NULL", name));
+}
+
+/* A call that has failed leaves NULL, and who goes on with it is told. */
+static void what_is_missing_is_told(void **state) {
+    (void)state;
+    sc_plan p = small_plan();
+    const char *nowhere[] = {NULL};
+    const sc_setting *none = NULL;
+    sc_model *m = model;
+    sc_cluster *c = cluster;
+    sc_workload *w;
+    sc_result *r;
+    is_missing(sc_model_load(ctx, NULL, &m), "name");
+    assert_null(m);
+    is_missing(sc_model_parse(ctx, NULL, "{}", 2, &m), "name");
+    is_missing(sc_model_parse(ctx, "x", NULL, 2, &m), "bytes");
+    is_missing(sc_model_build(ctx, none, 2, &m), "settings");
+    is_missing(sc_model_load_script(ctx, NULL, &m, &p), "path");
+    is_missing(sc_cluster_load(ctx, NULL, &c), "text");
+    assert_null(c);
+    is_missing(sc_cluster_parse(ctx, "x", NULL, 2, &c), "bytes");
+    is_missing(sc_plan_set(ctx, NULL, "tp", "2"), "plan");
+    is_missing(sc_plan_set(ctx, &p, NULL, "2"), "name");
+    is_missing(sc_workload_load(ctx, NULL, 1, none, 0, NULL, &w), "paths");
+    is_missing(sc_workload_load(ctx, nowhere, 1, none, 0, NULL, &w), "paths");
+    is_missing(sc_workload_parse(ctx, NULL, "", 0, none, 0, NULL, &w), "name");
+    is_missing(sc_workload_parse(ctx, "x", "", 0, none, 1, NULL, &w), "settings");
+    is_missing(sc_workload_lower(ctx, NULL, &p, cluster, NULL, &w), "model");
+    is_missing(sc_evaluate(ctx, NULL, &p, cluster, NULL, &r), "model");
+    assert_null(r);
+    is_missing(sc_evaluate(ctx, model, NULL, cluster, NULL, &r), "plan");
+    is_missing(sc_simulate(ctx, NULL, cluster, NULL, &r), "workload");
+    is_missing(sc_result_write(ctx, NULL, "json", append, NULL), "r");
+    r = evaluate(&p, NULL);
+    is_missing(sc_result_write(ctx, r, NULL, append, NULL), "format");
+    is_missing(sc_result_write(ctx, r, "json", NULL, NULL), "sink");
+    sc_result_free(r);
+}
+
+static void what_is_missing_in_requests(void **state) {
+    (void)state;
+    assert_null(sc_request_new(ctx, NULL));
+    is_missing(sc_command_help(ctx, NULL, append, NULL), "command");
+    is_missing(sc_command_help(ctx, "run", NULL, NULL), "sink");
+    sc_request *req = sc_request_new(ctx, "run");
+    is_missing(sc_request_set(req, NULL, "1"), "name");
+    is_missing(sc_request_input(req, NULL), "path");
+    sc_request_free(req);
+    /* sc_request_new has said why it is none */
+    assert_int_equal(sc_request_set(NULL, "tp", "1"), SC_USAGE);
+    assert_int_equal(sc_request_input(NULL, "x"), SC_USAGE);
+    assert_int_equal(sc_execute(NULL), SC_USAGE);
+}
+
 /* Options are checked like plans, and one without effect is noted. */
 static void odd_options_are_told(void **state) {
     (void)state;
@@ -646,6 +705,8 @@ int main(void) {
         cmocka_unit_test(success_clears_the_error),
         cmocka_unit_test(nothing_stays_in_a_context),
         cmocka_unit_test(progress_cancels),
+        cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(what_is_missing_in_requests),
         cmocka_unit_test(inputs_are_bytes_too),
         cmocka_unit_test(workloads_do_not_change),
         cmocka_unit_test(threads_share_model_and_cluster),
