@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/json_view.h"
 #include "base/text.h"
 
@@ -183,15 +184,19 @@ static sc_status failures_class(const struct sc__node *n,
 
 static sc_status failures_rung(const struct sc__node *rung, double *gpus, double *seconds) {
     int64_t n = 0;
-    int64_t s = 0;
     if (!sc__node_is(rung, '[') || sc__node_count(rung) != 2)
         return sc__node_fail(rung, NULL, "a rung is [GPUs, seconds]");
     struct sc__node first = sc__node_item(rung, 0);
     SC__TRY(sc__node_number(&first, 1, 1 << 24, &n));
     struct sc__node second = sc__node_item(rung, 1);
-    SC__TRY(sc__node_number(&second, 0, (int64_t)MOST_SECONDS, &s));
     *gpus = (double)n;
-    *seconds = (double)s;
+    if (sc__node_is(&second, '"') ||
+        !sc__parse_double(sc__json_raw_text(second.value), seconds) ||
+        !(*seconds >= 0 && *seconds <= MOST_SECONDS))
+        return sc__node_fail(&second,
+                             NULL,
+                             "seconds are a number from 0 to %g",
+                             MOST_SECONDS);
     return SC_OK;
 }
 

@@ -112,8 +112,33 @@ static void bad(const char *text, const char *place, const char *message) {
         fail_msg("%s", sc_error_text(ctx));
 }
 
+/* A restart may take parts of a second, as all other times may. */
+static void restarts_of_parts_of_a_second(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"schema\": \"stepcast/failures/1\", \"name\": \"x\", \"source\": \"y\",\n"
+        " \"node_gpus\": 8, \"requeue_s\": [[1, 2.5], [4, 3.5]], \"hot_s\": [[1, 0.25]],\n"
+        " \"classes\": [{\"name\": \"a\", \"scope\": \"gpu\", \"symptom\": "
+        "\"crash\", " TIMES ", \"per_1000_days\": 1}]}";
+    const struct sc__failure_set *set;
+    const char *path;
+    assert_int_equal(sc__spool_bytes(ctx, "s.json", text, strlen(text), &path), SC_OK);
+    assert_int_equal(sc__failures_read(ctx, path, &set), SC_OK);
+    close_to(sc__restart_seconds(&set->hot, 8), 0.25, 1e-12);
+    close_to(sc__restart_seconds(&set->requeue, 2), 3, 1e-12); /* half-way in log */
+}
+
 static void bad_sets_are_errors_with_place(void **state) {
     (void)state;
+    bad("{\"schema\": \"stepcast/failures/1\", \"name\": \"x\", \"source\": \"y\",\n"
+        "\"node_gpus\": 8, \"requeue_s\": [[1, \"2\"]], \"hot_s\": [[1, 2]], \"classes\": "
+        "[]}",
+        "bad.json:2:35",
+        "seconds are a number from 0 to");
+    bad("{\"schema\": \"stepcast/failures/1\", \"name\": \"x\", \"source\": \"y\",\n"
+        "\"node_gpus\": 8, \"requeue_s\": [[1, 2]], \"hot_s\": [[1, -2]], \"classes\": []}",
+        "bad.json:2:54",
+        "seconds are a number from 0 to");
     bad(HEAD "{\"name\": \"a\", \"scope\": \"gpu\", \"symptom\": \"crash\", " TIMES
              ",\n\"per_1000_days\": -1}]}",
         "bad.json:5:18",
@@ -181,6 +206,7 @@ int main(void) {
         cmocka_unit_test(rsc_hours_between_failures),
         cmocka_unit_test(half_of_the_classes_give_the_total),
         cmocka_unit_test(restart_ladders),
+        cmocka_unit_test(restarts_of_parts_of_a_second),
         cmocka_unit_test(bad_sets_are_errors_with_place),
         cmocka_unit_test(unknown_names_get_a_hint),
     };
