@@ -148,17 +148,21 @@ static const sc_engine bus_engine = {.size = sizeof bus_engine,
 
 int main(int argc, char **argv) {
     char net[64];
-    sc_context *ctx = sc_open();
-    if (!ctx || argc < 2)
+    if (argc < 2) {
+        fprintf(stderr, "usage: %s WORKLOAD [BYTES_PER_S]\n", argv[0]);
         return 2;
+    }
+    sc_context *ctx = sc_open();
+    if (!ctx)
+        return 4;
     snprintf(net, sizeof net, argc > 2 ? "bus:%s" : "bus", argc > 2 ? argv[2] : "");
     sc_status status = sc_engine_register(ctx, &bus_engine);
     sc_request *req = status == SC_OK ? sc_request_new(ctx, "run") : NULL;
-    if (req) {
+    if (status == SC_OK) {
         sc_request_input(req, argv[1]);
         sc_request_set(req, "net", net);
         sc_request_set(req, "json", "-");
-        status = sc_execute(req);
+        status = sc_execute(req); /* SC_USAGE where there is no request */
     }
     if (status == SC_OK)
         fputs(sc_request_output(req), stdout);
