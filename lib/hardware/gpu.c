@@ -59,8 +59,12 @@ double sc__dtype_bytes(enum sc__dtype t) {
  *     power                     TDP
  * Fixed times (launch, first load) stay as they are. */
 
-double sc__gpu_main_peak(const struct sc__gpu *g) {
+double sc__gpu_sheet_peak(const struct sc__gpu *g) {
     return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
+}
+
+double sc__gpu_main_peak(const struct sc__gpu *g) {
+    return g->gemm.peak > 0 ? g->gemm.peak : sc__gpu_sheet_peak(g);
 }
 
 /* A type's share of the main type's rate may differ between the two. */
@@ -249,6 +253,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     g->nvlink_gpus = sheet.nvlink_gpus;
     g->tdp = sheet.tdp;
     g->usd_per_hour = sheet.usd_per_hour;
+    g->gemm.peak = sheet.gemm.peak;
     double dram = g->dram / base->dram;
     double clock = g->boost_mhz / base->boost_mhz;
     double sm_rate = sc__gpu_main_peak(g) / g->sms / (sc__gpu_main_peak(base) / base->sms);

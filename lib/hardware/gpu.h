@@ -121,6 +121,7 @@ struct sc__gemm_constants {
     double t0;
     double ts;
     double rp;    /* FLOP/us of the whole chip on random data */
+    double peak;  /* TFLOP/s of the main type they were found beside; 0: the datasheet's */
     double bw;    /* B/us */
     double write; /* B/us at which outputs reach memory: a floor; 0: none */
     /* sharpness of the maximum; weight of the output in traffic */
@@ -546,7 +547,10 @@ struct sc__gpu {
     struct sc__host_constants host[SC__HOST_STYLES];
 };
 
-/* TFLOP/s of bf16, or where a GPU has none of fp16. */
+/* TFLOP/s of bf16, or where a GPU has none of fp16: of the datasheet, and those that the
+ * rates of other types are measured by. Constants that name the peak they were found beside
+ * keep it: were it the datasheet's, raising bf16 there would slow every other type. */
+double sc__gpu_sheet_peak(const struct sc__gpu *gpu);
 double sc__gpu_main_peak(const struct sc__gpu *gpu);
 /* name: a file of data/gpus without ".json", one of its aliases (as published
  * tables spell them: "A100-SXM-80GB", "H100 SXM"), or the path of a file.

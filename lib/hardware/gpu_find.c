@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,9 @@ static void note_architecture(struct sc_context *ctx, const struct sc__gpu *g) {
  * asymptotes of products lie at 0.48 (MI300X) to 1.23 (A100) of the peak. */
 static void note_sheet(struct sc_context *ctx, const struct sc__gpu *g) {
     double memory = g->elementwise_bw / 1e6 / g->dram;
-    double products = g->gemm.rp / 1e6 / sc__gpu_main_peak(g);
+    double sheet = sc__gpu_sheet_peak(g);
+    double products = g->gemm.rp / 1e6 / sheet;
+    double other = g->gemm.peak > 0 ? fabs(g->gemm.peak / sheet - 1) : 0;
     if (memory < 0.65 || memory > 1)
         sc__note(
             ctx,
@@ -109,7 +112,17 @@ static void note_sheet(struct sc_context *ctx, const struct sc__gpu *g) {
             g->name,
             g->elementwise_bw / 1e6,
             g->dram);
-    if (products < 0.4 || products > 1.3)
+    if (other > 0.005)
+        sc__note(ctx,
+                 "datasheet-unused",
+                 "constants of %s were found beside %.4g TFLOP/s of its main type, its "
+                 "datasheet says %.4g: the constants count, and that figure is what MFU is "
+                 "a share of; without them those of a like GPU are carried over by the "
+                 "datasheet",
+                 g->name,
+                 g->gemm.peak,
+                 sheet);
+    else if (products < 0.4 || products > 1.3)
         sc__note(
             ctx,
             "datasheet-unused",
@@ -117,7 +130,7 @@ static void note_sheet(struct sc_context *ctx, const struct sc__gpu *g) {
             "count; without them those of a like GPU are carried over by the datasheet",
             g->name,
             g->gemm.rp / 1e6,
-            sc__gpu_main_peak(g));
+            sheet);
 }
 
 /* Built-in GPUs that were read, by where their files stand: they serve every context and

@@ -439,6 +439,7 @@ void sc__gpu_fit(struct sc_context *ctx,
     *fit =
         (struct sc__gpu_fit){.gpu = SC__NEW(&ctx->arena, struct sc__gpu), .tiles = tiles};
     *fit->gpu = *base;
+    fit->gpu->gemm.peak = sc__gpu_sheet_peak(base); /* what is fitted is of this GPU */
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->rows[i].us > 0)
             numbers[count++] = sc__fit_group_of(base, &table->rows[i].key);

@@ -102,8 +102,6 @@ static sc_status read_list(
     return SC_OK;
 }
 
-#define MOST_TFLOPS 1e9
-
 static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
     const char *key;
     json_t *v;
@@ -111,7 +109,12 @@ static sc_status read_peaks(struct gpu_read_reader *r, json_t *peaks) {
     json_object_foreach(peaks, key, v) {
         if (!sc__dtype_parse(sc__str(key), &t))
             return bad(r, NULL, "%s has no type '%s'", "peak_tflops", key);
-        SC__TRY(read_number_to(r, "peak_tflops", key, v, MOST_TFLOPS, &r->gpu->peak[t]));
+        SC__TRY(read_number_to(r,
+                               "peak_tflops",
+                               key,
+                               v,
+                               SC__GPU_MOST_TFLOPS,
+                               &r->gpu->peak[t]));
     }
     return SC_OK;
 }
@@ -723,6 +726,13 @@ static sc_status read_base(struct gpu_read_reader *r, const char *name) {
     return SC_OK;
 }
 
+/* What is carried over goes by the peak that the file's own constants name. */
+static sc_status read_main_peak(struct gpu_read_reader *r, json_t *constants) {
+    const json_t *v = json_object_get(json_object_get(constants, "gemm"), "peak");
+    return v ? read_number_to(r, "gemm", "peak", v, SC__GPU_MOST_TFLOPS, &r->gpu->gemm.peak)
+             : SC_OK;
+}
+
 static sc_status read_root(struct gpu_read_reader *r, json_t *root) {
     struct sc__gpu *g = r->gpu;
     if (!json_is_object(root))
@@ -738,6 +748,7 @@ static sc_status read_root(struct gpu_read_reader *r, json_t *root) {
     g->fitted = fit_text(r, json_object_get(root, "fitted"));
     SC__TRY(read_grade(r, root));
     SC__TRY(read_sheet(r, json_object_get(root, "datasheet")));
+    SC__TRY(read_main_peak(r, json_object_get(root, "constants")));
     const char *base = text_of(r, root, "base");
     if (base)
         SC__TRY(read_base(r, base));

@@ -15,6 +15,7 @@ struct sc__gpu_field {
 /* No constant of a kernel or a machine is near this (the largest, FLOPs a microsecond, are
  * some billions): a larger one is a slip of unit or digit. */
 #define SC__GPU_MOST 1e14
+#define SC__GPU_MOST_TFLOPS 1e9
 
 /* Tables ended by an empty key; offsets are into struct sc__gpu, but for
  * sc__gpu_dtype_fields (struct sc__gemm_dtype) and sc__gpu_host_fields

@@ -184,7 +184,6 @@ static double padding_us(const struct sc__gpu *gpu, const struct sc__kernel_key 
  * four bytes on a GPU without constants for them, as the peaks say. */
 static double
 kernel_factor(const struct sc__gpu *gpu, const struct sc__kernel_key *key, bool backward) {
-    double main = gpu->peak[SC__BF16] > 0 ? gpu->peak[SC__BF16] : gpu->peak[SC__FP16];
     uint32_t software = key->dtype >> 8;
     if (is_padded(key) && software == SC__ATTENTION_CURRENT)
         software = SC__ATTENTION_FLASH2;
@@ -192,7 +191,7 @@ kernel_factor(const struct sc__gpu *gpu, const struct sc__kernel_key *key, bool 
         return gpu->software[software][backward];
     if (gpu->attention_fp32[0].head_dim > 0 || !(gpu->peak[SC__FP32] > 0))
         return 1;
-    return main / gpu->peak[SC__FP32];
+    return sc__gpu_main_peak(gpu) / gpu->peak[SC__FP32];
 }
 
 /* Heads larger than any class: their steps and tiles have so many times its FLOPs. */

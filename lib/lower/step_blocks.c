@@ -383,8 +383,9 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
     bool sharded = sharded_weights(p, last);
     bool regather = sharded && p->reshard;
     bool later = reduces_after_backward(p);
-    bool buckets =
-        last && p->zero < 2 && p->overlap_grad && !sc__schedule_splits(p->schedule);
+    bool filled = sharded && sc__plan_fills_buckets(p); /* of every micro-batch */
+    bool buckets = filled || (last && p->zero < 2 && p->overlap_grad &&
+                              !sc__schedule_splits(p->schedule));
     struct sc__shard sum = {0};
     struct sc__offload_windows windows = sc__offload_windows(c->items, c->count);
     sc__step_block_begin(&e, l);
@@ -415,7 +416,7 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         e.deps = nexts;
         e.dep[0] = next[0];
         e.dep[1] = next[1];
-        if (sharded && !later)
+        if (sharded && !later && !filled)
             sc__step_reduce_gradients(&e, &u->trained, reduce_stream(l), u->layer);
         sum.dense += u->trained.dense;
         sum.experts += u->trained.experts;

@@ -365,6 +365,15 @@ static void cast_weights(struct sc__step_emitter *e, uint32_t stage) {
     sc__step_emit_compute(e, &x, SC__NONE);
 }
 
+/* With sequence parallelism ranks saw different tokens of what each of them has whole
+ * (Megatron's _allreduce_non_tensor_model_parallel_grads: all in one). */
+static double whole_gradient_bytes(const struct sc__lowering *l, uint32_t stage) {
+    const struct sc__plan *p = &l->plan;
+    if (!p->sequence_parallel)
+        return 0;
+    return p->grad_bytes * sc__plan_stage_whole(p, l->model, stage);
+}
+
 uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
     const struct sc__plan *p = &l->plan;
     struct sc__shard s = sc__plan_stage_trained(p, l->model, stage);
@@ -376,6 +385,8 @@ uint32_t sc__step_after_block(struct sc__lowering *l, uint32_t stage) {
         e.pending |= 1u << SC__STREAM_TIED;
     if (p->zero < 2 && !p->overlap_grad)
         reduce_at_the_end(&e, &s);
+    double whole = whole_gradient_bytes(l, stage);
+    update_collective(&e, SC__ALLREDUCE, SC__GROUP_TP, whole, "gradients of whole weights");
     if (sc__step_shares_embedding(l, stage) && l->tied[stage] == SC__NONE)
         update_collective(&e,
                           SC__ALLREDUCE,

@@ -234,10 +234,10 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     kept += fmin((some_stay ? 1 : 2) * k.away_layer, k.away * flying);
     double loss = logits(m, p, stage, p->lora ? 0 : head);
     double layer = k.again + k.workspace + (added ? state.accumulated : 0);
-    double begin = kept + fmax(loss, layer) + state.casts;
+    double begin = kept + fmax(loss, layer) + state.casts + state.unreduced;
     /* its activations are all there, kept or computed again, and all other gradients */
-    double first = state.growing - state.last + k.workspace + k.first;
-    double end = fmax(first, state.growing + state.accumulated);
+    double first = state.growing - state.last + k.workspace + k.first + state.unreduced;
+    double end = fmax(first, state.growing + state.accumulated + state.unreduced);
     double update = state.growing + state.update;
     struct sc__stage_memory out = {.weights = state.weights,
                                    .gradients = state.gradients,
@@ -259,6 +259,8 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
         out.gradients += state.growing;
         out.workspace += end > update ? state.accumulated : state.update;
     }
+    if (of_backward || end > update)
+        out.gradients += state.unreduced;
     out.communication = communicators(p);
     out.context = p->figures.context;
     out.fragmentation =

@@ -154,8 +154,25 @@ static void state_of_shards(const struct sc__model *m,
         out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
 }
 
+/* Gradients of ZeRO 2 that were made and are not yet reduced: all of a unit in the type
+ * they are added up in (Megatron-FSDP's buffer of it), or DeepSpeed's bucket, a buffer of
+ * its whole size that gradients are copied into (contiguous_gradients), and what is in it
+ * once more where it is flattened for the reduction (allreduce_bucket). */
+static double unreduced_gradients(const struct sc__model *m,
+                                  const struct sc__plan *p,
+                                  uint32_t stage,
+                                  const struct parameter_counts *n) {
+    double all = n->trained * p->grad_bytes;
+    double trained = n->all > 0 ? n->trained / n->all : 0;
+    if (sc__plan_fills_buckets(p))
+        return (double)p->bucket + fmin((double)p->bucket, all);
+    return trained * two_units(m, p, stage, 1, 1) / 2 * p->grad_bytes;
+}
+
 /* embedding: parameters that no product needs. */
-static void state_of_whole_weights(const struct sc__plan *p,
+static void state_of_whole_weights(const struct sc__model *m,
+                                   const struct sc__plan *p,
+                                   uint32_t stage,
                                    const struct parameter_counts *n,
                                    double embedding,
                                    struct sc__training_state *out) {
@@ -174,6 +191,8 @@ static void state_of_whole_weights(const struct sc__plan *p,
     bool early = p->zero >= 2 && p->mesh.pp == 1; /* with a pipeline they wait */
     double own = early ? n->trained_sharded : n->trained;
     double each = p->lora_fp32 ? 4 : w;
+    if (early && own < n->trained)
+        out->unreduced = unreduced_gradients(m, p, stage, n);
     if (!alone)
         out->gradients = own * summed_bytes(p);
     else if (p->micro_batches > 1)
@@ -212,7 +231,8 @@ static void move_to_host(const struct sc__plan *p,
     out->update *= 1 - share;
     if (share > 0 && leave) {
         double kept = (1 - share) * out->gradients + 2.0 * (double)p->bucket;
-        out->gradients = fmin(out->gradients, kept);
+        out->gradients = fmin(out->gradients + out->unreduced, kept);
+        out->unreduced = 0;
     }
     if (!p->offload_params)
         return;
@@ -264,7 +284,7 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
     if (weights_are_shards(p))
         state_of_shards(m, p, stage, &n, &out);
     else
-        state_of_whole_weights(p, &n, m->tied ? 0 : embedding, &out);
+        state_of_whole_weights(m, p, stage, &n, m->tied ? 0 : embedding, &out);
     out.optimizer = optimizer_state(p, &n);
     uint32_t first;
     if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0) {

@@ -37,6 +37,10 @@ bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
 
+bool sc__plan_fills_buckets(const struct sc__plan *p) {
+    return p->zero == 2 && !p->torch_copies && p->software_constants.gradient_copies > 0;
+}
+
 /* MXFP8 and NVFP4 are scaled along rows and along columns: they are gathered in bf16 and
  * cast both ways. */
 double sc__plan_gathered_bytes(const struct sc__plan *p, bool narrow) {
@@ -458,6 +462,27 @@ sc__plan_stage_narrow(const struct sc__plan *p, const struct sc__model *m, uint3
         }
     }
     return sum;
+}
+
+/* Layers, last norm and prediction of a stage. */
+static double
+behind_embedding(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    double sum = sum_layers(p, m, stage, sc__plan_layer_shard).dense;
+    if (!sc__plan_has_head(p, stage))
+        return sum;
+    return sum + sc__plan_head_shard(p, m, stage) + prediction_shard(p, m).dense;
+}
+
+/* A rank has W + C/tp of weights that are whole, W, and cut, C; uncut it is W + C. */
+double
+sc__plan_stage_whole(const struct sc__plan *p, const struct sc__model *m, uint32_t stage) {
+    double tp = p->mesh.tp;
+    struct sc__plan uncut = *p;
+    uncut.mesh.tp = 1;
+    if (tp < 2 || p->lora)
+        return 0;
+    double cut = behind_embedding(p, m, stage);
+    return fmax(0, (tp * cut - behind_embedding(&uncut, m, stage)) / (tp - 1));
 }
 
 struct sc__shard

@@ -271,6 +271,8 @@ double sc__plan_update_saves(const struct sc__plan *p);
 bool sc__plan_shares_nothing(const struct sc__plan *p);
 /* Sharded weights are gathered anew for each use; otherwise they stay. */
 bool sc__plan_reshards(const struct sc__plan *p);
+/* ZeRO 2 reduces buckets that gradients are copied into (DeepSpeed), not layer by layer. */
+bool sc__plan_fills_buckets(const struct sc__plan *p);
 /* Bytes of a weight that is gathered; narrow: of a product in the plan's narrow type. */
 double sc__plan_gathered_bytes(const struct sc__plan *p, bool narrow);
 /* Bytes of a weight of a layer that is not trained, which usually takes so many. */
@@ -319,6 +321,11 @@ struct sc__shard
 sc__plan_layer_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t layer);
 struct sc__shard
 sc__plan_stage_trained(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
+/* Trained weights of a stage that every tensor-parallel rank has whole: norms, biases of
+ * row-parallel layers, routers, projections down to latents; without embedding and towers,
+ * which see all tokens. */
+double
+sc__plan_stage_whole(const struct sc__plan *p, const struct sc__model *m, uint32_t stage);
 /* Those of the stage's layers that have narrow products (fp8, fp4), or are packed (QLoRA):
  * not of embedding, head and towers, nor of layers that stay wide. */
 struct sc__shard

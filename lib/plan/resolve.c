@@ -392,16 +392,23 @@ static sc_status resolve_experts(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* DistributedDataParallel reduces the gradients of weights as they are. Who shards keeps
+ * fp32 copies (DeepSpeed) or fp32 shards (FSDP). */
+static bool copies_the_model(const sc_plan *g, const struct sc__plan *p) {
+    return p->mesh.dp == p->gpus && g->zero <= 0 && !sc__is_on(g->torch_fsdp2);
+}
+
 /* Mixed precision keeps fp32 weights and state; plain PyTorch updates the
  * weights as they are. */
 static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
-    bool plain = sc__fusion_eager(p->fusion) && p->gpus == 1;
+    bool plain = sc__fusion_eager(p->fusion) && (p->gpus == 1 || copies_the_model(g, p));
     if (plain && !g->update)
         sc__note(ctx,
                  "plain-update",
-                 "plain PyTorch on one GPU: the optimizer's state has the type of the "
-                 "weights, and "
-                 "gradients are not clipped; --update mixed says otherwise");
+                 "plain PyTorch%s: the optimizer's state has the type of the weights, and "
+                 "gradients are not clipped; --update mixed says otherwise, --update amp: "
+                 "fp32 weights under autocast",
+                 p->gpus == 1 ? " on one GPU" : ", the model whole on every GPU");
     p->plain_update = g->update ? g->update == SC_UPDATE_PLAIN : plain;
     p->amp = g->update == SC_UPDATE_AMP && sc__plan_width(p) < 4;
     if (g->update == SC_UPDATE_AMP && !p->amp)

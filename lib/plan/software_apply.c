@@ -125,12 +125,19 @@ static void drop_offload(const sc_plan *given, sc_plan *g) {
         g->offload_activations = 0;
 }
 
+/* The size of a bucket that was given in bytes takes the place of one in parameters. */
+static void drop_bucket(const sc_plan *given, sc_plan *g) {
+    if (given->bucket_bytes && !given->bucket_parameters)
+        g->bucket_parameters = 0;
+}
+
 void sc__software_give_way(const sc_plan *given,
                            sc_toggle two_level,
                            sc_plan *g,
                            sc_options *options) {
     drop_chunks(given, g);
     drop_offload(given, g);
+    drop_bucket(given, g);
     drop_two_levels(two_level, g, options);
 }
 
