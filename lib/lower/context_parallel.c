@@ -188,22 +188,19 @@ static void share_heads(struct sc__script_maker *k,
                           "tp heads");
 }
 
-void sc__context_core(struct sc__script_maker *k,
-                      const struct sc__layer_kernels *list,
-                      int layer_kind,
-                      bool backward) {
+static void core(struct sc__script_maker *k,
+                 const struct sc__layer_kernels *list,
+                 const struct sc__attention_heads *heads,
+                 bool backward) {
     const struct sc__plan *p = &k->l->plan;
-    struct sc__attention_heads heads = sc__kind_heads(k->l, layer_kind);
     const struct context c = {.k = k,
                               .list = list,
                               .phases = backward ? 1u << SC__BACKWARD | 1u << SC__WGRAD
                                                  : 1u << SC__FORWARD,
                               .backward = backward,
                               .compiled = !sc__fusion_eager(p->fusion),
-                              .kv = sc__plan_kv_bytes(p, k->l->model, &heads),
-                              .queries_per_kv = 1.0 * k->l->model->heads / heads.kv_heads};
-    if (!backward)
-        share_heads(k, &heads, SC__ALLGATHER);
+                              .kv = sc__plan_kv_bytes(p, k->l->model, heads),
+                              .queries_per_kv = 1.0 * k->l->model->heads / heads->kv_heads};
     if (p->mesh.cp == 1)
         core_kernels(&c, 0);
     else if (p->cp_kind == SC__CP_ALLTOALL)
@@ -216,6 +213,23 @@ void sc__context_core(struct sc__script_maker *k,
         by_ring(&c);
     else
         by_gather(&c);
+}
+
+void sc__context_core(struct sc__script_maker *k,
+                      const struct sc__layer_kernels *list,
+                      int layer_kind,
+                      bool backward) {
+    struct sc__attention_heads heads = sc__kind_heads(k->l, layer_kind);
+    if (!backward)
+        share_heads(k, &heads, SC__ALLGATHER);
+    core(k, list, &heads, backward);
     if (backward)
         share_heads(k, &heads, SC__REDUCESCATTER);
+}
+
+void sc__context_core_again(struct sc__script_maker *k,
+                            const struct sc__layer_kernels *list,
+                            int layer_kind) {
+    struct sc__attention_heads heads = sc__kind_heads(k->l, layer_kind);
+    core(k, list, &heads, false);
 }

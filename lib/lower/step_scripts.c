@@ -493,7 +493,8 @@ static void repeat_exchange(struct sc__script_maker *k) {
 
 /* What is computed again before a layer's backward. Partial recomputation needs no
  * collective but the gathers of sequence parallelism, those of a feed-forward that runs
- * again, and the exchange where all of the experts' half is repeated. */
+ * again, what brings keys and values to a core that does (context parallelism is inside
+ * it), and the exchange where all of the experts' half is repeated. */
 static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script *out) {
     const struct sc__plan *p = &l->plan;
     struct sc__script_maker k = {.l = l,
@@ -517,8 +518,14 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         gather_tokens(&k);
     if (reduces)
         begin_reduce(&k);
-    for (unsigned which = 0; which < SC__LAYER_PARTS; which++)
-        sc__script_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
+    bool core =
+        sc__kind_mixer(kind) == SC__MIXER_ATTENTION && repeats_module(l, SC__MODULE_CORE);
+    for (unsigned which = 0; which < SC__LAYER_PARTS; which++) {
+        if (core && which == SC__PART_ATTENTION_CORE)
+            sc__context_core_again(&k, &l->kernels[kind][0], kind);
+        else
+            sc__script_part(&k, &l->kernels[kind][0], which, 1u << SC__FORWARD);
+    }
     if (p->recompute == SC__RECOMPUTE_OPS || again)
         join_chunks(&k);
     if (reduces)
@@ -729,6 +736,12 @@ static void embedding_scripts(struct sc__lowering *l) {
         sc__script_kernels(&b, &l->embedding[1], 1u << SC__BACKWARD, "embedding");
 }
 
+/* The head's input is kept cut along the sequence, as that of any column-parallel layer. */
+static bool gathers_for_wgrad(const struct sc__lowering *l) {
+    return l->plan.sequence_parallel && l->plan.mesh.tp > 1 && !l->plan.lora &&
+           l->constants.software.gather_again > 0;
+}
+
 /* Final norm, logits and loss. The loss over a cut vocabulary needs the
  * maximum, the sum and the target's logit of every token: 4 bytes each. */
 static void head_scripts(struct sc__lowering *l) {
@@ -754,20 +767,31 @@ static void head_scripts(struct sc__lowering *l) {
                               4 * sc__plan_tokens(p),
                               false,
                               "tp loss");
+    bool beside = p->tp_overlap != SC__TP_BLOCKING && !split;
+    if (gathers_for_wgrad(l))
+        sc__script_collective(&b,
+                              SC__ALLGATHER,
+                              SC__GROUP_TP,
+                              SC__STREAM_COMM,
+                              sc__script_activation_bytes(l),
+                              beside,
+                              "tp head again");
     sc__script_kernels(&b, &l->head[1], 1u << SC__BACKWARD, "head");
+    if (gathers_for_wgrad(l) && beside)
+        sc__script_join(&b, SC__STREAM_COMM);
     sc__script_collective(&b,
                           p->sequence_parallel ? SC__REDUCESCATTER : SC__ALLREDUCE,
                           SC__GROUP_TP,
                           SC__STREAM_COMM,
                           sc__script_activation_bytes(l),
-                          p->tp_overlap != SC__TP_BLOCKING && !split,
+                          beside,
                           "tp head");
     struct sc__shard params = {.dense = (double)p->vocab / p->mesh.tp * l->model->hidden};
     if (!p->lora) {
         sc__script_kernels(split ? &w : &b, &l->head[1], 1u << SC__WGRAD, "head");
         sc__script_accumulate(split ? &w : &b, &params);
     }
-    if (p->tp_overlap != SC__TP_BLOCKING && !split && p->mesh.tp > 1)
+    if (beside && p->mesh.tp > 1)
         sc__script_join(&b, SC__STREAM_COMM);
 }
 

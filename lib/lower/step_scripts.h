@@ -57,6 +57,11 @@ void sc__context_core(struct sc__script_maker *k,
                       const struct sc__layer_kernels *list,
                       int layer_kind,
                       bool backward);
+/* The same forward once more, of heads that are already there (Megatron checkpoints the
+ * core behind what shares heads among tensor-parallel ranks). */
+void sc__context_core_again(struct sc__script_maker *k,
+                            const struct sc__layer_kernels *list,
+                            int layer_kind);
 
 /* expert_parallel.c */
 void sc__expert_gather_map(struct sc__script_maker *k);

@@ -74,13 +74,18 @@ static double gathered_weights(const struct sc__plan *p, const struct sc__shard 
     return layer->dense + (shared || p->torch_copies ? layer->experts : 0);
 }
 
-/* The largest two that are in use at once: a layer and the next, or a layer and an end;
- * each weight takes so much. */
-static double two_units(const struct sc__model *m,
-                        const struct sc__plan *p,
-                        uint32_t stage,
-                        double of_layer,
-                        double of_end) {
+/* What is gathered and reduced at once: the largest layer, the larger end. */
+struct largest_units {
+    double layer;
+    double end;
+};
+
+/* Each weight takes so much. */
+static struct largest_units find_units(const struct sc__model *m,
+                                       const struct sc__plan *p,
+                                       uint32_t stage,
+                                       double of_layer,
+                                       double of_end) {
     double largest = 0;
     double ends = 0;
     for (uint32_t c = 0; c < p->vpp; c++) {
@@ -97,7 +102,17 @@ static double two_units(const struct sc__model *m,
         ends = of_end * sc__plan_embedding_shard(p, m);
     if (sc__plan_has_head(p, stage))
         ends = fmax(ends, of_end * sc__plan_head_shard(p, m, stage));
-    return fmax(2 * largest, largest + ends);
+    return (struct largest_units){largest, ends};
+}
+
+/* The largest two that are in use at once: a layer and the next, or a layer and an end. */
+static double two_units(const struct sc__model *m,
+                        const struct sc__plan *p,
+                        uint32_t stage,
+                        double of_layer,
+                        double of_end) {
+    struct largest_units u = find_units(m, p, stage, of_layer, of_end);
+    return fmax(2 * u.layer, u.layer + u.end);
 }
 
 /* Bytes a weight of a layer takes where it is used. Transformer Engine keeps a copy in fp8
@@ -166,7 +181,8 @@ static double unreduced_gradients(const struct sc__model *m,
     double trained = n->all > 0 ? n->trained / n->all : 0;
     if (sc__plan_fills_buckets(p))
         return (double)p->bucket + fmin((double)p->bucket, all);
-    return trained * two_units(m, p, stage, 1, 1) / 2 * p->grad_bytes;
+    struct largest_units u = find_units(m, p, stage, p->grad_bytes, p->grad_bytes);
+    return trained * fmax(u.layer, u.end);
 }
 
 /* embedding: parameters that no product needs. */
