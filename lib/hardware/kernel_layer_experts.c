@@ -97,7 +97,7 @@ static void arrange(struct sc__layer_maker *m, const struct sc__mlp *f, bool beh
         sc__layer_either(m, copies, rows, routed_width(s));
         return;
     }
-    if (f->experts > 1 && s->ep > 1) /* none is copied twice */
+    if (f->experts > 1 && (s->ep > 1 || s->expert_tp > 1)) /* none is copied twice */
         sc__layer_memory(m, SC__MEM_PERMUTE_F, rows, routed_width(s));
     /* narrow products want rows by the dozen: each expert's are copied to where there is
      * room between them, and back (Transformer Engine's Fp8Padding) */

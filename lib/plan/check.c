@@ -98,6 +98,45 @@ static sc_status check_kv_heads(struct sc_context *ctx, uint32_t kv_heads, uint3
                     kv_heads);
 }
 
+/* Heads of a tensor-parallel rank that ranks of cp share out among them. */
+static sc_status check_exchanged(struct sc_context *ctx,
+                                 const struct sc__plan *p,
+                                 uint32_t heads,
+                                 const char *of) {
+    uint32_t local = heads > p->mesh.tp ? heads / p->mesh.tp : 1;
+    if (local % p->mesh.cp == 0)
+        return SC_OK;
+    return sc__fail(ctx,
+                    SC_USAGE,
+                    NULL,
+                    near_divisors(ctx, local, p->mesh.cp, "--cp"),
+                    "cp %u exchanges heads for tokens, but does not divide the %u %s of a "
+                    "tensor-parallel rank",
+                    p->mesh.cp,
+                    local,
+                    of);
+}
+
+/* Transformer Engine's a2a asks for heads of queries and of keys that cp divides;
+ * Megatron's scans go by heads, whatever the attention does. */
+static sc_status check_exchange(struct sc_context *ctx,
+                                const struct sc__model *m,
+                                const struct sc__plan *p) {
+    if (p->mesh.cp == 1)
+        return SC_OK;
+    if (m->scan_heads)
+        SC__TRY(check_exchanged(ctx, p, m->scan_heads, "heads of scans"));
+    if (p->cp_kind != SC__CP_ALLTOALL)
+        return SC_OK;
+    SC__TRY(check_exchanged(ctx, p, m->heads, "attention heads"));
+    for (uint32_t i = 0; i < m->layers; i++) {
+        struct sc__attention_heads x = sc__model_attention_heads(m, i);
+        if (sc__model_mixer(m, i) == SC__MIXER_ATTENTION)
+            SC__TRY(check_exchanged(ctx, p, x.kv_heads, "key-value heads"));
+    }
+    return SC_OK;
+}
+
 static sc_status
 check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     uint32_t tp = p->mesh.tp;
@@ -162,6 +201,23 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "ep %u does not divide the %u experts",
                         p->mesh.ep,
                         m->experts);
+    if (m->experts && m->expert_ffn % p->mesh.etp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->expert_ffn, p->mesh.etp, "--etp"),
+                        "etp %u does not divide the experts' feed-forward size %u",
+                        p->mesh.etp,
+                        m->expert_ffn);
+    if (m->shared_ffn % tp)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        near_divisors(ctx, m->shared_ffn, tp, "tp"),
+                        "tp %u does not divide the shared experts' feed-forward size %u",
+                        tp,
+                        m->shared_ffn);
+    SC__TRY(check_exchange(ctx, m, p));
     if (p->mesh.cp > 1 && p->seq % (2 * p->mesh.cp))
         return sc__fail(ctx,
                         SC_USAGE,

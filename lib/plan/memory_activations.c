@@ -271,6 +271,14 @@ static double routed_tokens(const struct sc__model *m, const struct sc__plan *p)
     return sc__plan_tokens(p) / p->mesh.tp * m->topk * p->imbalance;
 }
 
+/* Width of what a routed token brings to the first product of its expert and to the
+ * gradient of the second one: ranks that share an expert gather each other's tokens and
+ * have a part of the weights each (dispatch_postprocess of Megatron's token_dispatcher.py).
+ */
+static double gathered_width(const struct sc__model *m, const struct sc__plan *p) {
+    return (double)sc__model_routed_width(m) * p->mesh.etp;
+}
+
 /* Permuted tokens and what the experts keep. Megatron (since Core 0.12) multiplies the
  * weights of the router's choice into the activation; in PyTorch they meet the experts'
  * outputs, which stay for them, and index_add keeps the product as well. */
@@ -281,8 +289,9 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
     bool again = recomputes(p, SC__MODULE_EXPERT_ACTIVATION);
     double routed = routed_tokens(m, p);
     double outputs = sc__fusion_eager(p->fusion) ? 2 : 0;
-    double each = (s.cast + outputs * s.width) * sc__model_routed_width(m);
-    double sum = routed * each;
+    double input = linear_input(p, 1, s.cast, SC__LORA_GATE | SC__LORA_UP);
+    double sum = routed * input * gathered_width(m, p);
+    sum += routed * outputs * s.width * sc__model_routed_width(m);
     sum += routed * between_linears(m, p, &s, m->expert_ffn, again);
     sum += 8 * s.tokens / s.sp * m->experts; /* the router's scores in fp32, and softmax */
     if (!recomputes(p, SC__MODULE_SHARED))
@@ -374,8 +383,8 @@ passing_gradients(const struct sc__model *m, const struct sc__plan *p, uint32_t 
         return out + s.tokens * s.width * mixer_input(m, layer) / s.tp;
     if (!sc__model_has_experts(m, layer))
         return out + s.tokens * s.width * wide * m->ffn / s.tp;
-    return out + routed_tokens(m, p) * s.width *
-                     (sc__model_routed_width(m) + wide * m->expert_ffn);
+    return out +
+           routed_tokens(m, p) * s.width * (gathered_width(m, p) + wide * m->expert_ffn);
 }
 
 double
@@ -400,7 +409,7 @@ sc__layer_fragment(const struct sc__model *m, const struct sc__plan *p, uint32_t
     if (!sc__model_has_experts(m, layer))
         return sum + n * e * (2 * h + g * m->ffn / t);
     return sum + n * e * (2 * h + g * m->shared_ffn / t) +
-           routed_tokens(m, p) * e * (2.0 * sc__model_routed_width(m) + g * m->expert_ffn);
+           routed_tokens(m, p) * e * (2 * gathered_width(m, p) + g * m->expert_ffn);
 }
 
 double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p) {
