@@ -422,6 +422,8 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         sum.experts += u->trained.experts;
         if (buckets)
             sc__step_flush_bucket(&e, &sum, (double)p->bucket);
+        if (filled && !p->overlap_grad) /* on the stream of backward */
+            e.pending |= 1u << SC__STREAM_DP;
     }
     if (buckets)
         sc__step_flush_bucket(&e, &sum, 0);

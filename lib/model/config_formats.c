@@ -65,12 +65,23 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
+/* A whole number that is written with an exponent: 5e8. */
+static const char *without_exponent(struct sc__arena *arena, const char *value) {
+    double number;
+    bool exponent =
+        strpbrk(value, "eE") && strspn(value, "0123456789.eE+") == strlen(value);
+    if (!exponent || !sc__parse_double(sc__str(value), &number) || !(number < 1e15) ||
+        number != (double)(uint64_t)number)
+        return value;
+    return sc__format(arena, "%llu", (unsigned long long)number);
+}
+
 /* YAML writes 262144 as 262_144, too. */
 static const char *plain_number(struct sc__arena *arena, const char *value) {
     char *plain = sc__strdup(arena, value);
     char *to = plain;
     if (!strchr(value, '_') || strspn(value, "0123456789_") != strlen(value))
-        return value;
+        return without_exponent(arena, value);
     for (const char *from = value; *from; from++)
         if (*from != '_')
             *to++ = *from;

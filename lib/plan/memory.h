@@ -63,7 +63,7 @@ double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__pla
 struct sc__training_state {
     double weights;
     double gradients; /* that stay from step to step, or micro-batch to micro-batch */
-    double unreduced; /* in backward, whole ones of ZeRO 2 on their way */
+    double unreduced; /* in backward, whole ones on their way */
     double growing;   /* gradients that appear as backward goes */
     double last;      /* of them: those of the first layer and the embedding */
     double optimizer;

@@ -62,6 +62,7 @@ static void of_shards(const struct sc__settings *s,
     static const char one[] = "no other rank has the same weights";
     static const char always[] =
         "sharded gradients are reduced layer by layer beside backward";
+    bool beside = sharded && !sc__plan_fills_buckets(p);
     static const char gathers[] = "only ZeRO gathers weights";
     static const char later[] = "gradients are reduced after backward, all at once";
     static const char wide[] = "no product is in fp8 or fp4";
@@ -82,8 +83,8 @@ static void of_shards(const struct sc__settings *s,
         {"use-torch-fsdp2",
          p->zero < 2 && !torch_elsewhere(m, p),
          alone ? one : "--zero says what is sharded"},
-        {"overlap-grad", alone || sharded, alone ? one : always},
-        {"overlap-grad-reduce", alone || sharded, alone ? one : always},
+        {"overlap-grad", alone || beside, alone ? one : always},
+        {"overlap-grad-reduce", alone || beside, alone ? one : always},
         {"bucket", no_buckets, why},
         {"ddp-bucket-size", no_buckets, why},
         {"overlap-param", alone || !p->zero, alone ? one : gathers},
