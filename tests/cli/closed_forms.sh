@@ -155,7 +155,8 @@ print(abs(fp32 / eager - 1) < 0.05, fused < half < fp32)")" "True True"
 ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0
 of states_zero_1 '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"] * 8, 2) for k in ("gradients", "optimizer")]' '[16.0, 6.0]' $ways --zero 1
-of states_zero_2 '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"] * 8, 2) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 2
+# … and ZeRO 2 has a layer's 202.4 million of 6738 whole beside its eighth of them
+of states_zero_2 '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"] * 8, 2) for k in ("gradients", "optimizer")]' '[2.48, 6.0]' $ways --zero 2
 "$STEPCAST" run $ways --zero 0 >"$tmp/out" 2>"$tmp/err"
 check half_too_large "$? $(grep -c 'does not fit into memory' "$tmp/err")" "1 1"
 # … of which fp32 weights need no copy: the optimizer reads and writes less
@@ -329,3 +330,40 @@ check backward_is_there "$(step_of "$tmp/weights.txt" --backward synth)" 17000
 # layer workloads: microseconds are a thousand nanoseconds
 of in_ns 'r["breakdown_us"]["compute"] > 0' True tests/data/seed_004.txt
 of in_us 'round(r["breakdown_us"]["compute"] / json.load(open("'"$tmp"'/in_ns.json"))["breakdown_us"]["compute"], 9)' 1000.0 tests/data/seed_004.txt --time-unit us
+
+# a layer of 2·1024² + 2·1024·512 + 3·1024·4096 weights and two norms, two of them, both ends of 4096·1024 and the last norm: 39851008
+small="--num-layers 2 --hidden-size 1024 --num-attention-heads 16 --group-query-attention --num-query-groups 8 --ffn-hidden-size 4096 --swiglu --normalization RMSNorm --disable-bias-linear --position-embedding-type rope --untie-embeddings-and-output-weights --vocab-size 4096 --seq 1024 --micro-batch 1"
+# ZeRO 2 holds a quarter of them in fp32, and beside that a layer's until they are reduced; DeepSpeed a quarter in bf16, its bucket, and
+# what is in it once more (a second bucket fills meanwhile where overlap_comm is on)
+of unreduced_unit 'r["memory_bytes"]["gradients"]' $((39851008 + 4 * 15730688)) $small --gpus 4 --zero 2 --micro-batches 1 --software megatron-core-2025
+of unreduced_bucket 'r["memory_bytes"]["gradients"]' $((39851008 / 2 + 2000000)) $small --gpus 4 --zero 2 --micro-batches 1 --software deepspeed --bucket 1MB
+of unreduced_buckets 'r["memory_bytes"]["gradients"]' $((39851008 / 2 + 3000000)) $small --gpus 4 --zero 2 --micro-batches 1 --software deepspeed --bucket 1MB --overlap-grad yes
+of buckets_of_two_layers '[v["ops"] for v in r["volumes"] if v["group"] == "dp" and v["collective"] == "ALLREDUCE"]' "[2]" $small --gpus 4 --zero 2 --micro-batches 2 --software deepspeed
+of bucket_behind_backward 'r["breakdown_us"]["exposed_comm"]["dp"] > 0.9 * r["comm"]["dp"]["busy_us"]' True $small --gpus 4 --zero 2 --micro-batches 2 --software deepspeed
+printf '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "overlap_comm": true, "reduce_bucket_size": 2e8}, "train_micro_batch_size_per_gpu": 1}\n' >"$tmp/ds.json"
+of bucket_of_a_file '(r["settings"]["bucket"], r["settings"]["overlap-grad"])' "('400000000', 'yes')" "$tmp/ds.json" --model llama2-7b --gpus 8 --seq 4096
+# DistributedDataParallel keeps no fp32 copy: 2 bytes of weights and twice 2 of Adam, as on one GPU
+of ddp_without_main_copy '(r["memory_bytes"]["weights"], r["memory_bytes"]["optimizer"])' "($((2 * 39851008)), $((4 * 39851008)))" $small --gpus 4 --micro-batches 1 --software hf-transformers
+# sequence parallel, tp 2: of each layer two gathers forward and four backward, of the embedding one, of the head one and once more for its
+# weight gradient; two reductions a layer each way and one of each end; and the gradients of five norms of 1024 in fp32
+of gathers_of_sequence '[sum(v["ops"] for v in r["volumes"] if v["group"] == "tp" and v["collective"] == c) for c in ("ALLGATHER", "REDUCESCATTER")], [v["bytes"] for v in r["volumes"] if v["group"] == "tp" and v["phase"] == "update"]' \
+    "[15, 10] [20480]" $small --gpus 2 --tp 2 --sequence-parallel --micro-batches 1
+of norms_of_all_tokens '[v["bytes"] for v in r["volumes"] if v["group"] == "tp" and v["phase"] == "update"]' "[]" $small --gpus 2 --tp 2 --micro-batches 1
+# a core of attention that runs again gathers its keys, or exchanges its heads, again
+cores='[sum(v["ops"] for v in r["volumes"] if v["group"] == "cp" and v["collective"] == c) for c in ("ALLGATHER", "REDUCESCATTER", "ALLTOALL")]'
+of keys_once "$cores" "[4, 2, 0]" $small --gpus 2 --cp 2 --micro-batches 1 --cp-comm-type all_gather
+of keys_again "$cores" "[6, 2, 0]" $small --gpus 2 --cp 2 --micro-batches 1 --cp-comm-type all_gather --recompute selective
+of heads_again "$cores" "[0, 0, 12]" $small --gpus 2 --cp 2 --micro-batches 1 --cp-comm-type a2a --recompute selective
+expect heads_not_exchanged 2 "does not divide the 8 key-value heads" "$STEPCAST" run $small --gpus 16 --cp 16 --micro-batches 1 --cp-comm-type a2a
+# two ranks that share experts gather each other's tokens: of 1024 tokens 7200 bytes each, of 1024 routed ones 2·2·1024 of input and 6·1024
+# between the products, 8·4 of the router for each of 512, two layers, and 4·1024 for each of 512 at the end
+experts="$small --num-experts 4 --moe-router-topk 2 --moe-ffn-hidden-size 1024 --gpus 2 --tp 2 --ep 1 --micro-batches 1"
+of gathered_tokens 'r["memory_bytes"]["activations"]' $((2 * (1024 * 7200 + 1024 * (4096 + 6144) + 512 * 32) + 512 * 4096)) $experts --etp 2
+expect experts_not_cut 2 "does not divide the experts' feed-forward size 1001" "$STEPCAST" run $experts --etp 2 --moe-ffn-hidden-size 1001
+# a faster entry of a GPU's file makes nothing slower: types without constants of their own go by the peak that those of bf16 were found beside
+for type in fp16 tf32; do
+    sed 's/"bf16": 989.4/"bf16": 1978.8/; s/"name": "h100-sxm"/"name": "mine"/' data/gpus/h100-sxm.json >"$tmp/faster.json"
+    of "before_$type" 'r["step_time_us"] > 0' True $small --gpus 1 --micro-batches 1 --dtype $type --gpu h100-sxm
+    of "faster_$type" 'r["step_time_us"] <= json.load(open("'"$tmp/before_$type.json"'"))["step_time_us"]' True $small --gpus 1 --micro-batches 1 --dtype $type --gpu "$tmp/faster.json"
+done
+expect peak_of_constants 0 "found beside 989.4 TFLOP/s of its main type, its datasheet says 1979" "$STEPCAST" run $small --gpus 1 --micro-batches 1 --gpu "$tmp/faster.json"

@@ -76,13 +76,13 @@ same maxtext $data/maxtext.yml --gpus 8 -- --num-layers 32 --hidden-size 4096 --
     --untie-embeddings-and-output-weights --position-embedding-type rope --zero 3 --recompute full --seq 4096 --micro-batch 4 --gpus 8 --software maxtext
 same neox $data/neox.yml --gpus 8 -- --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --normalization RMSNorm --position-embedding-type rope \
     --untie-embeddings-and-output-weights --tp 2 --pp 2 --zero 1 --seq 2048 --micro-batch 2 --micro-batches 8 --recompute full --fp16 --gpus 8 \
-    --software gpt-neox
+    --software gpt-neox --overlap-grad yes
 # its list of attentions, and dropout, which is none unless said
 sed 's/"norm":/"attention_config": [[["flash"], 24]], "hidden_dropout": 0.1, "norm":/' $data/neox.yml >"$dir/flash.yml"
 same neox_flash "$dir/flash.yml" --gpus 8 -- --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --normalization RMSNorm --position-embedding-type rope \
     --untie-embeddings-and-output-weights --tp 2 --pp 2 --zero 1 --seq 2048 --micro-batch 2 --micro-batches 8 --recompute full --fp16 --gpus 8 \
-    --software gpt-neox --attention flash2 --dropout
-same deepspeed $data/ds.json --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed
+    --software gpt-neox --attention flash2 --dropout --overlap-grad yes
+same deepspeed $data/ds.json --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --overlap-grad yes
 same megatron_yaml $data/flags.yaml --set TP=2 --gpus 4 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --tp 2 --micro-batch 2 \
     --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no
 same the_command_line_wins $data/flags.yaml --tp 4 --gpus 4 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --tp 4 --micro-batch 2 \

@@ -88,11 +88,12 @@ check routed_in_products "$rows" 4096
 expect cut_for_experts 0 "sequence parallel is on" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory
 expect not_cut_for_experts 2 "experts with tp 2 need sequence parallel" "$STEPCAST" run $tensor --cluster dgx-h100:16 --ignore-memory --no-sequence-parallel
 # Shared experts are cut by tp as any feed-forward: of 28 layers each has its attention and its feed-forward gathered and scattered,
-# and so has the head; backward gathers gradients of outputs and inputs again (not those of the head)
+# and so has the head; backward gathers gradients of outputs and inputs again (of the head the input: its output's is not cut)
 shared="--model deepseek-moe-16b --tp 2 --ep 4 --etp 1 --dp 4 --global-batch 4"
 cut='" ".join(str(v["ops"]) for v in r["volumes"] if v["group"] == "tp" and v["collective"] != "ALLREDUCE")'
-check shared_experts_are_cut "$(value "$cut" $shared)" "57 57 57 113"
-check shared_experts_chunked "$(value 'round(r["comm"]["tp"]["bytes"] / (4096 * 2048 * 2))' $shared --overlap-tp chunks)" $((57 + 57 + 57 + 113))
+check shared_experts_are_cut "$(value "$cut" $shared)" "57 57 114 57"
+# … and once the gradients of 27 routers and 57 norms, 4·2048·(27·64 + 57) bytes: 0.87 of an activation
+check shared_experts_chunked "$(value 'round(r["comm"]["tp"]["bytes"] / (4096 * 2048 * 2))' $shared --overlap-tp chunks)" $((57 + 57 + 114 + 57 + 1))
 # and where the experts' half runs again, so do its collectives: those of 27 shared experts; of experts cut by tp too
 repeated='" ".join(str(v["ops"]) for v in r["volumes"] if v["phase"] == "recompute")'
 check shared_experts_again "$(value "$repeated" $shared --recompute selective --recompute-modules shared_experts)" "27 27"
