@@ -1,6 +1,8 @@
-/* gradient_buckets: traffic of data parallelism in a block: buckets of gradients
- * that are reduced as they fill, and the weights that ZeRO gathers. */
+/* gradient_buckets: what becomes of gradients in a block: they are added to those of the
+ * step or copied, and reduced in buckets as these fill; and the weights that ZeRO gathers.
+ */
 #include "lower/step_blocks.h"
+#include "lower/step_scripts.h"
 
 /* Collectives that a unit's weights or gradients are cut into: some stacks move
  * every tensor by itself. */
@@ -185,4 +187,26 @@ void sc__step_flush_bucket(struct sc__step_emitter *e,
         return;
     sc__step_reduce_gradients(e, sum, SC__STREAM_DP, SC__NONE);
     *sum = (struct sc__shard){0};
+}
+
+/* Adding the weight gradients of a micro-batch to those of the step; or, where
+ * they are sharded with copies, out of the gathered buffer twice (read, write)
+ * and into the one that is reduced; or as often as the software copies them. */
+void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
+    const struct sc__plan *p = &k->l->plan;
+    double sent = k->l->constants.software.gradient_copies * sc__plan_width(p);
+    double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : sent;
+    double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
+                   (params->dense + params->experts);
+    /* amp casts every weight for its product and its gradient back */
+    if (p->amp)
+        bytes += 2 * (4 + sc__plan_width(p)) * (params->dense + params->experts);
+    if (bytes < 1)
+        return;
+    struct sc__kernel x = sc__elementwise(k->l->kernel_model, "accumulate", bytes);
+    k->launches += x.launches;
+    sc__script_compute(k,
+                       SC__WORK_ELEMENTWISE,
+                       sc__step_kernel_us(k->l, &x),
+                       "elementwise");
 }

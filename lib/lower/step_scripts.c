@@ -619,28 +619,6 @@ backward_mlp(struct sc__script_maker *k, const struct sc__layer_kernels *b, bool
     backward_part(k, b, SC__PART_ROUTER);
 }
 
-/* Adding the weight gradients of a micro-batch to those of the step; or, where
- * they are sharded with copies, out of the gathered buffer twice (read, write)
- * and into the one that is reduced; or as often as the software copies them. */
-void sc__script_accumulate(struct sc__script_maker *k, const struct sc__shard *params) {
-    const struct sc__plan *p = &k->l->plan;
-    double sent = k->l->constants.software.gradient_copies * sc__plan_width(p);
-    double copies = p->torch_copies ? 5 * sc__plan_width(p) + p->grad_bytes : sent;
-    double bytes = (p->zero >= 2 ? copies : k->l->constants.software.accumulate_bytes) *
-                   (params->dense + params->experts);
-    /* amp casts every weight for its product and its gradient back */
-    if (p->amp)
-        bytes += 2 * (4 + sc__plan_width(p)) * (params->dense + params->experts);
-    if (bytes < 1)
-        return;
-    struct sc__kernel x = sc__elementwise(k->l->kernel_model, "accumulate", bytes);
-    k->launches += x.launches;
-    sc__script_compute(k,
-                       SC__WORK_ELEMENTWISE,
-                       sc__step_kernel_us(k->l, &x),
-                       part_name(SC__WORK_ELEMENTWISE));
-}
-
 static struct sc__shard kind_shard(const struct sc__lowering *l, int kind) {
     uint32_t i = 0;
     while (sc__layer_kind(l, i) != kind)
