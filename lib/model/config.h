@@ -112,10 +112,10 @@ void sc__config_optimizer(struct sc__launch *l,
 void sc__config_nemo(struct sc__launch *l,
                      const struct sc__config *c,
                      struct sc__flag_list *out);
-/* What GPT-NeoX takes where it is silent. */
-void sc__config_neox(struct sc__launch *l,
-                     const struct sc__config *c,
-                     struct sc__flag_list *out);
+/* What GPT-NeoX takes where it is silent, and its feed-forward. */
+sc_status sc__config_neox(struct sc__launch *l,
+                          const struct sc__config *c,
+                          struct sc__flag_list *out);
 
 /* What a trainer of Hugging Face trains: everything, or adapters. */
 struct sc__config_lora {

@@ -258,10 +258,14 @@ static sc_status refuse_shape(const struct config_taking *t,
                               const struct sc__config_item *item) {
     const char *name = dashed(&t->l->ctx->arena, item->last);
     struct sc__flag as;
-    const char *why;
+    const char *why = "by its name it shapes the model, and it is not known there";
     uint32_t number = 0;
+    enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
+    /* a name of Megatron's that this program does not have */
+    bool foreign = t->kind != SC__CONFIG_NESTED && kind == SC__FLAG_ACTS &&
+                   sc__flag_shapes_model(name);
     if (!sc__parse_u32(sc__str(item->value), &number) || !number ||
-        sc__flag_kind(t->l->known, name, &as, &why) != SC__FLAG_REFUSED)
+        (kind != SC__FLAG_REFUSED && !foreign))
         return SC_OK;
     return sc__launch_fail(t->l,
                            item->line,
@@ -332,8 +336,6 @@ static void take_several(struct config_taking *t) {
     sc__config_offload(t->l, t->c, t->kind, &flags);
     sc__config_optimizer(t->l, t->c, t->kind, &flags);
     sc__config_precision(t->l, t->c, t->kind, &flags);
-    if (t->kind == SC__CONFIG_NEOX)
-        sc__config_neox(t->l, t->c, &flags);
     if (t->kind == SC__CONFIG_NESTED)
         sc__config_nemo(t->l, t->c, &flags);
     add_flags(t, &flags);
@@ -436,6 +438,8 @@ static void take_modules(struct config_taking *t) {
 /* What keys of one program say together. */
 static sc_status take_program(struct config_taking *t) {
     struct sc__flag_list flags = {0};
+    if (t->kind == SC__CONFIG_NEOX)
+        SC__TRY(sc__config_neox(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_TORCHTITAN)
         SC__TRY(sc__config_torchtitan(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_TRAINER)
@@ -497,7 +501,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))
         return SC__CONFIG_NESTED;
-    if (has_key(c, "zero_optimization.stage") || has_key(c, "train_batch_size") ||
+    /* Levanter has a train_batch_size, too, in a section */
+    if (has_key(c, "zero_optimization.stage") || sc__config_exact(c, "train_batch_size") ||
         has_key(c, "train_micro_batch_size_per_gpu"))
         return SC__CONFIG_DEEPSPEED;
     return SC__CONFIG_NONE;

@@ -34,14 +34,22 @@ static void add_item(struct sc_context *ctx,
                                  .line = (uint32_t)line};
 }
 
+/* The key, or the end of it behind a dot; GPT-NeoX takes dashes for underscores. */
+static bool ends_in_key(const char *whole, const char *key) {
+    size_t length = strlen(whole);
+    size_t n = strlen(key);
+    if (length < n || (length > n && whole[length - n - 1] != '.'))
+        return false;
+    for (const char *at = whole + (length - n); *at; at++, key++)
+        if (*at != *key && !(*at == '-' && *key == '_'))
+            return false;
+    return true;
+}
+
 const char *sc__config_value(const struct sc__config *c, const char *key) {
-    for (uint32_t i = 0; i < c->count; i++) {
-        struct sc__str whole = sc__str(c->items[i].key);
-        size_t n = strlen(key);
-        if (sc__str_is(whole, key) ||
-            (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.'))
+    for (uint32_t i = 0; i < c->count; i++)
+        if (ends_in_key(c->items[i].key, key))
             return c->items[i].value;
-    }
     return NULL;
 }
 

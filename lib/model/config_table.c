@@ -10,7 +10,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(NEOX), "hidden_size", "hidden-size", NULL},
     {OF(NEOX), "num_attention_heads", "num-attention-heads", NULL},
     {OF(NEOX), "num_kv_heads", "num-query-groups", NULL},
-    {OF(NEOX), "intermediate_size", "ffn-hidden-size", NULL},
+    {OF(NEOX), "intermediate_size", "ffn-hidden-size", "*=-"}, /* config_neox.c */
     {OF(NEOX), "seq_length", "seq-length", NULL},
     {OF(NEOX), "max_position_embeddings", "max-position-embeddings", NULL},
     {OF(NEOX), "make_vocab_size_divisible_by", "make-vocab-size-divisible-by", NULL},
@@ -20,8 +20,9 @@ const struct sc__config_key sc__config_keys[] = {
      "layernorm=LayerNorm rmsnorm=RMSNorm te_rmsnorm=RMSNorm te_layernorm=LayerNorm "
      "non_parametric_layernorm=LayerNorm"},
     {OF(NEOX), "use_bias_in_attn_linear", "disable-bias-linear", "false= true=-"},
-    {OF(NEOX), "te_fp8_format", "fp8-format", "hybrid=hybrid e4m3=e4m3"},
     {OF(NEOX), "moe_num_experts", "num-experts", "1=- *"},
+    {OF(NEOX), "num_experts", "num-experts", "1=- *"}, /* its older name */
+    {OF(NEOX), "moe_expert_parallel_size", "expert-model-parallel-size", "1=- *"},
     {OF(NEOX), "moe_top_k", "moe-router-topk", NULL},
     {OF(NEOX), "moe_expert_interval", "moe-layer-freq", "1=- *"},
     {OF(NEOX), "expert_interval", "moe-layer-freq", "1=- *"},
@@ -30,7 +31,8 @@ const struct sc__config_key sc__config_keys[] = {
      "position-embedding-type",
      "rotary=rope learned=learned_absolute alibi=alibi none=none"},
     {OF(NEOX), "no_weight_tying", "untie-embeddings-and-output-weights", ""},
-    {OF(NEOX), "activation", "swiglu", "swiglu= geglu= gelu=- relu=- silu=- *=-"},
+    {OF(NEOX), "sequence_parallel", "sequence-parallel", ""},
+    {OF(NEOX), "use_qk_layernorm", "qk-layernorm", ""},
     {OF(NEOX), "checkpoint_activations", "recompute", "true=full false=none"},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "zero_optimization.stage", "zero", NULL},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
@@ -49,7 +51,7 @@ const struct sc__config_key sc__config_keys[] = {
      "micro-batches",
      NULL},
     {OF(NEOX) | OF(DEEPSPEED), "train_batch_size", "global-batch", NULL},
-    {OF(NEOX), "precision", "precision", "bfloat16=bf16 fp16=fp16 fp32=fp32"},
+    {OF(NEOX), "precision", "dtype", "bfloat16=bf16 fp16=fp16 fp32=fp32"},
     {OF(DEEPSPEED), "tensor_parallel.autotp_size", "tp", "0=1 *"},
     {OF(DEEPSPEED), "pipeline.stages", "pp", "auto=- *"},
 

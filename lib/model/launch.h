@@ -35,6 +35,9 @@ enum sc__flag_kind sc__flag_kind(const struct sc__option *known,
                                  struct sc__flag *as,
                                  const char **why);
 
+/* A size or a count of a model by its name (with dashes). */
+bool sc__flag_shapes_model(const char *name);
+
 struct sc__launch {
     struct sc_context *ctx;
     const char *file;

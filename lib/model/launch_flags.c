@@ -347,8 +347,7 @@ static const char *const shape_endings[] = {"hidden-size",
                                             "-channels",
                                             NULL};
 
-/* A size or a count of a model by its name (with dashes). */
-static bool flag_shapes_model(const char *name) {
+bool sc__flag_shapes_model(const char *name) {
     size_t length = strlen(name);
     for (const char *const *ending = shape_endings; *ending; ending++) {
         size_t n = strlen(*ending);
@@ -395,5 +394,5 @@ enum sc__flag_kind sc__flag_kind(const struct sc__option *known,
     if (flag_matches(no_effect, as->name))
         return SC__FLAG_NO_EFFECT;
     *why = "by its name it shapes the model, and it is not known";
-    return flag_shapes_model(name) ? SC__FLAG_REFUSED : SC__FLAG_UNKNOWN;
+    return sc__flag_shapes_model(name) ? SC__FLAG_REFUSED : SC__FLAG_UNKNOWN;
 }

@@ -126,15 +126,42 @@ expect not_modelled_in_yaml 0 'changes the step and are not modelled: --moe-fb-o
 sed 's/multiple_of: 4096/multiple_of: x/' "$tmp/flag.yaml" >"$tmp/multiple.yaml"
 expect multiple_of_nothing 3 'are no sizes' "$STEPCAST" run "$tmp/multiple.yaml"
 
-# GPT-NeoX: experts (without biases), one a token; a norm without weights
+# GPT-NeoX: experts (without biases), one a token, in every second layer (expert_interval is 2
+# unless it is said); a norm without weights
 printf '{\n "pipe_parallel_size": 1,\n "num_layers": 4,\n "hidden_size": 1024,\n "num_attention_heads": 16,\n "seq_length": 2048,\n "norm": "layernorm",\n "pos_emb": "rotary",\n "no_weight_tying": true,\n "moe_num_experts": 8,\n "train_micro_batch_size_per_gpu": 4,\n}\n' >"$tmp/neox.yml"
-check neox_experts "$(said "$tmp/neox.yml --vocab-size 50304" parameters)" "$(awk 'BEGIN { h = 1024; printf "%.0f", 2 * 50304 * h + 4 * (4 * h * h + 4 * h + 8 * 8 * h * h + 8 * h + 4 * h) + 2 * h }')"
+neox_layers() { # with experts, without
+    awk -v e="$1" -v d="$2" 'BEGIN { h = 1024; a = 4 * h * h + 4 * h + 4 * h; printf "%.0f", 2 * 50304 * h + e * (a + 8 * 8 * h * h + 8 * h) + d * (a + 8 * h * h + 5 * h) + 2 * h }'
+}
+check neox_experts "$(said "$tmp/neox.yml --vocab-size 50304" parameters)" "$(neox_layers 2 2)"
+sed 's/"moe_num_experts"/"moe_expert_interval": 1,\n "moe_num_experts"/' "$tmp/neox.yml" >"$tmp/each.yml"
+check neox_experts_in_each "$(said "$tmp/each.yml --vocab-size 50304" parameters)" "$(neox_layers 4 0)"
+# their older name, and over how many ranks they are
+sed 's/"moe_num_experts"/"moe_expert_parallel_size": 4,\n "num_experts"/' "$tmp/neox.yml" >"$tmp/older.yml"
+check neox_older_experts "$(said "$tmp/older.yml --vocab-size 50304 --gpus 8" parameters ep)" "$(neox_layers 2 2) 4"
+sed 's/"moe_num_experts"/"ffn_hidden_size": 512,\n "moe_num_experts"/' "$tmp/neox.yml" >"$tmp/foreign.yml"
+expect neox_foreign_size 3 'foreign.yml:10: error: ffn_hidden_size: by its name it shapes the model' "$STEPCAST" run "$tmp/foreign.yml"
 check neox_one_micro_batch "$(said "$tmp/neox.yml" micro_batches)" 1
 sed 's/"layernorm"/"non_parametric_layernorm"/' "$tmp/neox.yml" >"$tmp/olmo.yml"
 check neox_norm_without_weights "$(said "$tmp/olmo.yml" micro_batches)" 1
 
-sed 's/"no_weight_tying"/"te_mha": true,\n "te_fp8_format": "hybrid",\n "no_weight_tying"/' "$tmp/neox.yml" >"$tmp/eight.yml"
+# the recipe of fp8 stands in configurations that do not turn it on (te_fp8_mha), beside a precision
+sed 's/"no_weight_tying"/"te_mha": true,\n "precision": "bfloat16",\n "te_fp8_mha": true,\n "te_fp8_format": "hybrid",\n "no_weight_tying"/' "$tmp/neox.yml" >"$tmp/eight.yml"
 expect neox_fp8 0 '· fp8' "$STEPCAST" run "$tmp/eight.yml" --ignore-memory
+sed 's/"te_fp8_mha": true/"te_fp8_mha": false/' "$tmp/eight.yml" >"$tmp/sixteen.yml"
+expect neox_fp8_off 0 '· bf16 ·' "$STEPCAST" run "$tmp/sixteen.yml" --ignore-memory
+
+# GPT-NeoX gives the products of a gated feed-forward a third of intermediate_size each: its
+# configurations of Llama 2 13B and, of its older kind (mlp_type), of Llama 7B are those models
+neox_llama() { # layers, width, heads, the feed-forward
+    printf '{\n "pipe-parallel-size": 1,\n "make_vocab_size_divisible_by": 1,\n "num-layers": %s,\n "hidden-size": %s,\n "num-attention-heads": %s,\n "seq-length": 2048,\n "norm": "rmsnorm",\n "pos-emb": "rotary",\n "no-weight-tying": true,\n "use_bias_in_attn_linear": false,\n %s,\n "train_micro_batch_size_per_gpu": 1,\n}\n' "$@" >"$tmp/llama.yml"
+    said "$tmp/llama.yml --vocab-size 32000" parameters
+}
+check neox_gated "$(neox_llama 40 5120 40 '"intermediate_size": 41472, "mlp_multiple_of": 256, "activation": "swiglu"')" 13015864320
+check neox_mlp_type "$(neox_llama 32 4096 32 '"mlp-type": "llama", "activation": "silu"')" 6738415616
+check neox_mlp_type_with_size "$(neox_llama 32 4096 32 '"mlp_type": "llama", "intermediate_size": 11008')" 6738415616
+expect neox_other_layers 3 'layers of mamba are not modelled' sh -c 'sed "s/\"norm\"/\"attention_config\": [[[\"mamba\"], 32]],\n &/" "$1" >"$1.mamba.yml" && "$0" run "$1.mamba.yml"' "$STEPCAST" "$tmp/llama.yml"
+printf 'model:\n  type: llama\n  num_layers: 26\ntrainer:\n  train_batch_size: 1024\n' >"$tmp/levanter.yaml"
+expect batch_in_a_section 3 'no configuration that we know' "$STEPCAST" run "$tmp/levanter.yaml" --model llama2-7b
 printf 'base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 8\nsequence_len: 2048\nmicro_batch_size: 1\nlora_modules_to_save:\n  - embed_tokens\n' >"$tmp/lora.yml"
 expect modules_trained_whole 0 'lora_modules_to_save.0 embed_tokens changes the step' "$STEPCAST" run "$tmp/lora.yml" --ignore-memory --json -
 
