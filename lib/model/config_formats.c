@@ -717,7 +717,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     if (!names_trainer(&c))
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
-    uint32_t world = sc__launch_world(l->words, l->count);
+    uint32_t world = sc__launch_asks(l);
     l->words = NULL;
     l->count = 0;
     l->other_program = true;

@@ -1,7 +1,8 @@
 /* launch: a launch script as flags. launch_script.c evaluates the script and finds
  * the command that trains; launch_flags.c says what each flag means here;
- * launch_world.c how many GPUs its words ask for; launch_follow.c what several
- * flags say together; launch_beside.c reads files that it names. */
+ * launch_words.c which words other programs have for them; launch_world.c how many
+ * GPUs it asks for; launch_follow.c what several flags say together; launch_beside.c
+ * reads files that it names. */
 #ifndef SC_MODEL_LAUNCH_H
 #define SC_MODEL_LAUNCH_H
 
@@ -49,7 +50,8 @@ struct sc__launch {
     bool other_program;             /* than Megatron, which must be told what overlaps */
     struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */
     struct sc__shell_result shell;
-    const char **words; /* of the command that trains */
+    const struct sc__shell_command *command; /* that trains, or NULL */
+    const char **words;                      /* its words */
     uint32_t count;
     uint32_t line;
     struct sc__flag_list flags;
@@ -67,6 +69,16 @@ sc_status sc__launch_fail(const struct sc__launch *l,
                           const char *fmt,
                           ...) __attribute__((format(printf, 4, 5)));
 bool sc__is_flag(const char *word);
+/* The name of a flag without what follows "=", and with Megatron's dashes where it is one of
+ * those that others write with underscores. */
+const char *sc__launch_flag_name(const struct sc__launch *l, const char *word);
+/* The value of the flag at a place among the words, or NULL. */
+const char *sc__launch_value_at(const struct sc__launch *l, uint32_t at);
+/* That of the last flag of a name (with dashes; underscores count as such), or NULL. */
+const char *sc__launch_word_behind(const struct sc__launch *l, const char *flag);
+/* The words of Megatron-SWIFT (`megatron sft`) as those of Megatron. */
+bool sc__launch_calls_swift(const char *const *words, uint32_t count);
+sc_status sc__launch_swift(struct sc__launch *l);
 /* The text of a file that the launch names, if one is beside it, or none. */
 sc_status
 sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__str *text);
@@ -98,6 +110,9 @@ void sc__launch_note_pins(const struct sc__launch *l);
 /* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the
  * names of other launchers; 0: they do not say. */
 uint32_t sc__launch_world(const char *const *words, uint32_t count);
+/* GPUs that the command that trains asks for, with its words or, of launchers that look
+ * there, in its environment; 0: it does not say. */
+uint32_t sc__launch_asks(const struct sc__launch *l);
 /* The variables that SLURM sets for the #SBATCH lines of a script. */
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,

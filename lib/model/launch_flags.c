@@ -36,6 +36,11 @@ static const struct {
     {"moe-use-shared-expert-gate", {"moe-shared-expert-gate", ""}},
     {"shared-expert-gate", {"moe-shared-expert-gate", ""}},
     {"full-attention-interval", {"linear-attention-freq", NULL}},
+    /* Megatron-LLM */
+    {"use-rms-norm", {"normalization", "RMSNorm"}},
+    {"glu-activation", {"swiglu", ""}},
+    {"no-tie-embed-logits", {"untie-embeddings-and-output-weights", ""}},
+    {"num-attention-heads-kv", {"num-query-groups", NULL}},
 };
 
 /* Flags with which it is another model than we would build. */
@@ -122,6 +127,8 @@ static const char *const not_modelled[] = {"swap-*",
                                            "deterministic-mode",
                                            "pp-partition-method",
                                            "embed-layernorm",
+                                           "parallel-attn", /* Megatron-LLM, Falcon */
+                                           "parallel-layernorm",
                                            NULL};
 
 /* Nothing in the time of a step hangs on these: names, or how they begin (with '*'). */

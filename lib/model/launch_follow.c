@@ -105,21 +105,6 @@ sc_status sc__launch_sharding(struct sc__launch *l) {
                            given);
 }
 
-static const char *word_behind(const struct sc__launch *l, const char *flag) {
-    size_t n = strlen(flag);
-    const char *last = NULL; /* as argparse has it */
-    for (uint32_t i = 0; i < l->count; i++) {
-        const char *word = l->words[i];
-        if (!sc__is_flag(word) || strncmp(word + 2, flag, n) != 0)
-            continue;
-        if (word[2 + n] == '=')
-            last = word + 3 + n;
-        if (!word[2 + n] && i + 1 < l->count)
-            last = l->words[i + 1];
-    }
-    return last;
-}
-
 /* The number behind "stage" of zero_optimization in a file that the script writes: a
  * literal one; UINT32_MAX: there is none, or several. */
 static uint32_t stage_in_text(struct sc__str text) {
@@ -158,8 +143,8 @@ static bool has_word(const struct sc__launch *l, const char *word) {
  * --expert-interval and --topk say otherwise. */
 static void take_deepspeed_experts(struct sc__launch *l) {
     const char *experts = sc__launch_nth(l, "num-experts", 0);
-    const char *interval = word_behind(l, "expert-interval");
-    const char *each = word_behind(l, "topk");
+    const char *interval = sc__launch_word_behind(l, "expert-interval");
+    const char *each = sc__launch_word_behind(l, "topk");
     if (!experts || !has_word(l, "--deepspeed") || sc__launch_overridden(l, "num-experts"))
         return;
     if (!strcmp(experts, "1")) {
@@ -194,7 +179,7 @@ static uint32_t flag_number(const struct sc__launch *l, const char *name, const 
 
 /* MindSpeed's and FlagScale's name of a schedule that we have. */
 void sc__launch_schedule(struct sc__launch *l) {
-    const char *method = word_behind(l, "schedules-method");
+    const char *method = sc__launch_word_behind(l, "schedules-method");
     bool stages = flag_number(l, "pipeline-model-parallel-size", "pp") > 1;
     if (!method || !stages || sc__launch_overridden(l, "schedule") ||
         sc__launch_nth(l, "schedule", 0))
@@ -212,8 +197,8 @@ void sc__launch_schedule(struct sc__launch *l) {
 /* FlagScale's size of the feed-forward: 8/3 of the hidden size, times a factor, up to the
  * next multiple. */
 sc_status sc__launch_feed_forward(struct sc__launch *l) {
-    const char *multiple = word_behind(l, "multiple-of");
-    const char *factor = word_behind(l, "hidden-dim-multiplier");
+    const char *multiple = sc__launch_word_behind(l, "multiple-of");
+    const char *factor = sc__launch_word_behind(l, "hidden-dim-multiplier");
     const char *hidden = sc__launch_nth(l, "hidden-size", 0);
     uint32_t of = 0;
     uint32_t size = 0;
@@ -243,7 +228,7 @@ sc_status sc__launch_feed_forward(struct sc__launch *l) {
 /* --deepspeed_config FILE: what it says of sharding is not among the flags. The script
  * writes it, or it lies beside the script. */
 sc_status sc__launch_deepspeed(struct sc__launch *l) {
-    const char *file = word_behind(l, "deepspeed_config");
+    const char *file = sc__launch_word_behind(l, "deepspeed_config");
     take_deepspeed_experts(l);
     if (!file)
         return SC_OK;
@@ -304,8 +289,8 @@ static void take_host_threads(struct sc__launch *l) {
 }
 
 void sc__launch_offload(struct sc__launch *l) {
-    const char *share = word_behind(l, "optimizer-offload-fraction");
-    const char *layers = word_behind(l, "cpu-offloading-num-layers");
+    const char *share = sc__launch_word_behind(l, "optimizer-offload-fraction");
+    const char *layers = sc__launch_word_behind(l, "cpu-offloading-num-layers");
     bool by_deepspeed = has_word(l, "--cpu-optimizer") ||
                         section_on_cpu(l->deepspeed, "\"offload_optimizer\"");
     bool by_megatron = has_word(l, "--optimizer-cpu-offload");
@@ -330,10 +315,9 @@ static bool drops(const char *share) {
 /* Megatron drops a tenth unless it is told otherwise (arguments.py: attention_dropout,
  * hidden_dropout). */
 void sc__launch_dropout(struct sc__launch *l, bool script) {
-    const char *attention = word_behind(l, "attention-dropout");
-    const char *hidden = word_behind(l, "hidden-dropout");
-    bool given = l->first.nth(l->first.self, "dropout", 0) != NULL ||
-                 l->first.nth(l->first.self, "no-dropout", 0) != NULL;
+    const char *attention = sc__launch_word_behind(l, "attention-dropout");
+    const char *hidden = sc__launch_word_behind(l, "hidden-dropout");
+    bool given = sc__launch_nth(l, "dropout", 0) || sc__launch_nth(l, "no-dropout", 0);
     if (given || l->other_program)
         return;
     if (drops(attention) || drops(hidden))
@@ -382,7 +366,7 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
                  {"patch-tokenizer-type", "Qwen2Tokenizer", 151643},
                  {"patch-tokenizer-type", "Qwen3Tokenizer", 151643}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        *type = word_behind(l, types[i].flag);
+        *type = sc__launch_word_behind(l, types[i].flag);
         if (*type && !strcmp(*type, types[i].type))
             return types[i].tokens;
     }
@@ -410,16 +394,16 @@ static const char *preset_in_path(const struct sc__launch *l, const char *path) 
 /* Megatron asks the tokenizer; we know those of our presets, by id. */
 sc_status sc__launch_vocabulary(struct sc__launch *l) {
     const char *type;
-    const char *more = word_behind(l, "extra-vocab-size");
+    const char *more = sc__launch_word_behind(l, "extra-vocab-size");
     uint32_t extra = 0;
-    const char *name = word_behind(l, "tokenizer-model");
+    const char *name = sc__launch_word_behind(l, "tokenizer-model");
     struct sc__model m;
     uint32_t vocab = 0;
     if (sc__launch_nth(l, "vocab-size", 0) || sc__launch_nth(l, "padded-vocab-size", 0) ||
         sc__launch_nth(l, "model", 0))
         return SC_OK;
     if (!name)
-        name = word_behind(l, "tokenizer-name-or-path");
+        name = sc__launch_word_behind(l, "tokenizer-name-or-path");
     const char *preset = preset_in_path(l, name);
     if (preset) {
         SC__TRY(sc__model_find(l->ctx, preset, &m));
@@ -485,7 +469,7 @@ static sc_status take_spec(struct sc__launch *l, const char *module, bool *known
 
 sc_status sc__launch_spec(struct sc__launch *l) {
     static const char *const flags[] = {"spec", "custom-model-provider-path", NULL};
-    const char *variant = word_behind(l, "experimental-attention-variant");
+    const char *variant = sc__launch_word_behind(l, "experimental-attention-variant");
     if (variant && !strcmp(variant, "dsa"))
         return sc__launch_fail(l,
                                0,
@@ -493,7 +477,7 @@ sc_status sc__launch_spec(struct sc__launch *l) {
                                "--experimental-attention-variant dsa: flags of sparse "
                                "attention are not read");
     for (const char *const *flag = flags; *flag; flag++) {
-        const char *module = word_behind(l, *flag);
+        const char *module = sc__launch_word_behind(l, *flag);
         bool known = false;
         if (!module || sc__shell_mark(module))
             continue;
@@ -534,7 +518,7 @@ static uint32_t least_world(const struct sc__launch *l) {
 }
 
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm) {
-    uint32_t world = sc__launch_world(l->words, l->count);
+    uint32_t world = sc__launch_asks(l);
     uint32_t least = least_world(l);
     uint32_t nodes = 0;
     uint32_t local = 0;

@@ -93,7 +93,7 @@ sc_status sc__launch_fail(
 
 /* Where the script writes --name, and the word it puts behind it. */
 static uint32_t
-find_in_script(const struct sc__launch *l, const char *name, struct sc__str *behind) {
+find_written(const struct sc__launch *l, const char *name, struct sc__str *behind) {
     const char *flag = sc__format(&l->ctx->arena, "--%s", name);
     size_t n = strlen(flag);
     struct sc__str rest = l->text;
@@ -116,7 +116,20 @@ find_in_script(const struct sc__launch *l, const char *name, struct sc__str *beh
             behind->n++;
         return number;
     }
-    return l->line;
+    return 0;
+}
+
+/* With dashes, or with underscores. */
+static uint32_t
+find_in_script(const struct sc__launch *l, const char *name, struct sc__str *behind) {
+    uint32_t line = find_written(l, name, behind);
+    char *other = sc__strdup(&l->ctx->arena, name);
+    for (char *c = other; *c; c++)
+        if (*c == '-')
+            *c = '_';
+    if (!line)
+        line = find_written(l, other, behind);
+    return line ? line : l->line;
 }
 
 static size_t name_length(struct sc__str s) {
@@ -209,13 +222,6 @@ bool sc__is_flag(const char *word) {
     return word[0] == '-' && word[1] == '-' && word[2];
 }
 
-/* The name of a flag, without what follows "=". */
-static const char *flag_name(const struct sc__launch *l, const char *word) {
-    const char *equals = strchr(word, '=');
-    size_t n = equals ? (size_t)(equals - word) : strlen(word);
-    return sc__strndup(&l->ctx->arena, word + 2, n - 2);
-}
-
 /* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
 static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
@@ -225,13 +231,13 @@ static bool is_of_a_trainer(const char *name) {
 
 static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
-    uint32_t n = 0;
+    uint32_t n = sc__launch_calls_swift(words, count);
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;
         const char *why;
         if (!sc__is_flag(words[i]))
             continue;
-        const char *name = flag_name(l, words[i]);
+        const char *name = sc__launch_flag_name(l, words[i]);
         n += is_of_a_trainer(name) ||
              sc__flag_kind(l->known, name, &as, &why) == SC__FLAG_ACTS;
     }
@@ -291,6 +297,7 @@ static sc_status choose_command(struct sc__launch *l) {
     }
     if (!best)
         return SC_OK;
+    l->command = best;
     l->words = best->words;
     l->count = best->count;
     l->line = best->line;
@@ -417,10 +424,10 @@ static sc_status take_acting(struct sc__launch *l,
     if (!strcmp(as->name, "lora-targets") && value)
         value = sc__launch_lora_targets(l, value);
     if (!value || (o->arg && !*value))
-        return no_value(l, flag_name(l, word));
+        return no_value(l, sc__launch_flag_name(l, word));
     uint32_t mark = sc__shell_mark(value);
     if (mark)
-        return not_known(l, flag_name(l, word), mark);
+        return not_known(l, sc__launch_flag_name(l, word), mark);
     sc__launch_add(l, as->name, without_quotes(l, value));
     return SC_OK;
 }
@@ -437,7 +444,7 @@ static sc_status take_mark(struct sc__launch *l, uint32_t mark) {
             const char *word = sc__strndup(&l->ctx->arena, part.p, part.n);
             if (!sc__is_flag(word))
                 continue;
-            const char *name = flag_name(l, word);
+            const char *name = sc__launch_flag_name(l, word);
             enum sc__flag_kind kind = sc__flag_kind(l->known, name, &as, &why);
             if (kind == SC__FLAG_NO_EFFECT ||
                 (kind == SC__FLAG_ACTS && sc__launch_overridden(l, as.name)))
@@ -508,18 +515,30 @@ static sc_status refuse_program(const struct sc__launch *l, const char *word) {
 
 /* Over one rank nothing is parallel, whatever it is. */
 static bool is_parallel_of_one(const struct sc__launch *l, const char *name, uint32_t at) {
-    const char *equals = strchr(l->words[at], '=');
-    const char *value = equals ? equals + 1 : at + 1 < l->count ? l->words[at + 1] : "";
-    return sc__str_ends(sc__str(name), "-parallel-size") && !strcmp(value, "1");
+    const char *value = sc__launch_value_at(l, at);
+    return value && sc__str_ends(sc__str(name), "-parallel-size") && !strcmp(value, "1");
+}
+
+/* `--sequence_parallel false` of programs whose switches take a value. */
+static bool is_switched_off(const struct sc__launch *l,
+                            enum sc__flag_kind kind,
+                            const struct sc__flag *as,
+                            uint32_t at) {
+    const char *value = sc__launch_value_at(l, at);
+    if (!value || !sc__str_is_any_case(sc__str(value), "false"))
+        return false;
+    return kind != SC__FLAG_ACTS || as->value || !known_option(l, as->name)->arg;
 }
 
 static sc_status take_flag(struct sc__launch *l, uint32_t at) {
     const char *word = l->words[at];
-    const char *name = flag_name(l, word);
+    const char *name = sc__launch_flag_name(l, word);
     const char *why = NULL;
     struct sc__flag as;
     struct sc__str behind;
     enum sc__flag_kind kind = sc__flag_kind(l->known, name, &as, &why);
+    if (is_switched_off(l, kind, &as, at))
+        return SC_OK;
     switch (kind) {
     case SC__FLAG_ACTS:
         return take_acting(l, word, at, &as);
@@ -660,6 +679,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
         SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &l->pinned, &l->shell));
         SC__TRY(find_words(l));
         SC__TRY(sc__config_trainer_script(l));
+        SC__TRY(sc__launch_swift(l));
     }
     SC__TRY(take_flags(l));
     sc__launch_schedule(l);

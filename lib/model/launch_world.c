@@ -64,6 +64,67 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     return world;
 }
 
+/* ---- the environment ---- */
+
+/* Whether one of the words is this command, however it is reached. */
+static bool runs(const struct sc__shell_command *command, const char *const *names) {
+    for (uint32_t i = 0; i < command->count; i++) {
+        const char *slash = strrchr(command->words[i], '/');
+        const char *word = slash ? slash + 1 : command->words[i];
+        for (const char *const *name = names; *name; name++)
+            if (!strcmp(word, *name))
+                return true;
+    }
+    return false;
+}
+
+/* "0,1,2,3" */
+static uint32_t listed_devices(const char *list) {
+    struct sc__str rest = sc__str(list);
+    struct sc__str part;
+    uint32_t n = 0;
+    uint32_t device;
+    while (sc__split(&rest, ',', &part)) {
+        if (!sc__parse_u32(sc__trim(part), &device))
+            return 0;
+        n++;
+    }
+    return n;
+}
+
+/* ms-swift, LLaMA-Factory and XTuner start torchrun by NPROC_PER_NODE and NNODES;
+ * LLaMA-Factory, accelerate and DeepSpeed take the devices that are visible. */
+static uint32_t environment_world(const struct sc__shell_command *command) {
+    static const char *const by_number[] = {"swift",
+                                            "megatron",
+                                            "llamafactory-cli",
+                                            "xtuner",
+                                            NULL};
+    static const char *const by_devices[] = {"llamafactory-cli",
+                                             "accelerate",
+                                             "deepspeed",
+                                             NULL};
+    const char *local = command->watched[SC__SHELL_NPROC_PER_NODE];
+    const char *nodes = command->watched[SC__SHELL_NNODES];
+    const char *devices = command->watched[SC__SHELL_CUDA_VISIBLE_DEVICES];
+    uint32_t each = 0;
+    uint32_t node_count = 1;
+    if (local && runs(command, by_number))
+        sc__parse_u32(sc__str(local), &each);
+    if (!each && devices && runs(command, by_devices))
+        each = listed_devices(devices);
+    if (each && nodes && runs(command, by_number) &&
+        (!sc__parse_u32(sc__str(nodes), &node_count) || !node_count))
+        return 0;
+    uint64_t world = (uint64_t)each * node_count;
+    return world <= UINT32_MAX ? (uint32_t)world : 0;
+}
+
+uint32_t sc__launch_asks(const struct sc__launch *l) {
+    uint32_t world = sc__launch_world(l->words, l->count);
+    return !world && l->command ? environment_world(l->command) : world;
+}
+
 /* ---- #SBATCH ---- */
 
 static void add_slurm(struct sc__arena *arena,

@@ -194,7 +194,7 @@ static void read_switches(const struct sc__settings *s, struct sc__model *m) {
 static sc_status
 read_positions(const struct sc__settings *s, struct sc__model *m, bool preset) {
     static const char *const kinds[] =
-        {"learned_absolute", "rope", "none", "yarn", "mrope", "alibi", NULL};
+        {"learned_absolute", "rope", "none", "yarn", "mrope", "alibi", "rotary", NULL};
     unsigned kind = preset && !m->positions ? (m->no_rotary ? 2 : 1) : 0;
     bool same = preset && !sc__setting(s, "position-embedding-type");
     SC__TRY(sc__setting_word(s, "position-embedding-type", kinds, &kind));

@@ -22,11 +22,20 @@ struct sc__shell_unknown {
     uint32_t way_count;
 };
 
+/* Variables that launchers look at in their environment. */
+enum sc__shell_watched {
+    SC__SHELL_NPROC_PER_NODE,
+    SC__SHELL_NNODES,
+    SC__SHELL_CUDA_VISIBLE_DEVICES,
+    SC__SHELL_WATCHED
+};
+
 struct sc__shell_command {
     const char **words;
     uint32_t count;
     uint32_t line;
     uint32_t undecided; /* what decides whether it runs; 0: it does */
+    const char *watched[SC__SHELL_WATCHED]; /* what they were then; NULL: not set */
 };
 
 struct sc__shell_variable {

@@ -473,12 +473,20 @@ static sc_status call_function(struct shell *sh,
     return SC_OK;
 }
 
+static const char *const watched_names[SC__SHELL_WATCHED] = {
+    [SC__SHELL_NPROC_PER_NODE] = "NPROC_PER_NODE",
+    [SC__SHELL_NNODES] = "NNODES",
+    [SC__SHELL_CUDA_VISIBLE_DEVICES] = "CUDA_VISIBLE_DEVICES"};
+
 static void
 record_command(struct shell *sh, const struct shell_node *n, const struct shell_fields *f) {
     struct sc__shell_result *r = sh->result;
     const char *what = sc__format(&sh->ctx->arena, "what '%s' answers", f->items[0]);
-    *SC__PUSH(&sh->ctx->arena, r->commands, r->command_count, r->command_capacity) =
-        (struct sc__shell_command){.words = f->items, .count = f->count, .line = n->line};
+    struct sc__shell_command *c =
+        SC__PUSH(&sh->ctx->arena, r->commands, r->command_count, r->command_capacity);
+    *c = (struct sc__shell_command){.words = f->items, .count = f->count, .line = n->line};
+    for (unsigned i = 0; i < SC__SHELL_WATCHED; i++)
+        c->watched[i] = shell_get(sh, sc__str(watched_names[i]));
     const char *mark = shell_unknown(sh, n->line, what);
     shell_answer_unknown(sh, sc__shell_mark(mark));
     if (!sh->captured || n->to_file)

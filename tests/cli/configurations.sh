@@ -481,3 +481,31 @@ noted maxtext_policy 'remat_policy save_qkv_proj is counted as --recompute selec
 step() { "$S" run "$@" --json - 2>/dev/null | sed -n 's/.*"step_time_us": \([0-9.]*\),*/\1/p'; }
 written=$(step "$dir/neox.json")
 if [ -n "$written" ] && [ "$written" = "$(step $data/neox.yml --gpus 96)" ]; then echo "ok converted"; else echo "not ok converted: '$written'"; fi
+
+# Megatron's flags with underscores, switches with values, and Megatron-SWIFT's own words: each
+# means what Megatron's flags say
+plain='torchrun --nproc_per_node 8 pretrain_gpt.py --model qwen3-30b-a3b --tensor-model-parallel-size 2 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1 --sequence-parallel --bf16'
+echo "$plain --seq 2048 --micro-batch-size 2 --global-batch-size 16 --recompute-granularity full --use-distributed-optimizer --lora 8 --lora-targets all --dropout" >"$dir/plain.sh"
+swift='--tensor_model_parallel_size 2 --expert_model_parallel_size 8 --expert_tensor_parallel_size=1 --sequence_parallel true --moe_permute_fusion true --max_length 2048 --micro_batch_size 2'
+echo "NPROC_PER_NODE=8 megatron sft --load /data/Qwen3-30B-A3B-mcore $swift --tuner_type lora --lora_rank 8 --target_modules all-linear --recompute_granularity full --overlap_grad_reduce false --packing true" >"$dir/swift.sh"
+same megatron_swift "$dir/swift.sh" -- --megatron-args "$dir/plain.sh"
+# trained as a whole, with the values of ms-swift where nothing is said, on two nodes
+echo "$plain --seq 2048 --micro-batch-size 2 --global-batch-size 16 --recompute-granularity selective --use-distributed-optimizer --no-dropout --nnodes 2" >"$dir/plain.sh"
+echo "NNODES=2 NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen3-30B-A3B $swift --lora_rank 8" >"$dir/swift.sh"
+same megatron_swift_whole "$dir/swift.sh" -- --megatron-args "$dir/plain.sh" --gpus 16
+sed 's/--sequence_parallel true/--sequence_parallel False/' "$dir/swift.sh" >"$dir/off.sh"
+sed 's/--sequence-parallel//' "$dir/plain.sh" >"$dir/plain_off.sh"
+same switched_off "$dir/off.sh" -- --megatron-args "$dir/plain_off.sh" --gpus 16
+echo "torchrun --nproc_per_node 8 finetune.py --num_layers 4 --hidden_size 512 --num_attention_heads 8 --num_attention_heads_kv 2 --use_rms_norm --glu_activation swiglu --no_tie_embed_logits --position_embedding_type rotary --vocab_size 32000 --seq_length 2048 --bf16 --micro_batch_size 1 --global_batch_size 16 --hidden_dropout 0.0 --attention_dropout 0.0" >"$dir/llm.sh"
+echo "torchrun --nproc_per_node 8 finetune.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --group-query-attention --num-query-groups 2 --normalization RMSNorm --swiglu --untie-embeddings-and-output-weights --position-embedding-type rope --vocab-size 32000 --seq-length 2048 --bf16 --micro-batch-size 1 --global-batch-size 16 --no-dropout" >"$dir/plain.sh"
+same megatron_llm "$dir/llm.sh" -- --megatron-args "$dir/plain.sh"
+refuse underscored_line 3 'many.sh:1: error: --num-layers has no value: $MANY is not set' sh -c 'echo "torchrun x.py --num_layers \$MANY --hidden_size 512" >"$1" && "$0" run "$1"' "$S" "$dir/many.sh"
+# devices that are visible are those that these launchers take
+for launcher in "accelerate launch train.py" "deepspeed train.py" "llamafactory-cli train"; do
+    echo "CUDA_VISIBLE_DEVICES=0,1,2,3 $launcher --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 1 --max_length 2048 --bf16 --deepspeed z3.json" >"$dir/visible.sh"
+    "$S" run "$dir/visible.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+    if grep -q '^4 GPUs' "$dir/out"; then echo "ok visible_${launcher%% *}"; else
+        echo "not ok visible_${launcher%% *}"
+        cat "$dir/err" "$dir/out"
+    fi
+done
