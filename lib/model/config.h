@@ -14,6 +14,7 @@ struct sc__config_item {
     const char *value;
     uint32_t line;
     uint32_t column; /* 0: not known */
+    bool asked;      /* its value was looked at */
 };
 
 struct sc__config {
@@ -96,8 +97,16 @@ void sc__config_add(struct sc__launch *l,
                     const char *value);
 /* Says that a key changes the step and is not modelled, where that is so. */
 void sc__config_note_not_modelled(const struct sc__launch *l,
-                                  const struct sc__config_item *item,
+                                  struct sc__config_item *item,
                                   enum sc__config_kind kind);
+/* What nobody asked for and by its name changes the step: a degree of parallelism is
+ * refused, the rest is noted. */
+sc_status sc__config_note_unread(const struct sc__launch *l,
+                                 const struct sc__config *c,
+                                 enum sc__config_kind kind);
+/* `accelerate launch` and `trl`: what a trainer reads may stand in a file that is named
+ * behind them. */
+bool sc__config_launches_trainer(const char *const *words, uint32_t count);
 /* What it keeps on the host, as flags. */
 void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,

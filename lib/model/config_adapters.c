@@ -46,6 +46,8 @@ static bool trains_adapters(const struct sc__config *c, bool rank) {
         return !strcmp(tuning, "lora");
     if (sc__config_value(c, "use_peft"))
         return is_on(c, "use_peft");
+    if (sc__config_value(c, "use_lora"))
+        return is_on(c, "use_lora");
     if (sc__config_value(c, "adapter") || sc__config_value(c, "base_model"))
         return named(c, "adapter") != NULL;
     return rank;
@@ -161,6 +163,21 @@ static void take_adapters(struct sc__launch *l,
         sc__config_add(l, out, "dropout", NULL);
 }
 
+/* In the words of transformers and TRL, of FastChat, and of the scripts of QLoRA. */
+static bool says_four_bits(const struct sc__config *c) {
+    static const char *const keys[] = {"load_in_4bit",
+                                       "use_4bit",
+                                       "use_4bit_quantization",
+                                       "q_lora",
+                                       "qlora",
+                                       "use_qlora",
+                                       NULL};
+    bool four = false;
+    for (const char *const *key = keys; *key; key++)
+        four = four || is_on(c, *key);
+    return four || is_word(named(c, "bits"), "4") || is_word(named(c, "quant_bits"), "4");
+}
+
 sc_status sc__config_adapters(struct sc__launch *l,
                               const struct sc__config *c,
                               struct sc__flag_list *out) {
@@ -191,7 +208,7 @@ sc_status sc__config_adapters(struct sc__launch *l,
         return SC_OK;
     }
     take_adapters(l, c, out, rank);
-    if (is_word(adapter, "qlora") || is_on(c, "load_in_4bit") || is_word(four, "4"))
+    if (is_word(adapter, "qlora") || is_word(four, "4") || says_four_bits(c))
         sc__config_add(l, out, "qlora", "");
     return SC_OK;
 }

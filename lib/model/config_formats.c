@@ -89,13 +89,30 @@ static const char *plain_number(struct sc__arena *arena, const char *value) {
     return plain;
 }
 
+/* A folder with the name of a model: ~/models/Llama-2-13b-hf; NULL: none. */
+static const char *preset_of_folder(struct sc__arena *arena, const char *path) {
+    struct sc__str name = sc__str(path);
+    while (name.n > 1 && name.p[name.n - 1] == '/')
+        name.n--;
+    const char *whole = sc__strndup(arena, name.p, name.n);
+    const char *slash = strrchr(whole, '/');
+    bool folders = slash && (strchr("/~.$", *whole) || strchr(whole, '/') != slash);
+    return folders && sc__model_preset(arena, slash + 1) ? slash + 1 : NULL;
+}
+
 sc_status sc__config_model_id(struct sc__launch *l,
                               const struct sc__config_item *item,
                               struct sc__flag_list *out) {
-    bool known = sc__model_preset(&l->ctx->arena, item->value) ||
-                 sc__path_look(item->value).kind != SC__PATH_NONE;
+    const char *value = item->value;
+    bool known = sc__model_preset(&l->ctx->arena, value) ||
+                 sc__path_look(value).kind != SC__PATH_NONE;
     if (sc__launch_overridden(l, "model"))
         return SC_OK;
+    const char *folder = known ? NULL : preset_of_folder(&l->ctx->arena, value);
+    if (folder) {
+        sc__config_add(l, out, "model", folder);
+        return SC_OK;
+    }
     if (!known)
         return sc__launch_fail(l,
                                item->line,
@@ -294,7 +311,7 @@ static sc_status refuse_list(const struct config_taking *t,
                            owner.key);
 }
 
-static sc_status take_item(struct config_taking *t, const struct sc__config_item *item) {
+static sc_status take_item(struct config_taking *t, struct sc__config_item *item) {
     sc__config_note_not_modelled(t->l, item, t->kind);
     if (t->kind == SC__CONFIG_MEGATRON) {
         if (!strncmp(item->last, "--", 2))
@@ -304,8 +321,10 @@ static sc_status take_item(struct config_taking *t, const struct sc__config_item
     for (const struct sc__config_key *k = sc__config_keys; k->key; k++) {
         if (!(k->kinds & (1u << t->kind)))
             continue;
-        if (key_is(item, k->key))
+        if (key_is(item, k->key)) {
+            item->asked = true;
             return take_key(t, k, item);
+        }
         SC__TRY(refuse_list(t, k, item));
     }
     if (t->kind == SC__CONFIG_NESTED)
@@ -501,9 +520,10 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
     if (has_key(c, "tensor_model_parallel_size") ||
         (has_key(c, "num_layers") && has_key(c, "hidden_size")))
         return SC__CONFIG_NESTED;
-    /* Levanter has a train_batch_size, too, in a section */
-    if (has_key(c, "zero_optimization.stage") || sc__config_exact(c, "train_batch_size") ||
-        has_key(c, "train_micro_batch_size_per_gpu"))
+    /* other programs have these in sections: Levanter, trlx */
+    if (sc__config_exact(c, "zero_optimization.stage") ||
+        sc__config_exact(c, "train_batch_size") ||
+        sc__config_exact(c, "train_micro_batch_size_per_gpu"))
         return SC__CONFIG_DEEPSPEED;
     return SC__CONFIG_NONE;
 }
@@ -687,6 +707,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(take_item(&t, &c->items[i]));
     take_several(&t);
     SC__TRY(take_program(&t));
+    SC__TRY(sc__config_note_unread(l, c, t.kind));
     if (t.kind == SC__CONFIG_NESTED) {
         SC__TRY(take_primus(&t));
         take_followed(&t);
@@ -701,20 +722,25 @@ static bool names_trainer(const struct sc__config *c) {
     return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size");
 }
 
-/* What a trainer reads may stand in a file that is named behind these. */
-static bool launches_trainer(const struct sc__launch *l) {
-    for (uint32_t i = 0; i < l->count; i++)
-        if (!strcmp(l->words[i], "accelerate") || !strcmp(l->words[i], "trl"))
+bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
+            return false;
+        bool command = i + 1 < count && !sc__is_flag(words[i + 1]);
+        if (!strcmp(words[i], "trl") ||
+            (command && !strcmp(words[i], "accelerate") && !strcmp(words[i + 1], "launch")))
             return true;
+    }
     return false;
 }
 
 sc_status sc__config_trainer_script(struct sc__launch *l) {
     struct sc__config c = {0};
     sc__config_read_words(l, &c);
-    if (names_trainer(&c) || launches_trainer(l))
+    bool launched = sc__config_launches_trainer(l->words, l->count);
+    if (names_trainer(&c) || launched)
         SC__TRY(sc__config_read_beside(l, &c));
-    if (!names_trainer(&c))
+    if (!names_trainer(&c) && !launched)
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
     uint32_t world = sc__launch_asks(l);
@@ -727,5 +753,6 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
     take_several(&t);
-    return take_program(&t);
+    SC__TRY(take_program(&t));
+    return sc__config_note_unread(l, &c, t.kind);
 }

@@ -48,8 +48,10 @@ static bool ends_in_key(const char *whole, const char *key) {
 
 const char *sc__config_value(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
-        if (ends_in_key(c->items[i].key, key))
+        if (ends_in_key(c->items[i].key, key)) {
+            c->items[i].asked = true;
             return c->items[i].value;
+        }
     return NULL;
 }
 

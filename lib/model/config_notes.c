@@ -2,6 +2,7 @@
  * each is a note. */
 #include "model/config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define OF(kind) (1u << SC__CONFIG_##kind)
@@ -51,6 +52,7 @@ static const struct {
     {OF(NEOX), "optimizer.type", "adam cpu_adam cpu_torch_adam"},
     {OF(FOUNDRY), "activation_cpu_offload", ""},
     {OF(TORCHTITAN), "early_step_in_backward", ""},
+    {OF(TORCHTITAN), "optimizer.state_dtype", "float32"},
     {OF(MAXTEXT), "optimizer_memory_host_offload", ""},
     {OF(MAXTEXT), "parameter_memory_host_offload", ""},
 };
@@ -79,18 +81,91 @@ static bool is_off(const char *value, const char *words) {
 }
 
 void sc__config_note_not_modelled(const struct sc__launch *l,
-                                  const struct sc__config_item *item,
+                                  struct sc__config_item *item,
                                   enum sc__config_kind kind) {
     const char *place = l->file;
     if (item->line) /* not of a file beside it */
         place = sc__format(&l->ctx->arena, "%s:%u", l->file, item->line);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].kinds & (1u << kind) && names_key(item, keys[i].key) &&
-            !is_off(item->value, keys[i].off))
-            sc__note(l->ctx,
-                     "config-not-modelled",
-                     "%s: %s %.40s changes the step and is not modelled",
-                     place,
-                     item->key,
-                     item->value);
+        if (keys[i].kinds & (1u << kind) && names_key(item, keys[i].key)) {
+            item->asked = true;
+            if (!is_off(item->value, keys[i].off))
+                sc__note(l->ctx,
+                         "config-not-modelled",
+                         "%s: %s %.40s changes the step and is not modelled",
+                         place,
+                         item->key,
+                         item->value);
+        }
+}
+
+/* ---- what nobody asked for ---- */
+
+static bool has_part(const char *name, const char *const *parts) {
+    for (; *parts; parts++)
+        if (strstr(name, *parts))
+            return true;
+    return false;
+}
+
+/* By its name: how much a step does, over how many ranks, in how many bits. */
+static bool tells(const char *name) {
+    static const char *const parts[] = {"parallel",
+                                        "qlora",
+                                        "use_lora",
+                                        "use_peft",
+                                        "4bit",
+                                        "quantiz",
+                                        "offload",
+                                        "accumulation",
+                                        "batch_size",
+                                        NULL};
+    static const char *const others[] = {"eval",
+                                         "val_",
+                                         "test_",
+                                         "vllm",
+                                         "sglang",
+                                         "rollout",
+                                         "generation",
+                                         "dataset",
+                                         "tokenizers",
+                                         "preprocess",
+                                         "bnb_4bit_",
+                                         "quantization_method",
+                                         "quantization_type",
+                                         "quantization_config",
+                                         "auto_find",
+                                         NULL};
+    return has_part(name, parts) && !has_part(name, others);
+}
+
+sc_status sc__config_note_unread(const struct sc__launch *l,
+                                 const struct sc__config *c,
+                                 enum sc__config_kind kind) {
+    unsigned looked_at = OF(TRAINER) | OF(TORCHTUNE) | OF(TORCHTITAN) | OF(DEEPSPEED);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct sc__config_item *item = &c->items[i];
+        uint32_t degree = 0;
+        bool number = sc__parse_u32(sc__str(item->value), &degree);
+        if (!(looked_at & (1u << kind)) || item->asked || !tells(item->last) ||
+            is_off(item->value, "1"))
+            continue;
+        if (number && strstr(item->last, "parallel"))
+            return sc__launch_fail(l,
+                                   item->line,
+                                   "take it out and give --tp, --pp, --cp or --ep",
+                                   "%.60s %" PRIu32
+                                   ": by its name it is a degree of parallelism, and it is "
+                                   "not known",
+                                   item->key,
+                                   degree);
+        sc__note(l->ctx,
+                 "config-unread",
+                 "%s: %.60s %.40s is not known and counts for nothing, though by its name "
+                 "it changes the step",
+                 l->file,
+                 item->key,
+                 item->value);
+    }
+    return SC_OK;
 }

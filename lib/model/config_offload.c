@@ -53,9 +53,13 @@ static void offload_by_fsdp(struct sc__launch *l,
                                        "enable_cpu_offload",
                                        "fsdp_cpu_offload",
                                        NULL};
-    bool yes = false;
+    const char *words = sc__config_value(c, "fsdp"); /* "full_shard auto_wrap offload" */
+    bool yes = words && sc__find_word(words, strlen(words), "offload");
     for (const char *const *key = keys; *key; key++)
         yes = yes || says_yes(sc__config_value(c, *key));
+    for (uint32_t i = 0; i < c->count; i++) /* the same as a list */
+        yes = yes || (sc__str_starts(sc__str(c->items[i].key), "fsdp.") &&
+                      !strcmp(c->items[i].value, "offload"));
     if (!yes)
         return;
     sc__config_add(l, out, "offload-optimizer", "1");

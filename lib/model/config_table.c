@@ -95,6 +95,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "max_seq_length", "seq", NULL},
     {OF(TRAINER), "model_max_length", "seq", NULL},
     {OF(TRAINER), "max_length", "seq", NULL},
+    {OF(TRAINER), "block_size", "seq", NULL}, /* transformers' run_clm.py */
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
     {OF(TRAINER),
      "attn_implementation",
@@ -112,6 +113,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
     {OF(TRAINER), "context_parallel_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},
+    {OF(TRAINER), "sequence_parallel_size", "cp", NULL}, /* ms-swift, XTuner */
 
     {OF(MAXTEXT), "base_emb_dim", "hidden-size", NULL},
     {OF(MAXTEXT), "base_num_decoder_layers", "num-layers", NULL},

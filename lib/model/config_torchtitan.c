@@ -11,6 +11,7 @@ torchtitan_preset(struct sc__arena *arena, const char *name, const char *flavor)
         {"deepseek_v3", "16B", "deepseek-v2-lite"},
         {"deepseek_v3", "236B", "deepseek-v2"},
         {"deepseek_v3", "671B", "deepseek-v3"},
+        {"deepseek_v3", "kimi_k2", "kimi-k2"},
         {"llama4", "17bx16e", "llama4-scout-17b-16e"},
         {"llama4", "17bx128e", "llama4-maverick-17b-128e"},
     };

@@ -146,7 +146,13 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5");
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
     uint32_t shards = sc__config_number(c, "dp_shard_size", 0);
-    if (shards && sc__config_number(c, "dp_replicate_size", 1) > 1) /* Axolotl's */
+    uint64_t copies = sc__config_number(c, "dp_replicate_size", 1);
+    if (shards) /* Axolotl's, which says the GPUs with it */
+        sc__config_add(l,
+                       out,
+                       "dp",
+                       sc__format(&l->ctx->arena, "%" PRIu64, shards * copies));
+    if (shards && copies > 1)
         sc__config_add(l,
                        out,
                        "shard-group",
@@ -299,6 +305,12 @@ bool sc__config_engine(const struct sc__launch *l,
     return engine;
 }
 
+/* A type of 16 bits is named for the weights. */
+static bool loaded_narrow(const struct sc__config *c) {
+    const char *type = sc__config_value(c, "torch_dtype");
+    return type && strstr(type, "16") && !sc__config_value(c, "finetuning_type");
+}
+
 /* Whether the model is loaded in the type of its products: Axolotl's and ms-swift's is,
  * others' in fp32 unless a type is named. LLaMA-Factory widens what it trains
  * (model/adapter.py). */
@@ -318,8 +330,9 @@ static void
 take_update(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *bf16 = sc__config_value(c, "bf16");
     const char *mixed = sc__config_value(c, "mixed_precision"); /* accelerate's */
-    bool narrow = sc__config_on(c, "bf16") || sc__config_on(c, "fp16") ||
-                  (bf16 && !strcmp(bf16, "auto")) || (mixed && strstr(mixed, "16"));
+    bool narrow = loaded_narrow(c) || sc__config_on(c, "bf16") ||
+                  sc__config_on(c, "fp16") || (bf16 && !strcmp(bf16, "auto")) ||
+                  (mixed && strstr(mixed, "16"));
     if (sc__config_on(c, "pure_bf16"))
         sc__config_add(l, out, "update", "plain");
     else if (narrow && !sc__config_engine(l, c, out) && !has_flag(out, "lora"))

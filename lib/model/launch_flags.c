@@ -36,6 +36,12 @@ static const struct {
     {"moe-use-shared-expert-gate", {"moe-shared-expert-gate", ""}},
     {"shared-expert-gate", {"moe-shared-expert-gate", ""}},
     {"full-attention-interval", {"linear-attention-freq", NULL}},
+    /* MindSpeed-LLM, which took DeepSeek's own names */
+    {"multi-head-latent-attention", {"multi-latent-attention", ""}},
+    {"qk-nope-head-dim", {"qk-head-dim", NULL}},
+    {"qk-rope-head-dim", {"qk-pos-emb-head-dim", NULL}},
+    {"moe-intermediate-size", {"moe-ffn-hidden-size", NULL}},
+    {"num-nextn-predict-layers", {"mtp-num-layers", NULL}},
     /* Megatron-LLM */
     {"use-rms-norm", {"normalization", "RMSNorm"}},
     {"glu-activation", {"swiglu", ""}},

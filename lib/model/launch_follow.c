@@ -533,7 +533,7 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
     if (!world && nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         world = nodes * local;
     if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least ||
-        sc__launch_nth(l, "gpus", 0))
+        sc__launch_nth(l, "gpus", 0) || (!world && sc__launch_nth(l, "dp", 0)))
         return;
     if (!world) {
         /* the cluster may say it; where it does not, sc__job_model takes the fewest */

@@ -231,7 +231,8 @@ static bool is_of_a_trainer(const char *name) {
 
 static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
-    uint32_t n = sc__launch_calls_swift(words, count);
+    uint32_t n =
+        sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count);
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;
         const char *why;

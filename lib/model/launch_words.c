@@ -165,13 +165,8 @@ static sc_status put_model(struct swift_words *w) {
         if (sc__str_ends(plain, "-mcore"))
             plain.n -= strlen("-mcore");
         const char *value = sc__strndup(&l->ctx->arena, plain.p, plain.n);
-        const char *slash = strrchr(value, '/');
-        bool folder = slash && !sc__model_preset(&l->ctx->arena, value) &&
-                      sc__model_preset(&l->ctx->arena, slash + 1);
         const char *key = sc__format(&l->ctx->arena, "--%s", *flag);
-        struct sc__config_item item = {.key = key,
-                                       .value = folder ? slash + 1 : value,
-                                       .line = l->line};
+        struct sc__config_item item = {.key = key, .value = value, .line = l->line};
         SC__TRY(sc__config_model_id(l, &item, &found));
         if (found.count)
             put_flag(w, "model", found.items[0].value);

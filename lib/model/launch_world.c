@@ -47,7 +47,7 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
                                            NULL};
     static const char *const nodes[] = {"nnodes", "num-nodes", "nodes", "N", NULL};
     static const char *const all[] =
-        {"num-processes", "np", "ntasks", "world-size", "n", NULL};
+        {"num-processes", "np", "ntasks", "worker-num", "world-size", "n", NULL};
     uint32_t local;
     uint32_t node_count = 1;
     uint32_t world = 0;

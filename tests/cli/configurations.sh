@@ -509,3 +509,38 @@ for launcher in "accelerate launch train.py" "deepspeed train.py" "llamafactory-
         cat "$dir/err" "$dir/out"
     fi
 done
+
+# what scripts of trainers say in words of their own: four bits, FSDP on the host, lengths, a
+# folder with the name of a model; what is not known and by its name counts is said or refused
+trainer() { echo "torchrun --nproc_per_node 4 train.py --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --gradient_checkpointing True --bf16 True $*" >"$dir/words.sh"; }
+meant="--model llama2-7b --gpus 4 --seq 2048 --micro-batch 2 --micro-batches 4 --recompute full"
+adapters="--lora 16 --lora-targets q_proj,v_proj --lora-autocast --software hf-transformers --overlap-grad yes"
+for four in "--qlora True" "--q_lora True" "--use_4bit True" "--bits 4" "--load_in_4bit"; do
+    trainer --model_name_or_path /models/Llama-2-7b-hf/ --block_size 2048 --lora_r 16 "$four"
+    same "four_bits_${four%% *}" "$dir/words.sh" -- $meant $adapters --qlora
+done
+trainer --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 2048 --use_lora --lora_r 16
+same says_use_lora "$dir/words.sh" -- $meant $adapters
+trainer --model_name_or_path '~/models/Llama-2-7b-hf' --model_max_length 2048 '--fsdp "full_shard auto_wrap offload"'
+same fsdp_on_the_host "$dir/words.sh" -- $meant --use-torch-fsdp2 --offload-optimizer 1 --overlap-offload yes --offload-params --software fsdp-eager
+trainer --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 2048 --sequence_parallel_size 2 --deepspeed z3.json
+same sequence_parallel_size "$dir/words.sh" -- $meant --zero 3 --cp 2 --software deepspeed
+trainer --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 2048 --pipeline_parallel_size 2
+refuse degree_not_known 3 'words.sh:1: error: pipeline_parallel_size 2: by its name it is a degree of parallelism' "$S" run "$dir/words.sh"
+trainer --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 2048 --my_offload 3
+"$S" run "$dir/words.sh" --ignore-memory >"$dir/out" 2>&1
+grep -q 'my_offload 3 is not known and counts for nothing' "$dir/out" && echo "ok unread_is_said" || echo "not ok unread_is_said"
+printf 'base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\nsample_packing: true\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\ngradient_checkpointing: true\nbf16: true\ndp_shard_size: 4\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n' >"$dir/shards.yaml"
+same dp_shard_size "$dir/shards.yaml" -- $meant --use-torch-fsdp2 --software fsdp-eager
+# accelerate's launcher runs trainers, not Megatron
+echo 'accelerate launch --num_processes 4 train.py --max_length 2048 --use_lora --lora_r 16 --accumulation_steps 6' >"$dir/own.sh"
+same accelerate_runs_trainers "$dir/own.sh" --model llama2-7b -- --model llama2-7b --gpus 4 --seq 2048 --lora 16 --lora-targets q_proj,v_proj --software hf-transformers
+# whole models that are loaded in 16 bits are updated in them, without a word about bf16
+echo 'NPROC_PER_NODE=4 swift sft --model meta-llama/Llama-2-7b-hf --tuner_type full --torch_dtype bfloat16 --max_length 2048 --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --gradient_checkpointing true' >"$dir/swift.sh"
+same loaded_in_bf16 "$dir/swift.sh" -- $meant --update plain --software hf-transformers
+# msrun's words for the world
+echo "msrun --worker_num 32 --local_worker_num 8 pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --tensor-model-parallel-size 2 --micro-batch-size 1 --global-batch-size 32 --bf16" >"$dir/msrun.sh"
+"$S" run "$dir/msrun.sh" >"$dir/out" 2>&1
+grep -q '^32 GPUs: tp 2 · pp 1 · dp 16' "$dir/out" && echo "ok msrun" || echo "not ok msrun"
+printf 'model:\n  model_path: x\n  lora_rank: 64\ntrain:\n  batch_size: 512\ndeepspeed:\n  zero_optimization:\n    stage: 2\n' >"$dir/trlx.yml"
+refuse zero_in_a_section 3 'no configuration that we know' "$S" run "$dir/trlx.yml" --model llama2-7b

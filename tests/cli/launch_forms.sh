@@ -162,6 +162,11 @@ check neox_mlp_type_with_size "$(neox_llama 32 4096 32 '"mlp_type": "llama", "in
 expect neox_other_layers 3 'layers of mamba are not modelled' sh -c 'sed "s/\"norm\"/\"attention_config\": [[[\"mamba\"], 32]],\n &/" "$1" >"$1.mamba.yml" && "$0" run "$1.mamba.yml"' "$STEPCAST" "$tmp/llama.yml"
 printf 'model:\n  type: llama\n  num_layers: 26\ntrainer:\n  train_batch_size: 1024\n' >"$tmp/levanter.yaml"
 expect batch_in_a_section 3 'no configuration that we know' "$STEPCAST" run "$tmp/levanter.yaml" --model llama2-7b
+# MindSpeed-LLM's names of latent attention and experts: DeepSeek-V2's, of 16 layers
+latent='--num-layers 16 --hidden-size 5120 --ffn-hidden-size 12288 --num-attention-heads 128 --q-lora-rank 1536 --kv-lora-rank 512 --v-head-dim 128 --num-experts 160 --moe-router-topk 6 --n-shared-experts 2 --first-k-dense-replace 1 --moe-layer-freq 1 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights --padded-vocab-size 102400 --seq-length 4096 --bf16 --micro-batch-size 1 --global-batch-size 8'
+echo "torchrun --nproc_per_node 8 pretrain_gpt.py $latent --multi-head-latent-attention --qk-rope-head-dim 64 --qk-nope-head-dim 128 --moe-intermediate-size 1536 --num-nextn-predict-layers 1" >"$tmp/mind.sh"
+echo "torchrun --nproc_per_node 8 pretrain_gpt.py $latent --multi-latent-attention --qk-pos-emb-head-dim 64 --qk-head-dim 128 --moe-ffn-hidden-size 1536 --mtp-num-layers 1" >"$tmp/plain.sh"
+check mindspeed_names "$(said "$tmp/mind.sh" parameters step_time_us)" "$(said "$tmp/plain.sh" parameters step_time_us)"
 printf 'base_model: NousResearch/Meta-Llama-3-8B\nadapter: lora\nlora_r: 8\nsequence_len: 2048\nmicro_batch_size: 1\nlora_modules_to_save:\n  - embed_tokens\n' >"$tmp/lora.yml"
 expect modules_trained_whole 0 'lora_modules_to_save.0 embed_tokens changes the step' "$STEPCAST" run "$tmp/lora.yml" --ignore-memory --json -
 
