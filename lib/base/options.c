@@ -22,14 +22,24 @@ bool sc__setting_flag(const struct sc__settings *s, const char *name) {
     return s->nth(s->self, name, 0) != NULL;
 }
 
-static sc_status usage(const struct sc__settings *s, const char *hint, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+static sc_status usage(const struct sc__settings *s,
+                       const char *name,
+                       const char *hint,
+                       const char *fmt,
+                       ...) __attribute__((format(printf, 4, 5)));
 
-static sc_status
-usage(const struct sc__settings *s, const char *hint, const char *fmt, ...) {
+/* An error about the value of an option: of the file it stands in, if it does. */
+static sc_status usage(const struct sc__settings *s,
+                       const char *name,
+                       const char *hint,
+                       const char *fmt,
+                       ...) {
+    struct sc__place at = {0};
+    bool placed = name && s->where && s->where(s->self, name, &at);
     va_list ap;
     va_start(ap, fmt);
-    sc_status status = sc__vfail(s->ctx, SC_USAGE, NULL, hint, fmt, ap);
+    sc_status status =
+        sc__vfail(s->ctx, placed ? SC_INPUT : SC_USAGE, placed ? &at : NULL, hint, fmt, ap);
     va_end(ap);
     return status;
 }
@@ -44,6 +54,7 @@ sc_status sc__setting_u32(const struct sc__settings *s,
         return SC_OK;
     if (!sc__parse_u32(sc__str(text), &v) || v < least)
         return usage(s,
+                     name,
                      NULL,
                      "--%s takes a whole number from %u on, not '%s'",
                      name,
@@ -56,7 +67,7 @@ sc_status sc__setting_u32(const struct sc__settings *s,
 sc_status sc__setting_double(const struct sc__settings *s, const char *name, double *out) {
     const char *text = sc__setting(s, name);
     if (text && !sc__parse_double(sc__str(text), out))
-        return usage(s, NULL, "--%s takes a number, not '%s'", name, text);
+        return usage(s, name, NULL, "--%s takes a number, not '%s'", name, text);
     return SC_OK;
 }
 
@@ -64,6 +75,7 @@ sc_status sc__setting_bytes(const struct sc__settings *s, const char *name, uint
     const char *text = sc__setting(s, name);
     if (text && !sc__parse_bytes(sc__str(text), out))
         return usage(s,
+                     name,
                      "write it like 25MiB, 4096 or 1.5GB",
                      "--%s takes a size, not '%s'",
                      name,
@@ -75,6 +87,7 @@ sc_status sc__setting_share(const struct sc__settings *s, const char *name, doub
     const char *text = sc__setting(s, name);
     if (text && !sc__parse_share(sc__str(text), out))
         return usage(s,
+                     name,
                      "write it like 5% or 0.05",
                      "--%s takes a share, not '%s'",
                      name,
@@ -90,6 +103,7 @@ sc__setting_tolerance(const struct sc__settings *s, const char *name, double *ou
         return SC_OK;
     return usage(
         s,
+        name,
         sc__format(&s->ctx->arena, "write --%s %s%% or a share like 0.05", name, text),
         "--%s %s: a share above 1",
         name,
@@ -112,7 +126,7 @@ sc_status sc__setting_word(const struct sc__settings *s,
     sc__buffer_init(&b, &s->ctx->arena);
     for (unsigned i = 0; words[i]; i++)
         sc__printf(&b, "%s%s", i ? ", " : "one of: ", words[i]);
-    return usage(s, b.text, "--%s: unknown '%s'", name, text);
+    return usage(s, name, b.text, "--%s: unknown '%s'", name, text);
 }
 
 /* ---- fields ---- */
@@ -148,7 +162,7 @@ static sc_status unknown_word(const struct sc__settings *s,
                               const struct sc__option *o,
                               struct sc__str word) {
     const char *hint = o->hint ? o->hint : sc__choices_hint(&s->ctx->arena, o->choices);
-    return usage(s, hint, "--%s: unknown '%.*s'", o->name, SC__SHOW(word));
+    return usage(s, o->name, hint, "--%s: unknown '%.*s'", o->name, SC__SHOW(word));
 }
 
 static sc_status take_word(const struct sc__settings *s,
@@ -210,7 +224,7 @@ take_value(struct sc_context *ctx, const struct sc__option *o, const char *text,
     case SC__TYPE_LIST:
         break;
     }
-    return usage(&s, NULL, "--%s cannot be set alone", o->name);
+    return usage(&s, o->name, NULL, "--%s cannot be set alone", o->name);
 }
 
 sc_status sc__option_take(struct sc_context *ctx,
@@ -272,6 +286,7 @@ static sc_status contradiction(const struct sc__settings *s,
                                const struct sc__option *b,
                                const char *b_text) {
     return usage(s,
+                 NULL, /* they stand in two places */
                  "give one of them",
                  "--%s%s%s contradicts --%s%s%s",
                  a->name,
@@ -315,8 +330,11 @@ static sc_status take_one(const struct sc__settings *s,
         return SC_OK;
     }
     const char *text = sc__setting(s, o->name);
+    struct sc__place at = {0};
     if (!text)
         return SC_OK;
+    if (s->where && s->where(s->self, o->name, &at))
+        SC__TRY(sc__option_check(s->ctx, o, text, &at));
     SC__TRY(sc__option_take(s->ctx, o, text, object));
     return o->flags & SC__OPT_WEAK ? SC_OK : check_others(s, tables, o, text, object);
 }

@@ -65,14 +65,17 @@ struct sc__settings {
     const char *(*nth)(const void *self, const char *name, unsigned i);
     const void *self;
     struct sc_context *ctx;
+    /* Whether a value stands in a file, and where; NULL: none does. An error about it is
+     * one of that file. */
+    bool (*where)(const void *self, const char *name, struct sc__place *at);
 };
 
 /* The last value given, NULL when the option was not given. */
 const char *sc__setting(const struct sc__settings *s, const char *name);
 const char *sc__setting_nth(const struct sc__settings *s, const char *name, unsigned i);
 bool sc__setting_flag(const struct sc__settings *s, const char *name);
-/* Typed access: *out is left alone when the option is absent; a bad value is
- * SC_USAGE and names the option. */
+/* Typed access: *out is left alone when the option is absent; a bad value is SC_USAGE,
+ * or SC_INPUT with its place in a file, and names the option. */
 sc_status sc__setting_u32(const struct sc__settings *s,
                           const char *name,
                           uint32_t least,

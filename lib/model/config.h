@@ -201,6 +201,10 @@ bool sc__config_is_torchtune(const struct sc__config *c);
 sc_status
 sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out);
 
+/* Where the value of a flag stands in the configuration of a launch (self); false: it is
+ * none, the command line gives it, or no key of its own does. */
+bool sc__config_where(const void *self, const char *name, struct sc__place *at);
+
 /* The words of the flags that the configuration stands for, into l; *kind says whose
  * it is, SC__CONFIG_NONE where it is no configuration. */
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind);

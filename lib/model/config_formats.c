@@ -132,7 +132,7 @@ static sc_status check_value(const struct config_taking *t,
                              const struct sc__config_item *item,
                              const char *flag,
                              const char *value) {
-    struct sc__place at = {.file = t->l->file, .line = item->line};
+    struct sc__place at = {.file = t->l->file, .line = item->line, .column = item->column};
     const struct sc__option *o = sc__option_find(t->l->known, flag);
     if (!o || !item->line || sc__launch_overridden(t->l, flag))
         return SC_OK;
@@ -172,12 +172,15 @@ static sc_status take_key(struct config_taking *t,
                          ? "-"
                          : mapped(arena, k->words, value);
     if (!to)
-        return sc__launch_fail(t->l,
-                               item->line,
-                               sc__format(arena, "of these we know: %s", k->words),
-                               "%s: unknown '%.60s'",
-                               item->key,
-                               value);
+        return sc__fail(t->l->ctx,
+                        SC_INPUT,
+                        &(struct sc__place){.file = t->l->file,
+                                            .line = item->line,
+                                            .column = item->column},
+                        sc__format(arena, "of these we know: %s", k->words),
+                        "%s: unknown '%.60s'",
+                        item->key,
+                        value);
     if (strcmp(to, "-"))
         add_flag(t, k->flag, to);
     return SC_OK;
@@ -666,9 +669,39 @@ static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
     return SC_OK;
 }
 
+/* A key that is the flag: by its name, or by a table. */
+static bool key_gives(const struct sc__launch *l,
+                      const struct sc__config_item *item,
+                      const char *flag) {
+    if (!strcmp(dashed(&l->ctx->arena, item->last), flag))
+        return true;
+    if (!strncmp(item->last, "--", 2) && !strcmp(item->last + 2, flag))
+        return true;
+    for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
+        if (!strcmp(k->flag, flag) && key_is(item, k->key))
+            return true;
+    return false;
+}
+
+bool sc__config_where(const void *self, const char *name, struct sc__place *at) {
+    const struct sc__launch *l = self;
+    if (!l->config || sc__launch_overridden(l, name))
+        return false;
+    for (uint32_t i = 0; i < l->config->count; i++) {
+        const struct sc__config_item *item = &l->config->items[i];
+        if (!item->line || !key_gives(l, item, name))
+            continue;
+        *at = (struct sc__place){.file = l->file, .line = item->line};
+        at->column = item->column;
+        return true;
+    }
+    return false;
+}
+
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     struct sc__config *c = SC__NEW(&l->ctx->arena, struct sc__config);
     *kind = SC__CONFIG_NONE;
+    l->config = c;
     if (looks_like_python(l)) {
         *kind = SC__CONFIG_NESTED;
         sc__config_read_python(l->ctx, l->text, c);

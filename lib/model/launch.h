@@ -9,6 +9,8 @@
 #include "model/read.h"
 #include "shell/shell.h"
 
+struct sc__config;
+
 struct sc__flag {
     const char *name; /* without dashes */
     const char *value;
@@ -45,9 +47,10 @@ struct sc__launch {
     struct sc__str text;
     struct sc__settings first; /* of the command line: these win */
     const struct sc__option *known;
-    struct sc__setting_list pinned; /* --set */
-    bool reads_files;               /* that it names and that lie beside it */
-    bool other_program;             /* than Megatron, which must be told what overlaps */
+    struct sc__setting_list pinned;  /* --set */
+    bool reads_files;                /* that it names and that lie beside it */
+    bool other_program;              /* than Megatron, which must be told what overlaps */
+    const struct sc__config *config; /* whose keys the words stand for, or NULL */
     struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */
     struct sc__shell_result shell;
     const struct sc__shell_command *command; /* that trains, or NULL */
@@ -69,8 +72,8 @@ sc_status sc__launch_fail(const struct sc__launch *l,
                           const char *fmt,
                           ...) __attribute__((format(printf, 4, 5)));
 bool sc__is_flag(const char *word);
-/* The name of a flag without what follows "=", and with Megatron's dashes where it is one of
- * those that others write with underscores. */
+/* The name of a flag without what follows "=", and with Megatron's dashes where it is one
+ * of those that others write with underscores. */
 const char *sc__launch_flag_name(const struct sc__launch *l, const char *word);
 /* The value of the flag at a place among the words, or NULL. */
 const char *sc__launch_value_at(const struct sc__launch *l, uint32_t at);

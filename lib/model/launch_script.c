@@ -697,7 +697,10 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     note_flags(l);
     note_unset(l);
     sc__launch_note_pins(l);
-    *out = (struct sc__settings){.nth = sc__launch_nth, .self = l, .ctx = ctx};
+    *out = (struct sc__settings){.nth = sc__launch_nth,
+                                 .self = l,
+                                 .ctx = ctx,
+                                 .where = sc__config_where};
     return SC_OK;
 }
 

@@ -111,7 +111,7 @@ refuse no_such_model 3 'the model llama3 9000B is not known' "$S" run "$dir/none
 printf '[model\nname\n= 3\n' >"$dir/bad.toml"
 refuse bad_toml 3 'bad.toml:3: error: not TOML' "$S" run "$dir/bad.toml" --gpus 8
 printf 'num_layers: 2\nhidden_size: 64\nnum_attention_heads: 2\nnorm: batchnorm\npipe_parallel_size: 1\n' >"$dir/norm.yml"
-refuse unknown_norm 3 "norm.yml:4: error: norm: unknown 'batchnorm'" "$S" run "$dir/norm.yml" --gpus 8
+refuse unknown_norm 3 "norm.yml:4:7: error: norm: unknown 'batchnorm'" "$S" run "$dir/norm.yml" --gpus 8
 python3 -S -c 'print("a:" * 1 + "".join("\n" + " " * (i + 1) + "a:" for i in range(200)) + " 1")' >"$dir/deep.yaml"
 refuse deep_yaml 3 'nested too deep' "$S" run "$dir/deep.yaml"
 : >"$dir/empty.toml"
@@ -193,7 +193,7 @@ same nemo_fp8 "$dir/nemo_fp8.yaml" -- --micro-batch 2 --global-batch 64 --seq-le
 sed 's/fp8: true/fp8: false/' "$dir/nemo_fp8.yaml" >"$dir/nemo_bf16.yaml"
 same nemo_fp8_off "$dir/nemo_bf16.yaml" --fp8 -- --megatron-args "$dir/nemo_fp8.yaml"
 printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"
-refuse names_itself 2 "--ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
+refuse names_itself 3 "self.yaml:1:82: error: --ffn-hidden-size takes a whole number from 1 on, not '\${.ffn_hidden_size}'" "$S" run "$dir/self.yaml" --gpus 1
 printf 'torchrun --nproc_per_node=8 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 True --per_device_train_batch_size 4 --gradient_accumulation_steps 8 --fsdp "full_shard auto_wrap" --model_max_length 2048\n' >"$dir/trainer.sh"
 same trainer_script "$dir/trainer.sh" -- --model llama2-7b --bf16 --micro-batch 4 --micro-batches 8 --seq 2048 --use-torch-fsdp2 --gpus 8 --software fsdp-eager
 printf 'torchrun --nproc_per_node 8 pretrain_bert.py --num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 512\n' >"$dir/bert.sh"
@@ -412,7 +412,7 @@ same automodel_stages "$dir/stages.yaml" --gpus 16 -- --model llama3.1-8b --seq 
 sed 's/^micro_batch_size.*/micro_batch_size: [2]/' $data/axolotl.yaml >"$dir/list.yaml"
 refuse a_list_for_one_value 3 'list.yaml:3: error: micro_batch_size takes one value, not a list' "$S" run "$dir/list.yaml" --gpus 8
 sed 's/^micro_batch_size.*/micro_batch_size: two/' $data/axolotl.yaml >"$dir/word.yaml"
-refuse a_word_for_a_number 3 "word.yaml:3: error: --micro-batch takes a whole number from 1 on, not 'two'" "$S" run "$dir/word.yaml" --gpus 8
+refuse a_word_for_a_number 3 "word.yaml:3:19: error: --micro-batch takes a whole number from 1 on, not 'two'" "$S" run "$dir/word.yaml" --gpus 8
 same a_word_that_is_overridden "$dir/word.yaml" --gpus 8 --micro-batch 2 -- $data/axolotl.yaml --gpus 8
 # a key that is called as the entry of a list would be
 { cat $data/axolotl.yaml; echo '0: 3'; } >"$dir/zero.yaml"
@@ -544,3 +544,9 @@ echo "msrun --worker_num 32 --local_worker_num 8 pretrain_gpt.py --num-layers 4 
 grep -q '^32 GPUs: tp 2 · pp 1 · dp 16' "$dir/out" && echo "ok msrun" || echo "not ok msrun"
 printf 'model:\n  model_path: x\n  lora_rank: 64\ntrain:\n  batch_size: 512\ndeepspeed:\n  zero_optimization:\n    stage: 2\n' >"$dir/trlx.yml"
 refuse zero_in_a_section 3 'no configuration that we know' "$S" run "$dir/trlx.yml" --model llama2-7b
+# errors of sizes of a model name the line and the column of the value, in YAML and with flags as keys
+printf 'model:\n  num_layers: x7\n  hidden_size: 512\n  num_attention_heads: 8\n  seq_length: 512\n' >"$dir/size.yaml"
+refuse size_has_a_place 3 "size.yaml:2:15: error: --num-layers takes a whole number from 1 on, not 'x7'" "$S" run "$dir/size.yaml"
+refuse size_of_the_command_line 2 "error: --num-layers takes a whole number from 1 on, not 'y'" "$S" run "$dir/size.yaml" --num-layers y
+printf 'MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 512\n  --num-attention-heads: 8\n  --normalization: none\n' >"$dir/flag.yaml"
+refuse word_has_a_place 3 "flag.yaml:5:20: error: --normalization: unknown 'none'" "$S" run "$dir/flag.yaml"

@@ -38,7 +38,7 @@ a bucket of 0 bytes|--bucket 0
 a node has only 8|--gpus-per-process 9
 micro-batches on dp 2|--micro-batch 1 --micro-batches 3
 --normalization: unknown|--normalization batchnorm
---position-embedding-type: unknown|--position-embedding-type rotary
+--position-embedding-type: unknown|--position-embedding-type sinusoidal
 --fp8-format: unknown|--fp8-format e3m4
 --make-vocab-size-divisible-by takes a whole number|--make-vocab-size-divisible-by x
 too large|--make-vocab-size-divisible-by 4000000000
