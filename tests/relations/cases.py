@@ -9,6 +9,8 @@ from decimal import Decimal
 MODELS = {"gpt3-1.3b": (24, 0), "gpt3-6.7b": (32, 0), "llama2-7b": (32, 0), "llama2-13b": (40, 0), "llama3-70b": (80, 0),
           "mistral-7b": (32, 0), "qwen2.5-32b": (64, 0), "gemma2-9b": (42, 0), "falcon-40b": (60, 0), "bloom-7b1": (30, 0),
           "mixtral-8x7b": (32, 8), "qwen3-30b-a3b": (48, 128), "deepseek-v2-lite": (27, 64), "deepseek-moe-16b": (28, 64)}
+# heads of keys and values that tp 8 and cp 2 divide, as exchanging them asks for
+SIXTEEN_HEADS = ("gpt3-1.3b", "gpt3-6.7b", "llama2-7b", "bloom-7b1", "deepseek-v2-lite", "deepseek-moe-16b")
 CLUSTERS = {"dgx-h100": (400, 450, "h100-sxm"), "dgx-a100": (200, 300, "a100-80"), "hgx-h200": (400, 450, "h200"),
             "dgx-b200": (400, 900, "b200"), "hgx-h800": (200, 200, "h800")}  # NIC Gbit/s, NVLink GB/s, GPU
 POWER = {"h100-sxm": 700, "a100-80": 400, "h200": 700, "b200": 1000, "h800": 700}
@@ -88,7 +90,8 @@ def random_options(rng, plan, layers, experts):
     if rng.random() < 0.2 and not experts:
         plan["overlap-grad"] = "no"
     if plan["cp"] > 1 and rng.random() < 0.5:
-        plan["cp-comm-type"] = rng.choice(["all_gather", "a2a"])
+        exchanged = plan.get("model") in SIXTEEN_HEADS or plan.get("num-attention-heads", 1) % 16 == 0
+        plan["cp-comm-type"] = rng.choice(["all_gather", "a2a" if exchanged else "all_gather"])
     if experts:
         plan["etp"] = 1
         plan["ep"] = rng.choice([e for e in (1, 2, 4, 8) if plan["dp"] * tp * plan["cp"] % e == 0 and experts % e == 0])

@@ -299,10 +299,10 @@ def check_bytes(c, rng):
             c.book.hold("bytes of gathered weights double with fp32", abs(b - 2 * a) <= 8 * len(wide["volumes"]) * c.layers, wide, narrow, f"{a} and {b}")
         # (in fp8 tensor parallelism gathers what is cast already)
         for group in ("cp", "ep", "pp") if "fp8" in c.plan else ("tp", "cp", "ep", "pp"):
-            a, b = (r["comm"].get(group, {}).get("bytes", 0) for r in (narrow, wide))
+            # (gradients of weights that each rank has whole, which are added up at the end, have four bytes in both)
+            a, b = (sum(v["bytes"] for v in r["volumes"] if v["group"] == group and v["phase"] != "update") for r in (narrow, wide))
             narrow_case = f"{group}: {a} bytes in bf16, {b} in fp32"
-            # (gradients of norms, what optimizers tell each other, and those of keys and values in PyTorch's ring, have four bytes in
-            # both; chunks are whole bytes)
+            # (so have those of keys and values in PyTorch's ring; chunks are whole bytes)
             less = a if group == "cp" and c.plan.get("software") in TORCH else a / 1000
             whole = 2 * narrow["comm"].get(group, {}).get("ops", 0)
             c.book.hold(f"bytes of {group} double with fp32", -max(a / 1000000, whole) <= 2 * a - b <= less, wide, narrow, narrow_case)
