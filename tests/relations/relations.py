@@ -198,11 +198,13 @@ def check_plan(c, rng):
         c.slower("more data parallel ranks are not faster than linear",
                  c.other(dp=2 * p["dp"], global_batch=2 * p["global-batch"]),
                  Decimal("1.005") + NVLS * busy / c.base["step_time_us"])
-    if p["dp"] > 1 and p["zero"] < most_zero(c):
-        c.memory("more ZeRO needs no more memory", c.other(zero=p["zero"] + 1), "less")
-    # PyTorch alone keeps no second copy of weights; communicators of a new group may take more than a small model saves
+    # (PyTorch alone that copies the model keeps no second copy of its weights; who cuts or shards it does)
     torch = p.get("fusion") in ("eager", "hf") or p.get("software") in TORCH
-    if p["tp"] < 8 and not (size(p) == 1 and torch):
+    plain = torch and (size(p) == 1 or (p["dp"] == size(p) and p["zero"] == 0))
+    if p["dp"] > 1 and p["zero"] < most_zero(c) and not plain:
+        c.memory("more ZeRO needs no more memory", c.other(zero=p["zero"] + 1), "less")
+    # (communicators of a new group may take more than a small model saves)
+    if p["tp"] < 8 and not plain:
         r = c.other(tp=2 * p["tp"])
         if r:
             a, b = (x["memory_bytes"]["total"] - x["memory_bytes"]["communication"] for x in (c.base, r))
