@@ -171,8 +171,8 @@ static void state_of_shards(const struct sc__model *m,
 
 /* DeepSpeed's stages 1 and 2 (contiguous_gradients). */
 static bool copies_into_buckets(const struct sc__plan *p) {
-    bool stage = p->zero == 1 || p->zero == 2;
-    return stage && !p->torch_copies && p->software_constants.gradient_copies > 0;
+    bool first = p->zero == 1 && p->software_constants.gradient_copies > 0;
+    return first || sc__plan_fills_buckets(p);
 }
 
 /* Gradients that were made and are not yet reduced: all of a unit in the type they are

@@ -395,7 +395,8 @@ static sc_status resolve_experts(struct sc_context *ctx,
 /* DistributedDataParallel reduces the gradients of weights as they are. Who shards keeps
  * fp32 copies (DeepSpeed) or fp32 shards (FSDP). */
 static bool copies_the_model(const sc_plan *g, const struct sc__plan *p) {
-    return p->mesh.dp == p->gpus && g->zero <= 0 && !sc__is_on(g->torch_fsdp2);
+    bool sharded = g->zero > 0 || (g->zero < 0 && sc__is_on(g->torch_fsdp2));
+    return p->mesh.dp == p->gpus && !sharded;
 }
 
 /* Mixed precision keeps fp32 weights and state; plain PyTorch updates the

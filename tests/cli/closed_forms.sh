@@ -344,6 +344,8 @@ printf '{"bf16": {"enabled": true}, "zero_optimization": {"stage": 2, "overlap_c
 of bucket_of_a_file '(r["settings"]["bucket"], r["settings"]["overlap-grad"])' "('400000000', 'yes')" "$tmp/ds.json" --model llama2-7b --gpus 8 --seq 4096
 # DistributedDataParallel keeps no fp32 copy: 2 bytes of weights and twice 2 of Adam, as on one GPU
 of ddp_without_main_copy '(r["memory_bytes"]["weights"], r["memory_bytes"]["optimizer"])' "($((2 * 39851008)), $((4 * 39851008)))" $small --gpus 4 --micro-batches 1 --software hf-transformers
+# and so it is where --zero 0 has the last word over FSDP
+of ddp_by_the_last_word '(r["memory_bytes"]["weights"], r["memory_bytes"]["optimizer"])' "($((2 * 39851008)), $((4 * 39851008)))" $small --gpus 4 --micro-batches 1 --software hf-transformers --zero 0 --use-torch-fsdp2
 # sequence parallel, tp 2: of each layer two gathers forward and four backward, of the embedding one, of the head one and once more for its
 # weight gradient; two reductions a layer each way and one of each end; and the gradients of five norms of 1024 in fp32
 of gathers_of_sequence '[sum(v["ops"] for v in r["volumes"] if v["group"] == "tp" and v["collective"] == c) for c in ("ALLGATHER", "REDUCESCATTER")], [v["bytes"] for v in r["volumes"] if v["group"] == "tp" and v["phase"] == "update"]' \
