@@ -198,7 +198,8 @@ static void note_pxn(struct sc_context *ctx, const struct sc__cluster *c) {
     sc__note(ctx,
              "no-pxn",
              "--no-pxn has no effect here: the cost model uses PXN only to bypass "
-             "oversubscribed rails, over NVLink, and does not model that it aggregates small messages");
+             "oversubscribed rails, over NVLink, and does not model that it aggregates "
+             "small messages");
 }
 
 sc_status sc__cluster_apply(struct sc_context *ctx,

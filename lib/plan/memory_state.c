@@ -169,12 +169,6 @@ static void state_of_shards(const struct sc__model *m,
         out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
 }
 
-/* DeepSpeed's stages 1 and 2 (contiguous_gradients). */
-static bool copies_into_buckets(const struct sc__plan *p) {
-    bool first = p->zero == 1 && p->software_constants.gradient_copies > 0;
-    return first || sc__plan_fills_buckets(p);
-}
-
 /* Gradients that were made and are not yet reduced: all of a unit in the type they are
  * added up in (Megatron-FSDP's buffer of it), or DeepSpeed's bucket: a buffer of its whole
  * size that gradients are copied into, two where they fill beside a reduction (ipg_buffer,
@@ -186,7 +180,7 @@ static double unreduced_gradients(const struct sc__model *m,
                                   const struct parameter_counts *n) {
     double all = n->trained * p->grad_bytes;
     double trained = n->all > 0 ? n->trained / n->all : 0;
-    if (copies_into_buckets(p))
+    if (sc__plan_holds_buckets(p))
         return (p->overlap_grad ? 2 : 1) * (double)p->bucket + fmin((double)p->bucket, all);
     struct largest_units u = find_units(m, p, stage, p->grad_bytes, p->grad_bytes);
     return trained * fmax(u.layer, u.end);
@@ -214,7 +208,7 @@ static void state_of_whole_weights(const struct sc__model *m,
     bool early = p->zero >= 2 && p->mesh.pp == 1; /* with a pipeline they wait */
     double own = early ? n->trained_sharded : n->trained;
     double each = p->lora_fp32 ? 4 : w;
-    if (copies_into_buckets(p) || (early && own < n->trained))
+    if (sc__plan_holds_buckets(p) || (early && own < n->trained))
         out->unreduced = unreduced_gradients(m, p, stage, n);
     if (!alone)
         out->gradients = own * summed_bytes(p);

@@ -41,6 +41,11 @@ bool sc__plan_fills_buckets(const struct sc__plan *p) {
     return p->zero == 2 && !p->torch_copies && p->software_constants.gradient_copies > 0;
 }
 
+bool sc__plan_holds_buckets(const struct sc__plan *p) {
+    bool first = p->zero == 1 && p->software_constants.gradient_copies > 0;
+    return first || sc__plan_fills_buckets(p);
+}
+
 /* MXFP8 and NVFP4 are scaled along rows and along columns: they are gathered in bf16 and
  * cast both ways. */
 double sc__plan_gathered_bytes(const struct sc__plan *p, bool narrow) {

@@ -273,6 +273,8 @@ bool sc__plan_shares_nothing(const struct sc__plan *p);
 bool sc__plan_reshards(const struct sc__plan *p);
 /* ZeRO 2 reduces buckets that gradients are copied into (DeepSpeed), not layer by layer. */
 bool sc__plan_fills_buckets(const struct sc__plan *p);
+/* … which take memory, with ZeRO 1 too (contiguous_gradients). */
+bool sc__plan_holds_buckets(const struct sc__plan *p);
 /* Bytes of a weight that is gathered; narrow: of a product in the plan's narrow type. */
 double sc__plan_gathered_bytes(const struct sc__plan *p, bool narrow);
 /* Bytes of a weight of a layer that is not trained, which usually takes so many. */

@@ -72,7 +72,7 @@ static void of_shards(const struct sc__settings *s,
     bool narrow = p->gemm == SC__FP8 || p->gemm == SC__FP4;
     bool unfused = p->attention == SC__ATTENTION_UNFUSED;
     const char *why = alone ? one : sharded ? always : later;
-    bool no_buckets = !sc__plan_fills_buckets(p) && (alone || sharded || !p->overlap_grad);
+    bool no_buckets = !sc__plan_holds_buckets(p) && (alone || sharded || !p->overlap_grad);
     const struct idle list[] = {
         {"zero", plain && given->zero > 0 && !p->zero, one},
         {"fsdp", plain && !p->zero, one},

@@ -34,7 +34,7 @@ struct sc__shell_command {
     const char **words;
     uint32_t count;
     uint32_t line;
-    uint32_t undecided; /* what decides whether it runs; 0: it does */
+    uint32_t undecided;                     /* what decides whether it runs; 0: it does */
     const char *watched[SC__SHELL_WATCHED]; /* what they were then; NULL: not set */
 };
 

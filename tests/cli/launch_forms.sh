@@ -148,7 +148,7 @@ check neox_norm_without_weights "$(said "$tmp/olmo.yml" micro_batches)" 1
 sed 's/"no_weight_tying"/"te_mha": true,\n "precision": "bfloat16",\n "te_fp8_mha": true,\n "te_fp8_format": "hybrid",\n "no_weight_tying"/' "$tmp/neox.yml" >"$tmp/eight.yml"
 expect neox_fp8 0 '· fp8' "$STEPCAST" run "$tmp/eight.yml" --ignore-memory
 sed 's/"te_fp8_mha": true/"te_fp8_mha": false/' "$tmp/eight.yml" >"$tmp/sixteen.yml"
-expect neox_fp8_off 0 '· bf16 ·' "$STEPCAST" run "$tmp/sixteen.yml" --ignore-memory
+check neox_fp8_off "$("$STEPCAST" run "$tmp/sixteen.yml" --ignore-memory 2>/dev/null | grep '· bf16 ·' | grep -vc '· fp8')" 1
 
 # GPT-NeoX gives the products of a gated feed-forward a third of intermediate_size each: its
 # configurations of Llama 2 13B and, of its older kind (mlp_type), of Llama 7B are those models

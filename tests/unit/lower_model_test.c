@@ -318,7 +318,8 @@ static void test_traffic_of_random_dense_plans(void **state) {
                 same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE],
                      m * (act * (pairs * l + 2) + loss));
             else {
-                /* gradients of norms and of biases that are not cut, of each rank's tokens */
+                /* gradients of norms and of biases that are not cut, of each rank's tokens
+                 */
                 double whole = 4 * (6 * l * h + 2 * h);
                 same(t.bytes[SC__GROUP_TP][SC__ALLREDUCE], m * loss + whole);
                 same(t.bytes[SC__GROUP_TP][SC__REDUCESCATTER], m * act * (pairs * l + 2));
