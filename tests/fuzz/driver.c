@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* Changes of its own that a target may have. */
+__attribute__((weak)) size_t
+LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t capacity, unsigned int seed);
 
 #define MOST ((size_t)256 << 10)
 
@@ -59,11 +62,25 @@ static void insert(uint64_t *seed, size_t at, const void *bytes, size_t n) {
     current_size += n;
 }
 
-enum { WORDS = 256, WORD = 64 };
+enum { WORDS = 512, WORD = 64 };
 static char words[WORDS][WORD];
 static size_t word_count;
 
-/* "word" a line, with \\ and \" for \ and "; lines of other kinds are comments. */
+/* A character of a word: itself, or \\, \" or \x0a for one that cannot stand there. */
+static char next_character(const char **at) {
+    const char *p = *at;
+    unsigned code;
+    int length = 0;
+    if (sscanf(p, "\\x%2x%n", &code, &length) == 1) {
+        *at += length;
+        return (char)code;
+    }
+    p += *p == '\\';
+    *at = p + 1;
+    return *p;
+}
+
+/* "word" a line; lines of other kinds are comments. */
 static void load_words(const char *path) {
     char line[WORD];
     FILE *f = path ? fopen(path, "r") : NULL;
@@ -72,10 +89,8 @@ static void load_words(const char *path) {
         size_t n = 0;
         if (line[0] != '"' || end == line)
             continue;
-        for (const char *p = line + 1; p < end; p++) {
-            p += *p == '\\';
-            words[word_count][n++] = *p;
-        }
+        for (const char *p = line + 1; p < end;)
+            words[word_count][n++] = next_character(&p);
         word_count++;
     }
     if (f)
@@ -93,6 +108,11 @@ static void mutate(uint64_t *seed, char **files, int count) {
                                          "-",          "\r\n",  "9999999999999999999999"};
     if (!current_size)
         return;
+    if (LLVMFuzzerCustomMutator && sc__random(seed) % 2) {
+        unsigned own = (unsigned)sc__random(seed);
+        current_size = LLVMFuzzerCustomMutator(current, current_size, MOST, own);
+        return;
+    }
     size_t at = sc__random(seed) % current_size;
     size_t n = 1 + sc__random(seed) % 32;
     if (at + n > current_size)
