@@ -1,7 +1,7 @@
-/* launch_beside: files that a launch names and that lie beside it: DeepSpeed's JSON, the
- * YAML of `accelerate launch --config_file` and of TRL's --config. What they say counts
- * where the launch itself does not say it. Only plain files in the launch's folder, or
- * below it or below the current one, are opened. */
+/* launch_beside: files that a launch names, and writes itself or has beside it: DeepSpeed's
+ * JSON, the YAML of `accelerate launch --config_file` and of TRL's --config. What they say
+ * counts where the launch itself does not say it. Only plain files in the launch's folder,
+ * or below it or below the current one, are opened. */
 #include "model/config.h"
 
 #include "base/file.h"
@@ -47,6 +47,26 @@ sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__
     return path ? sc__read_all(l->ctx, path, BESIDE_LARGEST, text) : SC_OK;
 }
 
+/* The text of a file that the script writes, or NULL. What the script does not know stands
+ * for "auto", a value that counts for nothing. */
+static const char *written_text(const struct sc__launch *l, const char *name) {
+    const char *text = sc__shell_written(&l->ctx->arena, &l->shell, name);
+    uint32_t mark = text ? sc__shell_mark(text) : 0;
+    if (!mark)
+        return text;
+    const struct sc__shell_unknown *u = &l->shell.unknowns[mark - 1];
+    sc__note(
+        l->ctx,
+        "launch-beside",
+        "%s:%u: %.80s, which the script writes, has %s in it: what depends on that does "
+        "not count unless options say it",
+        l->file,
+        u->line,
+        name,
+        u->what);
+    return sc__shell_known(&l->ctx->arena, text, "auto");
+}
+
 static bool is_said(const struct sc__config *c, uint32_t count, const char *key) {
     for (uint32_t i = 0; i < count; i++)
         if (!strcmp(c->items[i].key, key))
@@ -60,11 +80,15 @@ take_file(const struct sc__launch *l, const char *name, struct sc__config *c, bo
     struct sc__config more = {0};
     struct sc__str text;
     uint32_t own = c->count;
-    const char *path = path_beside(l, name);
+    const char *written = written_text(l, name);
+    const char *path = written ? name : path_beside(l, name);
     *found = path != NULL;
     if (!path)
         return SC_OK;
-    SC__TRY(sc__read_all(l->ctx, path, BESIDE_LARGEST, &text));
+    if (written)
+        text = sc__str(written);
+    else
+        SC__TRY(sc__read_all(l->ctx, path, BESIDE_LARGEST, &text));
     SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
     sc__config_interpolate(l->ctx, &more);
     for (uint32_t i = 0; i < more.count; i++) {

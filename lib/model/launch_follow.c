@@ -226,16 +226,19 @@ sc_status sc__launch_feed_forward(struct sc__launch *l) {
 }
 
 /* --deepspeed_config FILE: what it says of sharding is not among the flags. The script
- * writes it, or it lies beside the script. */
+ * writes it (by a here-document, or in a way that is not followed), or it lies beside the
+ * script. */
 sc_status sc__launch_deepspeed(struct sc__launch *l) {
     const char *file = sc__launch_word_behind(l, "deepspeed_config");
     take_deepspeed_experts(l);
     if (!file)
         return SC_OK;
     struct sc__str beside = {NULL, 0};
-    if (stage_in_text(l->text) == UINT32_MAX)
+    const char *written = sc__shell_written(&l->ctx->arena, &l->shell, file);
+    struct sc__str own = written ? sc__str(written) : l->text;
+    if (stage_in_text(own) == UINT32_MAX)
         SC__TRY(sc__launch_read_beside(l, file, &beside));
-    l->deepspeed = beside.p ? beside : l->text;
+    l->deepspeed = beside.p ? beside : own;
     uint32_t stage = stage_in_text(l->deepspeed);
     if (sc__launch_nth(l, "zero", 0))
         return SC_OK;

@@ -83,7 +83,15 @@ sc_status sc__shell_evaluate(struct sc_context *ctx,
                              const struct sc__setting_list *pinned,
                              struct sc__shell_result *out);
 
+/* The text of a file that the script writes, as it is at the end; NULL: it writes none of
+ * this name. What is not known of it is a mark. */
+const char *sc__shell_written(struct sc__arena *arena,
+                              const struct sc__shell_result *result,
+                              const char *path);
+
 /* The number of the first mark in a text; 0: all of it is known. */
 uint32_t sc__shell_mark(const char *text);
+/* The text with a word in place of each mark. */
+const char *sc__shell_known(struct sc__arena *arena, const char *text, const char *word);
 
 #endif

@@ -11,17 +11,21 @@ struct shell_call {
     uint32_t count;
 };
 
-static void print_text(const struct shell_call *c, const char *text, bool line_end) {
+static sc_status print_text(const struct shell_call *c, const char *text, bool line_end) {
     struct shell *sh = c->sh;
     if (c->node->to_file)
-        return;
+        return shell_write_output(sh,
+                                  c->node,
+                                  line_end ? sc__format(&sh->ctx->arena, "%s\n", text)
+                                           : text);
     if (!sh->captured) {
         sh->result->last_words = text;
-        return;
+        return SC_OK;
     }
     sc__puts(sh->captured, text);
     if (line_end)
         sc__putc(sh->captured, '\n');
+    return SC_OK;
 }
 
 static sc_status call_nothing(struct shell_call *c) {
@@ -64,7 +68,7 @@ static sc_status call_echo(struct shell_call *c) {
         else
             sc__puts(&b, c->words[i]);
     }
-    print_text(c, b.text ? b.text : "", line_end);
+    SC__TRY(print_text(c, b.text ? b.text : "", line_end));
     shell_answer(c->sh, 0);
     return SC_OK;
 }
@@ -135,7 +139,7 @@ static sc_status call_printf(struct shell_call *c) {
     if (variable)
         shell_set(c->sh, sc__str(variable), b.text ? b.text : "");
     else
-        print_text(c, b.text ? b.text : "", false);
+        SC__TRY(print_text(c, b.text ? b.text : "", false));
     shell_answer(c->sh, 0);
     return SC_OK;
 }
@@ -370,19 +374,42 @@ static sc_status call_mapfile(struct shell_call *c) {
 static sc_status call_cat(struct shell_call *c) {
     const char *text;
     SC__TRY(input_text(c, &text));
-    if (text && c->count == 1)
-        print_text(c, text, false);
+    if (c->count == 2 && c->words[1][0] != '-')
+        text = shell_written(c->sh, c->words[1]);
+    else if (c->count > 1)
+        text = NULL;
+    if (text)
+        SC__TRY(print_text(c, text, false));
     else
-        print_text(c, shell_unknown(c->sh, c->node->line, "a file of the machine"), true);
+        SC__TRY(print_text(c,
+                           shell_unknown(c->sh, c->node->line, "a file of the machine"),
+                           true));
+    shell_answer(c->sh, 0);
+    return SC_OK;
+}
+
+/* What comes by a pipe is not known. */
+static sc_status call_tee(struct shell_call *c) {
+    const char *text;
+    bool appends = false;
+    SC__TRY(input_text(c, &text));
+    if (!text)
+        text = shell_unknown(c->sh, c->node->line, "what 'tee' is given");
+    for (uint32_t i = 1; i < c->count; i++) {
+        appends |= !strcmp(c->words[i], "-a");
+        if (c->words[i][0] != '-')
+            shell_write(c->sh, c->words[i], text, appends);
+    }
     shell_answer(c->sh, 0);
     return SC_OK;
 }
 
 static sc_status call_pwd(struct shell_call *c) {
     const char *given = shell_get(c->sh, SC__STR("PWD"));
-    print_text(c,
-               given ? given : shell_unknown(c->sh, c->node->line, "the folder it runs in"),
-               true);
+    SC__TRY(print_text(c,
+                       given ? given
+                             : shell_unknown(c->sh, c->node->line, "the folder it runs in"),
+                       true));
     shell_answer(c->sh, 0);
     return SC_OK;
 }
@@ -409,7 +436,7 @@ static sc_status call_path_part(struct shell_call *c) {
         if (sc__str_ends(whole, suffix) && whole.n > strlen(suffix))
             part = sc__strndup(&c->sh->ctx->arena, part, whole.n - strlen(suffix));
     }
-    print_text(c, part, true);
+    SC__TRY(print_text(c, part, true));
     shell_answer(c->sh, 0);
     return SC_OK;
 }
@@ -433,7 +460,7 @@ static sc_status call_seq(struct shell_call *c) {
             sc__printf(&b, "%s%lld", b.size ? "\n" : "", (long long)i);
         }
     }
-    print_text(c, b.text ? b.text : "", true);
+    SC__TRY(print_text(c, b.text ? b.text : "", true));
     shell_answer(c->sh, 0);
     return SC_OK;
 }
@@ -447,10 +474,10 @@ static sc_status call_expr(struct shell_call *c) {
                              c->node->line,
                              &value,
                              &unknown));
-    print_text(c,
-               unknown ? shell_mark_text(c->sh, unknown)
-                       : sc__format(&c->sh->ctx->arena, "%lld", (long long)value),
-               true);
+    SC__TRY(print_text(c,
+                       unknown ? shell_mark_text(c->sh, unknown)
+                               : sc__format(&c->sh->ctx->arena, "%lld", (long long)value),
+                       true));
     shell_answer(c->sh, 0);
     return SC_OK;
 }
@@ -536,7 +563,7 @@ static const struct {
     {"alias", call_nothing},
     {"clear", call_nothing},
     {"hash", call_nothing},
-    {"tee", call_nothing},
+    {"tee", call_tee},
     {"false", call_false},
     {"echo", call_echo},
     {"printf", call_printf},

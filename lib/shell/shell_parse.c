@@ -337,7 +337,7 @@ begin_heredoc(struct shell_parser *p, struct shell_node *n, bool tabs, struct sc
     return SC_OK;
 }
 
-/* 2>&1, > file, <<EOF, <<< text: where only here-documents have a say. */
+/* 2>&1, > file, <<EOF, <<< text. */
 static sc_status parse_redirect(struct shell_parser *p, struct shell_node *n, bool *found) {
     size_t at = p->at;
     while (at < p->s.n && p->s.p[at] >= '0' && p->s.p[at] <= '9')
@@ -355,6 +355,7 @@ static sc_status parse_redirect(struct shell_parser *p, struct shell_node *n, bo
     p->at = at + 1 + (c == '&');
     char second = peek_char(p);
     bool here = input && second == '<';
+    bool to_stream = second == '&';
     bool text = here && peek_next(p) == '<';
     if (second == '<' || second == '>' || second == '&' || second == '|')
         p->at++;
@@ -372,6 +373,9 @@ static sc_status parse_redirect(struct shell_parser *p, struct shell_node *n, bo
         return begin_heredoc(p, n, tabs, w.raw);
     } else if (!input && !errors) {
         n->to_file = true;
+        n->appends = second == '>';
+        if (!to_stream)
+            n->target = w;
     }
     return SC_OK;
 }

@@ -52,9 +52,11 @@ struct shell_node {
     struct sc__str input; /* here-document or here-string */
     bool has_input;
     bool here_string;
-    bool input_literal; /* nothing in it is expanded */
-    bool to_file;       /* what it prints goes elsewhere */
-    bool all_words;     /* for without "in"; falls through, of a clause */
+    bool input_literal;       /* nothing in it is expanded */
+    bool to_file;             /* what it prints goes elsewhere */
+    bool appends;             /* to what the file has */
+    struct shell_word target; /* the file; empty: none that has a name */
+    bool all_words;           /* for without "in"; falls through, of a clause */
 };
 
 /* line: of the first character. */
@@ -127,6 +129,12 @@ struct shell {
 sc_status
 shell_fail(struct shell *sh, uint32_t line, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* shell_files.c: the text of a file that the script has written, or NULL. */
+const char *shell_written(struct shell *sh, const char *path);
+void shell_write(struct shell *sh, const char *path, const char *text, bool appends);
+/* What the command at node prints, into the file it is sent to. */
+sc_status
+shell_write_output(struct shell *sh, const struct shell_node *node, const char *text);
 /* A mark for something that is not known. */
 const char *shell_unknown(struct shell *sh, uint32_t line, const char *what);
 const char *shell_mark_text(struct shell *sh, uint32_t unknown);

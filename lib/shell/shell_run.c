@@ -478,7 +478,7 @@ static const char *const watched_names[SC__SHELL_WATCHED] = {
     [SC__SHELL_NNODES] = "NNODES",
     [SC__SHELL_CUDA_VISIBLE_DEVICES] = "CUDA_VISIBLE_DEVICES"};
 
-static void
+static sc_status
 record_command(struct shell *sh, const struct shell_node *n, const struct shell_fields *f) {
     struct sc__shell_result *r = sh->result;
     const char *what = sc__format(&sh->ctx->arena, "what '%s' answers", f->items[0]);
@@ -489,11 +489,14 @@ record_command(struct shell *sh, const struct shell_node *n, const struct shell_
         c->watched[i] = shell_get(sh, sc__str(watched_names[i]));
     const char *mark = shell_unknown(sh, n->line, what);
     shell_answer_unknown(sh, sc__shell_mark(mark));
-    if (!sh->captured || n->to_file)
-        return;
+    if (!sh->captured && !n->to_file)
+        return SC_OK;
     sh->result->unknowns[sh->result->unknown_count - 1].what =
         sc__format(&sh->ctx->arena, "the output of '%s'", f->items[0]);
+    if (n->to_file)
+        return shell_write_output(sh, n, mark);
     sc__puts(sh->captured, mark);
+    return SC_OK;
 }
 
 static sc_status
@@ -505,7 +508,7 @@ run_words(struct shell *sh, const struct shell_node *n, const struct shell_field
     SC__TRY(shell_builtin(sh, n, f->items, f->count, &done));
     if (done)
         return SC_OK;
-    record_command(sh, n, f);
+    SC__TRY(record_command(sh, n, f));
     return shell_run_script(sh, n, f->items, f->count);
 }
 

@@ -14,6 +14,20 @@ uint32_t sc__shell_mark(const char *text) {
     return number;
 }
 
+const char *sc__shell_known(struct sc__arena *arena, const char *text, const char *word) {
+    struct sc__buffer b;
+    sc__buffer_init(&b, arena);
+    for (; *text; text++) {
+        const char *end = *text == SHELL_MARK_BEGIN ? strchr(text, SHELL_MARK_END) : NULL;
+        if (end)
+            sc__puts(&b, word);
+        else
+            sc__putc(&b, *text);
+        text = end ? end : text;
+    }
+    return b.text ? b.text : "";
+}
+
 const char *shell_mark_text(struct shell *sh, uint32_t unknown) {
     return sc__format(&sh->ctx->arena, "%c%u%c", SHELL_MARK_BEGIN, unknown, SHELL_MARK_END);
 }

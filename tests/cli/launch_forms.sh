@@ -228,3 +228,40 @@ expect two_models_of_a_search 2 "own.sh (4 layers of width 1024) and --model gpt
 expect two_models_of_kernels 2 "own.sh (4 layers of width 1024) and --model gpt2 say what is trained" "$STEPCAST" kernels --megatron-args "$tmp/own.sh" --model gpt2 --gpu h100
 echo '{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 1}}' >"$tmp/zero.json"
 expect a_model_beside_a_plan 0 "gpt2: 0.1244 B" "$STEPCAST" run "$tmp/zero.json" --model gpt2 --gpus 8
+# files that the script writes are read as it writes them: DeepSpeed's by variables, in pieces, by tee; what a condition that is not known, or a program,
+# decides does not count
+megatron="deepspeed --num_gpus 8 pretrain_gpt.py $dense --hidden-dropout 0 --attention-dropout 0 --deepspeed --deepspeed_config"
+writes() { # what stands before the launch, the file's name there
+    printf '%s\n%s %s\n' "$1" "$megatron" "$2" >"$tmp/writes.sh"
+    said "$tmp/writes.sh" zero
+}
+json='{"zero_optimization": {"stage": $STAGE}}'
+check a_file_by_variables "$(writes "STAGE=2; DS=./ds.json
+cat <<EOF > \$DS
+$json
+EOF" '$DS')" 2
+check a_file_in_pieces "$(writes 'echo "{" > d.json; printf "%s" "\"zero_optimization\": {\"stage\":" >> d.json; echo "3}}" >> ./d.json' d.json)" 3
+check a_file_by_tee "$(writes "tee t.json <<'EOF'
+{\"zero_optimization\": {\"stage\": 3}}
+EOF" t.json)" 3
+check a_file_that_is_copied "$(writes "STAGE=3
+cat > a.json <<EOF
+$json
+EOF
+cat a.json > b.json" b.json)" 3
+check the_last_text_counts "$(writes 'echo "{\"stage\": 2}" > e.json; echo "{\"stage\": 3}" > e.json' e.json)" 3
+check a_file_in_two_ways "$(writes 'echo "{\"stage\": 2}" > f.json; if [ -e x ]; then echo "{\"stage\": 3}" > f.json; fi' f.json)" 0
+check a_file_of_a_program "$(writes 'echo "{\"stage\": 2}" > g.json; sed s/2/3/ template > g.json' g.json)" 0
+expect a_file_of_a_program_is_noted 0 'the file of --deepspeed_config is not read' "$STEPCAST" run "$tmp/writes.sh" --ignore-memory
+cat >"$tmp/accelerate.sh" <<'X'
+cat > fsdp.yaml <<EOF
+distributed_type: FSDP
+mixed_precision: bf16
+num_processes: 8
+fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}
+main_process_ip: $(hostname)
+EOF
+accelerate launch --config_file fsdp.yaml train.py --model_name_or_path gpt2 --per_device_train_batch_size 1 --max_length 512
+X
+check a_file_of_accelerate "$(said "$tmp/accelerate.sh" zero gpus)" "3 8"
+check what_is_not_known_of_a_file "$(grep -c "accelerate.sh:1: fsdp.yaml, which the script writes, has the output of 'hostname' in it" "$tmp/result.json")" 1
