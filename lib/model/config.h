@@ -15,6 +15,7 @@ struct sc__config_item {
     uint32_t line;
     uint32_t column; /* 0: not known */
     bool asked;      /* its value was looked at */
+    bool plain;      /* YAML without quotes, where yes and off are no text */
 };
 
 struct sc__config {
@@ -60,6 +61,10 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
                                const char *file,
                                struct sc__str text,
                                struct sc__config *out);
+
+/* What YAML 1.1 has for a truth value becomes true or false: PyYAML and OmegaConf, with
+ * which training programs read their configurations, take yes, on, no and off for one. */
+void sc__config_yaml_truth(struct sc__config *c);
 
 /* The values under names of a recipe in Python. */
 void sc__config_read_python(struct sc_context *ctx,

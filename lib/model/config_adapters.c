@@ -19,13 +19,12 @@ static const char *named(const struct sc__config *c, const char *key) {
 
 static bool is_on(const struct sc__config *c, const char *key) {
     const char *value = named(c, key);
-    return is_word(value, "true") || is_word(value, "yes") || is_word(value, "1") ||
-           is_word(value, "auto");
+    return value && (sc__config_true(value) || is_word(value, "auto"));
 }
 
 static bool is_off(const struct sc__config *c, const char *key) {
     const char *value = named(c, key);
-    return is_word(value, "false") || is_word(value, "no") || is_word(value, "0");
+    return value && sc__config_false(value);
 }
 
 /* What is trained in ms-swift's words, whose key had three names. */

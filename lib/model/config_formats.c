@@ -19,7 +19,7 @@ bool sc__config_nothing(const char *v) {
 
 bool sc__config_true(const char *v) {
     return sc__str_is_any_case(sc__str(v), "true") || !strcmp(v, "1") ||
-           sc__str_is_any_case(sc__str(v), "yes");
+           sc__str_is_any_case(sc__str(v), "yes") || sc__str_is_any_case(sc__str(v), "on");
 }
 
 bool sc__config_on(const struct sc__config *c, const char *key) {
@@ -408,7 +408,7 @@ static sc_status take_primus(struct config_taking *t) {
     const char *latent = sc__config_value(t->c, "multi_latent_attention");
     if (!model)
         return SC_OK;
-    if (latent && sc__str_is_any_case(sc__str(latent), "false"))
+    if (latent && sc__config_false(latent))
         add_flag(t, "no-multi-latent-attention", NULL);
     struct sc__flag_list flags = {0};
     SC__TRY(sc__config_preset(t->l, model, &flags));
@@ -713,6 +713,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(sc__config_read_yaml(l->ctx, l->file, l->text, c));
     else
         return SC_OK;
+    sc__config_yaml_truth(c);
     sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = kind_of(c)};
     if (!t.kind)

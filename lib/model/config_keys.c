@@ -75,6 +75,7 @@ struct yaml_keys {
     struct yaml_anchor {
         const char *name;
         const char *value;
+        bool plain;
     } * anchors;
     uint32_t anchor_count;
     uint32_t anchor_capacity;
@@ -104,33 +105,43 @@ static sc_status yaml_next(struct yaml_keys *y) {
 
 static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char *name);
 
-static void
-yaml_scalar(struct yaml_keys *y, const char *prefix, const char *name, size_t line) {
+/* An item at the place of the event. */
+static void yaml_item(struct yaml_keys *y,
+                      const char *prefix,
+                      const char *name,
+                      const char *value,
+                      bool plain) {
+    const yaml_mark_t *at = &y->event.start_mark;
+    add_item(y->ctx, y->out, prefix, name, value, at->line + 1);
+    struct sc__config_item *item = &y->out->items[y->out->count - 1];
+    item->column = (uint32_t)at->column + 1;
+    item->plain = plain;
+}
+
+static void yaml_scalar(struct yaml_keys *y, const char *prefix, const char *name) {
     struct sc__arena *a = &y->ctx->arena;
     const char *value = (const char *)y->event.data.scalar.value;
     const char *anchor = (const char *)y->event.data.scalar.anchor;
+    bool plain = y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (anchor)
         *SC__PUSH(a, y->anchors, y->anchor_count, y->anchor_capacity) =
             (struct yaml_anchor){.name = sc__strdup(a, anchor),
-                                 .value = sc__strdup(a, value)};
-    add_item(y->ctx, y->out, prefix, name, value, line);
-    y->out->items[y->out->count - 1].column = (uint32_t)y->event.start_mark.column + 1;
+                                 .value = sc__strdup(a, value),
+                                 .plain = plain};
+    yaml_item(y, prefix, name, value, plain);
 }
 
 /* The last scalar of that name before it counts. */
-static sc_status
-yaml_alias(struct yaml_keys *y, const char *prefix, const char *name, size_t line) {
+static sc_status yaml_alias(struct yaml_keys *y, const char *prefix, const char *name) {
     const char *wanted = (const char *)y->event.data.alias.anchor;
     for (uint32_t i = y->anchor_count; i-- > 0;)
         if (!strcmp(y->anchors[i].name, wanted)) {
-            add_item(y->ctx, y->out, prefix, name, y->anchors[i].value, line);
-            y->out->items[y->out->count - 1].column =
-                (uint32_t)y->event.start_mark.column + 1;
+            yaml_item(y, prefix, name, y->anchors[i].value, y->anchors[i].plain);
             return SC_OK;
         }
     return config_error(y->ctx,
                         y->file,
-                        line,
+                        y->event.start_mark.line + 1,
                         sc__format(&y->ctx->arena,
                                    "the alias *%.60s stands for no single value: write out "
                                    "what it stands for",
@@ -174,7 +185,7 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         return config_error(y->ctx, y->file, line, "nested too deep, or too long");
     switch (y->event.type) {
     case YAML_SCALAR_EVENT:
-        yaml_scalar(y, prefix, name, line);
+        yaml_scalar(y, prefix, name);
         return SC_OK;
     case YAML_MAPPING_START_EVENT:
     case YAML_SEQUENCE_START_EVENT: {
@@ -188,7 +199,7 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         return SC_OK;
     }
     default:
-        return yaml_alias(y, prefix, name, line);
+        return yaml_alias(y, prefix, name);
     }
 }
 
@@ -226,6 +237,18 @@ sc_status sc__config_read_yaml(struct sc_context *ctx,
     yaml_event_delete(&y.event);
     yaml_parser_delete(&y.parser);
     return status;
+}
+
+void sc__config_yaml_truth(struct sc__config *c) {
+    static const struct {
+        const char *word;
+        const char *value;
+    } words[] = {{"yes", "true"}, {"on", "true"}, {"no", "false"}, {"off", "false"}};
+    for (uint32_t i = 0; i < c->count; i++)
+        for (unsigned w = 0; w < sizeof words / sizeof *words; w++)
+            if (c->items[i].plain &&
+                sc__str_is_any_case(sc__str(c->items[i].value), words[w].word))
+                c->items[i].value = words[w].value;
 }
 
 /* ---- TOML ---- */

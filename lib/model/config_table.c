@@ -238,7 +238,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER),
      "mixed_precision",
      "dtype",
-     "bf16=bf16 fp16=fp16 no=fp32 fp8=bf16"}, /* config_trainer.c */
+     "bf16=bf16 fp16=fp16 no=fp32 false=fp32 fp8=bf16"}, /* config_trainer.c */
 
     {OF(NESTED),
      "multi_latent_attention",

@@ -141,7 +141,7 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     const char *reshard = sc__config_value(c, "reshard_after_forward");
     if (!reshard)
         reshard = sc__config_value(c, "fsdp_reshard_after_forward");
-    bool kept = (reshard && sc__str_is_any_case(sc__str(reshard), "false")) ||
+    bool kept = (reshard && sc__config_false(reshard)) ||
                 fsdp_strategy(c, "shard_grad_op", "2") || fsdp_strategy(c, "_zero2", "5");
     bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5");
     sc__config_add(l, out, "use-torch-fsdp2", NULL);

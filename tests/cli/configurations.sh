@@ -67,6 +67,18 @@ trainer_says disabled "flash_attn: disabled" "--attention unfused"
 trainer_says fa2 "flash_attn: fa2" "--attention flash2"
 trainer_says axolotl "flash_attention: true" "--attention flash2"
 trainer_says axolotl_eager "eager_attention: true" "--attention unfused"
+# yes, on, no and off without quotes are truth values (PyYAML's resolver), in quotes text
+truth_words() { # name, true, false
+    printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "bf16: &sure $2" "fsdp: [full_shard]" \
+        "load_in_4bit: $3" "fsdp_config:" "  offload_params: *sure" "  activation_checkpointing: $2" >"$dir/truth.yaml"
+    same truth_$1 "$dir/truth.yaml" --gpus 8 -- --model llama3-8b --gpus 8 --seq 4096 --micro-batch 1 --use-torch-fsdp2 --software fsdp-eager \
+        --recompute full --offload-optimizer 1 --overlap-offload yes --offload-params
+}
+truth_words true true false
+truth_words yes yes no
+truth_words on On OFF
+printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "mixed_precision: 'no'" >"$dir/quoted.yaml"
+same truth_quoted "$dir/quoted.yaml" --gpus 1 -- --model llama3-8b --gpus 1 --seq 4096 --micro-batch 1 --dtype fp32 --software hf-transformers
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
