@@ -92,6 +92,9 @@ bool sc__config_true(const char *value);
 bool sc__config_false(const char *value);
 /* Whether a key is there and says yes. */
 bool sc__config_on(const struct sc__config *c, const char *key);
+/* Whether one of these keys does, which a NULL ends. All of them are asked, so that none is
+ * said to count for nothing beside another that says the same. */
+bool sc__config_any_on(const struct sc__config *c, const char *const *keys);
 
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);

@@ -171,9 +171,7 @@ static bool says_four_bits(const struct sc__config *c) {
                                        "qlora",
                                        "use_qlora",
                                        NULL};
-    bool four = false;
-    for (const char *const *key = keys; *key; key++)
-        four = four || is_on(c, *key);
+    bool four = sc__config_any_on(c, keys);
     return four || is_word(named(c, "bits"), "4") || is_word(named(c, "quant_bits"), "4");
 }
 
@@ -207,7 +205,8 @@ sc_status sc__config_adapters(struct sc__launch *l,
         return SC_OK;
     }
     take_adapters(l, c, out, rank);
-    if (is_word(adapter, "qlora") || is_word(four, "4") || says_four_bits(c))
+    bool four_bits = says_four_bits(c);
+    if (four_bits || is_word(adapter, "qlora") || is_word(four, "4"))
         sc__config_add(l, out, "qlora", "");
     return SC_OK;
 }

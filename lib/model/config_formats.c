@@ -8,30 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool sc__config_nothing(const char *v) {
-    static const char *const words[] =
-        {"", "auto", "null", "None", "none", "~", "default", NULL};
-    for (const char *const *w = words; *w; w++)
-        if (!strcmp(v, *w))
-            return true;
-    return false;
-}
-
-bool sc__config_true(const char *v) {
-    return sc__str_is_any_case(sc__str(v), "true") || !strcmp(v, "1") ||
-           sc__str_is_any_case(sc__str(v), "yes") || sc__str_is_any_case(sc__str(v), "on");
-}
-
-bool sc__config_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
-bool sc__config_false(const char *v) {
-    return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
-           sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
-}
-
 static void add_word(struct sc__launch *l, uint32_t *capacity, const char *word) {
     *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) = word;
 }
@@ -361,14 +337,6 @@ static void take_several(struct config_taking *t) {
     if (t->kind == SC__CONFIG_NESTED)
         sc__config_nemo(t->l, t->c, &flags);
     add_flags(t, &flags);
-}
-
-uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual) {
-    const char *value = sc__config_value(c, key);
-    uint32_t n = usual;
-    if (value)
-        sc__parse_u32(sc__str(value), &n);
-    return n;
 }
 
 /* The preset that a name in a configuration means, without the ending of a file. */

@@ -62,6 +62,47 @@ const char *sc__config_exact(const struct sc__config *c, const char *key) {
     return NULL;
 }
 
+/* ---- what values say ---- */
+
+bool sc__config_nothing(const char *v) {
+    static const char *const words[] =
+        {"", "auto", "null", "None", "none", "~", "default", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (!strcmp(v, *w))
+            return true;
+    return false;
+}
+
+bool sc__config_true(const char *v) {
+    return sc__str_is_any_case(sc__str(v), "true") || !strcmp(v, "1") ||
+           sc__str_is_any_case(sc__str(v), "yes") || sc__str_is_any_case(sc__str(v), "on");
+}
+
+bool sc__config_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_value(c, key);
+    return value && sc__config_true(value);
+}
+
+bool sc__config_any_on(const struct sc__config *c, const char *const *keys) {
+    bool any = false;
+    for (; *keys; keys++)
+        any |= sc__config_on(c, *keys);
+    return any;
+}
+
+bool sc__config_false(const char *v) {
+    return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
+           sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
+}
+
+uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual) {
+    const char *value = sc__config_value(c, key);
+    uint32_t n = usual;
+    if (value)
+        sc__parse_u32(sc__str(value), &n);
+    return n;
+}
+
 /* ---- YAML ---- */
 
 struct yaml_keys {

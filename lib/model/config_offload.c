@@ -50,9 +50,8 @@ static void offload_by_fsdp(struct sc__launch *l,
                                        "fsdp_cpu_offload",
                                        NULL};
     const char *words = sc__config_value(c, "fsdp"); /* "full_shard auto_wrap offload" */
-    bool yes = words && sc__find_word(words, strlen(words), "offload");
-    for (const char *const *key = keys; *key; key++)
-        yes = yes || sc__config_on(c, *key);
+    bool yes = sc__config_any_on(c, keys) ||
+               (words && sc__find_word(words, strlen(words), "offload"));
     for (uint32_t i = 0; i < c->count; i++) /* the same as a list */
         yes = yes || (sc__str_starts(sc__str(c->items[i].key), "fsdp.") &&
                       !strcmp(c->items[i].value, "offload"));

@@ -542,6 +542,10 @@ refuse degree_not_known 3 'words.sh:1: error: pipeline_parallel_size 2: by its n
 trainer --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 2048 --my_offload 3
 "$S" run "$dir/words.sh" --ignore-memory >"$dir/out" 2>&1
 grep -q 'my_offload 3 is not known and counts for nothing' "$dir/out" && echo "ok unread_is_said" || echo "not ok unread_is_said"
+# who says a thing twice, as examples of Axolotl do, is not told that one of them counts for nothing
+printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "bf16: true" "adapter: qlora" "load_in_4bit: true" "lora_r: 16" \
+    "fsdp: [full_shard, offload]" "fsdp_config:" "  fsdp_offload_params: true" "  cpu_offload: true" >"$dir/twice.yaml"
+"$S" run "$dir/twice.yaml" --gpus 8 --ignore-memory >"$dir/out" && ! grep -q 'counts for nothing' "$dir/out" && echo "ok said_twice" || echo "not ok said_twice"
 printf 'base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\nsample_packing: true\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\ngradient_checkpointing: true\nbf16: true\ndp_shard_size: 4\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n' >"$dir/shards.yaml"
 same dp_shard_size "$dir/shards.yaml" -- $meant --use-torch-fsdp2 --software fsdp-eager
 # accelerate's launcher runs trainers, not Megatron
