@@ -96,6 +96,18 @@ bool sc__config_on(const struct sc__config *c, const char *key);
  * said to count for nothing beside another that says the same. */
 bool sc__config_any_on(const struct sc__config *c, const char *const *keys);
 
+/* A batch of one replica, which stages of a pipeline take in pieces. */
+struct sc__config_batch {
+    uint32_t local;
+    uint32_t stages;
+    uint32_t piece;
+    const char *piece_key;
+    const char *runs; /* the flag for how many pieces there are */
+};
+sc_status sc__config_local_batch(struct sc__launch *l,
+                                 const struct sc__config_batch *b,
+                                 struct sc__flag_list *out);
+
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);
 /* One flag more of those that several keys stand for together. */

@@ -339,6 +339,30 @@ static void take_several(struct config_taking *t) {
     add_flags(t, &flags);
 }
 
+sc_status sc__config_local_batch(struct sc__launch *l,
+                                 const struct sc__config_batch *b,
+                                 struct sc__flag_list *out) {
+    struct sc__arena *arena = &l->ctx->arena;
+    uint32_t each = b->stages > 1 ? b->piece : b->local;
+    sc__config_add(l, out, "micro-batch", sc__format(arena, "%" PRIu32, each));
+    if (b->stages <= 1 || !b->piece)
+        return SC_OK;
+    bool divides = b->local % b->piece == 0;
+    if (!divides && sc__launch_overridden(l, "micro-batch"))
+        return SC_OK;
+    if (!divides)
+        return sc__launch_fail(l,
+                               0,
+                               "give --micro-batch, and --global-batch or --micro-batches",
+                               "a local batch of %" PRIu32 " does not go through the "
+                               "pipeline in pieces of %" PRIu32 " (%s)",
+                               b->local,
+                               b->piece,
+                               b->piece_key);
+    sc__config_add(l, out, b->runs, sc__format(arena, "%" PRIu32, b->local / b->piece));
+    return SC_OK;
+}
+
 /* The preset that a name in a configuration means, without the ending of a file. */
 sc_status
 sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out) {

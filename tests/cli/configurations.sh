@@ -548,6 +548,11 @@ printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "mic
 "$S" run "$dir/twice.yaml" --gpus 8 --ignore-memory >"$dir/out" && ! grep -q 'counts for nothing' "$dir/out" && echo "ok said_twice" || echo "not ok said_twice"
 printf 'base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\nsample_packing: true\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\ngradient_checkpointing: true\nbf16: true\ndp_shard_size: 4\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n' >"$dir/shards.yaml"
 same dp_shard_size "$dir/shards.yaml" -- $meant --use-torch-fsdp2 --software fsdp-eager
+# pieces of a local batch that the programs themselves refuse (build_pipeline_schedule of torchtitan and Automodel)
+printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 5\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 2\n' >"$dir/pieces.toml"
+refuse pieces_of_a_batch 3 'a local batch of 5 does not go through the pipeline in pieces of 2' "$S" run "$dir/pieces.toml" --gpus 8 --ignore-memory
+same pieces_otherwise "$dir/pieces.toml" --gpus 8 --micro-batch 1 --micro-batches 5 -- --model llama3-8b --gpus 8 --pp 2 --seq 4096 --micro-batch 1 --micro-batches 5 --use-torch-fsdp2 \
+    --fusion hf --cross-entropy fp32 --software torchtitan-2026
 # accelerate's launcher runs trainers, not Megatron
 echo 'accelerate launch --num_processes 4 train.py --max_length 2048 --use_lora --lora_r 16 --accumulation_steps 6' >"$dir/own.sh"
 same accelerate_runs_trainers "$dir/own.sh" --model llama2-7b -- --model llama2-7b --gpus 4 --seq 2048 --lora 16 --lora-targets q_proj,v_proj --software hf-transformers
