@@ -15,6 +15,7 @@ struct sc__config_item {
     uint32_t line;
     uint32_t column; /* 0: not known */
     bool asked;      /* its value was looked at */
+    bool not_whole;  /* a whole number was wanted of it, and it is another one */
     bool plain;      /* YAML without quotes, where yes and off are no text */
 };
 
@@ -84,7 +85,9 @@ const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* That of the first item with this very key, in no section. */
 const char *sc__config_exact(const struct sc__config *c, const char *key);
-/* The number under a key, or what is usual. */
+/* A whole number as YAML and Python write it: 262144, 262_144, 5e8, 4.0. */
+bool sc__config_whole(const char *value, uint64_t *out);
+/* The whole number under a key, or what is usual. */
 uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
 /* A value that leaves a key open (null, auto), one that is yes, and one that is no. */
 bool sc__config_nothing(const char *value);

@@ -41,28 +41,12 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
-/* A whole number that is written with an exponent: 5e8. */
-static const char *without_exponent(struct sc__arena *arena, const char *value) {
-    double number;
-    bool exponent =
-        strpbrk(value, "eE") && strspn(value, "0123456789.eE+") == strlen(value);
-    if (!exponent || !sc__parse_double(sc__str(value), &number) || !(number < 1e15) ||
-        number != (double)(uint64_t)number)
-        return value;
-    return sc__format(arena, "%llu", (unsigned long long)number);
-}
-
-/* YAML writes 262144 as 262_144, too. */
+/* Options take digits alone: 262_144 and 5e8 of YAML become them. */
 static const char *plain_number(struct sc__arena *arena, const char *value) {
-    char *plain = sc__strdup(arena, value);
-    char *to = plain;
-    if (!strchr(value, '_') || strspn(value, "0123456789_") != strlen(value))
-        return without_exponent(arena, value);
-    for (const char *from = value; *from; from++)
-        if (*from != '_')
-            *to++ = *from;
-    *to = 0;
-    return plain;
+    uint64_t whole;
+    if (!strpbrk(value, "_eE") || !sc__config_whole(value, &whole))
+        return value;
+    return sc__format(arena, "%" PRIu64, whole);
 }
 
 /* A folder with the name of a model: ~/models/Llama-2-13b-hf; NULL: none. */
@@ -449,6 +433,19 @@ static void take_modules(struct config_taking *t) {
     }
 }
 
+/* Numbers that were asked for and are not whole would be passed over. */
+static sc_status refuse_parts(const struct config_taking *t) {
+    for (uint32_t i = 0; i < t->c->count; i++)
+        if (t->c->items[i].not_whole)
+            return sc__launch_fail(t->l,
+                                   t->c->items[i].line,
+                                   NULL,
+                                   "%.60s takes a whole number, not %.40s",
+                                   t->c->items[i].key,
+                                   t->c->items[i].value);
+    return SC_OK;
+}
+
 /* What keys of one program say together. */
 static sc_status take_program(struct config_taking *t) {
     struct sc__flag_list flags = {0};
@@ -471,7 +468,7 @@ static sc_status take_program(struct config_taking *t) {
     if (t->kind == SC__CONFIG_TORCHTUNE)
         SC__TRY(sc__config_torchtune(t->l, t->c, &flags));
     add_flags(t, &flags);
-    return SC_OK;
+    return refuse_parts(t);
 }
 
 /* ---- whose it is ---- */

@@ -46,13 +46,18 @@ static bool ends_in_key(const char *whole, const char *key) {
     return true;
 }
 
-const char *sc__config_value(const struct sc__config *c, const char *key) {
+static struct sc__config_item *asked_item(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
         if (ends_in_key(c->items[i].key, key)) {
             c->items[i].asked = true;
-            return c->items[i].value;
+            return &c->items[i];
         }
     return NULL;
+}
+
+const char *sc__config_value(const struct sc__config *c, const char *key) {
+    const struct sc__config_item *item = asked_item(c, key);
+    return item ? item->value : NULL;
 }
 
 const char *sc__config_exact(const struct sc__config *c, const char *key) {
@@ -95,12 +100,34 @@ bool sc__config_false(const char *v) {
            sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
 }
 
+bool sc__config_whole(const char *value, uint64_t *out) {
+    char plain[32];
+    size_t n = 0;
+    double number;
+    for (; *value && n + 1 < sizeof plain; value++)
+        if (*value != '_')
+            plain[n++] = *value;
+    plain[n] = 0;
+    bool digits = n && plain[strspn(plain, "0123456789.eE+")] == 0;
+    /* so far doubles are exact */
+    if (*value || !digits || !sc__parse_double(sc__str(plain), &number) ||
+        !(number < 1e15) || number != (double)(uint64_t)number)
+        return false;
+    *out = (uint64_t)number;
+    return true;
+}
+
 uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual) {
-    const char *value = sc__config_value(c, key);
-    uint32_t n = usual;
-    if (value)
-        sc__parse_u32(sc__str(value), &n);
-    return n;
+    struct sc__config_item *item = asked_item(c, key);
+    uint64_t whole;
+    double number;
+    if (!item)
+        return usual;
+    if (sc__config_whole(item->value, &whole) && whole <= UINT32_MAX)
+        return (uint32_t)whole;
+    /* -1 leaves a key open, and some take words as well */
+    item->not_whole = sc__parse_double(sc__str(item->value), &number) && number > 0;
+    return usual;
 }
 
 /* ---- YAML ---- */

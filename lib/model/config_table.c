@@ -223,6 +223,10 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(FOUNDRY), "model.n_heads", "num-attention-heads", NULL},
     {OF(FOUNDRY), "attn_config.kv_n_heads", "num-query-groups", NULL},
     {OF(FOUNDRY), "model.vocab_size", "vocab-size", NULL},
+    {OF(FOUNDRY),
+     "ffn_config.ffn_hidden_size",
+     "ffn-hidden-size",
+     "*=-"}, /* config_foundry.c */
     {OF(FOUNDRY), "train_loader.dataset.max_seq_len", "seq", NULL},
     {OF(FOUNDRY), "global_train_batch_size", "global-batch", NULL},
     {OF(FOUNDRY), "device_train_microbatch_size", "micro-batch", NULL},

@@ -133,7 +133,13 @@ printf 'model_name: "llama3-8b"\nper_device_batch_size: 1\nmax_target_length: 20
 same maxtext_by_name "$dir/named.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --gpus 8 --software maxtext
 # axes of its mesh are sizes within a node times those across; weights are copied over data, and products may be in fp8
 printf 'dcn_data_parallelism: 2\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\nquantization: "fp8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
-same maxtext_mesh "$dir/mesh.yml" --gpus 32 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --shard-group 8 --tp 2 --fp8 --gpus 32 --software maxtext
+same maxtext_mesh "$dir/mesh.yml" --gpus 32 -- --model llama3-8b --micro-batch 2 --micro-batches 1 --seq 2048 --recompute full --zero 3 --shard-group 8 --tp 2 --fp8 --gpus 32 --software maxtext
+# per_device_batch_size counts all devices (calculate_global_batch_sizes of MaxText's pyconfig.py): 16 × 1 × 4 are 64 sequences of 4 replicas,
+# each in 4 micro-batches of a pipeline of 2, four times
+printf 'ici_tensor_parallelism: 2\nici_pipeline_parallelism: 2\nnum_pipeline_microbatches: 4\ngradient_accumulation_steps: 4\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_pipeline "$dir/mesh.yml" --gpus 16 -- --model llama3-8b --micro-batch 1 --global-batch 64 --pipeline-batch 4 --seq 2048 --recompute full --zero 3 --tp 2 --pp 2 --gpus 16 --software maxtext
+printf 'ici_tensor_parallelism: 4\n' | sed 's/per_device_batch_size: 1/per_device_batch_size: 0.5/' "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_half "$dir/mesh.yml" --gpus 8 -- --model llama3-8b --global-batch 4 --micro-batch 2 --seq 2048 --recompute full --zero 3 --tp 4 --gpus 8 --software maxtext
 printf 'quantization: "te_mxfp8"\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 8\ndcn_data_parallelism: 1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
 same maxtext_mxfp8 "$dir/mesh.yml" --cluster dgx-b200:16 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --fp8 --fp8-recipe mxfp8 --cluster dgx-b200:16 --software maxtext
 printf 'ici_fsdp_parallelism: 1\nici_data_parallelism: -1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
@@ -401,6 +407,16 @@ mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-si
 same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
+narrow="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 50368"
+# the feed-forward by a ratio that is not whole or by its size (resolve_ffn_hidden_size), numbers as YAML writes them, the file's own length
+sed 's/expansion_ratio: 4/expansion_ratio: 2.6875/; s/d_model: 4096/d_model: 4_096/; /^train_loader/d' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+same foundry_ratio "$dir/ratio.yaml" --gpus 16 -- $narrow --max-position-embeddings 2048 $foundry
+sed 's/expansion_ratio: 4/ffn_config: {ffn_hidden_size: 1.1008e4}/; s/d_model: 4096/d_model: 4096.0/' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+same foundry_ffn_size "$dir/ratio.yaml" --gpus 16 -- $narrow --max-position-embeddings 2048 $foundry
+sed 's/d_model: 4096/d_model: 4096.5/' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+refuse not_whole 3 'ratio.yaml:2: error: model.d_model takes a whole number, not 4096.5' "$S" run "$dir/ratio.yaml" --gpus 16
+sed 's/expansion_ratio: 4/expansion_ratio: 2.68751/' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+refuse foundry_no_size 3 'model.expansion_ratio 2.68751: 4096 times it is no size of a feed-forward' "$S" run "$dir/ratio.yaml" --gpus 16
 sed 's/^model:.*/model: {name: hf_causal_lm, pretrained_model_name_or_path: databricks\/dbrx-instruct, peft_config: {r: 64, peft_type: LORA, lora_dropout: 0.05, target_modules: [k_proj, down_proj]}}/; s/adamw/lionw/' "$dir/foundry.yaml" >"$dir/dbrx.yaml"
 same foundry_lora "$dir/dbrx.yaml" --gpus 16 -- --model dbrx --lora 64 --lora-targets k_proj,down_proj --dropout $foundry
 noted foundry_optimizer 'the optimizer decoupled_lionw is not modelled' "$S" run "$dir/dbrx.yaml" --gpus 16 --ignore-memory
