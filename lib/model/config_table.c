@@ -203,7 +203,8 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(OLMO),
      "activation_checkpointing",
      "recompute",
-     "whole_layer=full one_in_two=selective fine_grained=selective"},
+     "whole_layer=full fine_grained=selective one_in_two=- one_in_three=- one_in_four=- "
+     "one_in_eight=- two_in_three=- three_in_four=-"}, /* config_llamas.c */
 
     {OF(AUTOMODEL), "model.pretrained_model_name_or_path", "model", NULL},
     {OF(AUTOMODEL), "config.pretrained_model_name_or_path", "model", NULL},

@@ -490,6 +490,11 @@ sed 's/^fsdp:.*/fsdp: {wrapping_strategy: by_block, precision: mixed}/; s/activa
 olmo="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --position-embedding-type rope --swiglu"
 olmo="$olmo --seq 2048 --micro-batch 2 --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8"
 same olmo2 "$dir/olmo2.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-layernorm
+# one block in so many is computed again, the first of each (should_checkpoint_block of olmo/model.py): of 32 the 0th, 3rd … 30th are 11
+for share in "one_in_two 16" "one_in_three 11" "two_in_three 21" "three_in_four 24"; do
+    { cat "$dir/olmo2.yaml"; echo "activation_checkpointing: ${share% *}"; } >"$dir/olmo3.yaml"
+    same olmo_${share% *} "$dir/olmo3.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-layernorm --recompute full --recompute-method block --recompute-layers ${share#* }
+done
 sed 's/layer_norm_type: rms/layer_norm_type: default/' "$dir/olmo2.yaml" >"$dir/olmo1.yaml"
 same olmo_other_norm "$dir/olmo1.yaml" --gpus 8 -- $olmo --normalization LayerNorm --qk-layernorm
 printf "${trainer}max_prompt_length: 512\nmax_completion_length: 1024\nnum_generations: 8\n" >"$dir/grpo.yaml"
