@@ -278,7 +278,7 @@ typedef enum sc_update {
 typedef enum sc_optimizer {
     SC_OPTIMIZER_AUTO, /* Adam */
     SC_OPTIMIZER_ADAM,
-    SC_OPTIMIZER_ADAM_LISTS, /* PyTorch's foreach: copies of all parameters on the way */
+    SC_OPTIMIZER_ADAM_LISTS, /* PyTorch's foreach: roots of second moments on the way */
     SC_OPTIMIZER_ADAM_8BIT,  /* state of a byte each */
     SC_OPTIMIZER_MUON,       /* Adam for the embeddings */
     SC_OPTIMIZER_SGD         /* without momentum */

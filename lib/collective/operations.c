@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct sc__coll_op sc__coll_ops[] = {
+static const struct sc__coll_op operations[] = {
     {"all_reduce", SC__ALLREDUCE, "sum"},
     {"all_gather", SC__ALLGATHER, "none"},
     {"reduce_scatter", SC__REDUCESCATTER, "sum"},
@@ -30,7 +30,7 @@ static bool same_name(const char *given, const char *name) {
 }
 
 const struct sc__coll_op *sc__coll_op_find(const char *name) {
-    for (const struct sc__coll_op *op = sc__coll_ops; op->name; op++)
+    for (const struct sc__coll_op *op = operations; op->name; op++)
         if (same_name(name, op->name))
             return op;
     return NULL;

@@ -12,8 +12,6 @@ struct sc__coll_op {
     const char *redop;
 };
 
-extern const struct sc__coll_op sc__coll_ops[]; /* ended by a NULL name */
-
 /* "all_reduce", "allreduce" or "all_reduce_perf"; NULL when there is no such. */
 const struct sc__coll_op *sc__coll_op_find(const char *name);
 /* busbw / algbw on n ranks. */

@@ -76,10 +76,16 @@ struct sc__csv {
     struct sc__str text;
     size_t at;
     uint64_t line;
+    uint32_t width; /* cells of the header */
 };
-/* One record; *more is false at the end of the text. cells: SC__CSV_COLUMNS. */
-sc_status
-sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more);
+/* The header: where each of these columns is. */
+sc_status sc__csv_columns(struct sc__csv *c,
+                          const char *const *wanted,
+                          unsigned count,
+                          uint32_t *column);
+/* The next row that is not empty, and the line it begins in; *more is false at the end of
+ * the text. cells: SC__CSV_COLUMNS. */
+sc_status sc__csv_row(struct sc__csv *c, const char **cells, uint64_t *line, bool *more);
 sc_status sc__csv_error(struct sc__csv *c, const char *what);
 
 /* validate_memory.c: `validate --memory`, and the table of memory it reads. */

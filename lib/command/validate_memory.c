@@ -52,27 +52,6 @@ struct sc__memory_truth_row {
 
 enum { CELL_ID, CELL_SOURCE, CELL_KIND, CELL_GIB, CELL_OPTIONS, CELL_HELD_OUT, CELLS };
 
-static uint32_t find_column(const char **cells, uint32_t count, const char *name) {
-    uint32_t k = 0;
-    while (k < count && strcmp(cells[k], name) != 0)
-        k++;
-    return k;
-}
-
-static sc_status
-memory_columns(struct sc__csv *c, const char **cells, uint32_t count, uint32_t *column) {
-    static const char *const names[CELLS] =
-        {"id", "source", "kind", "gib", "options", "held_out"};
-    for (unsigned i = 0; i < CELLS; i++) {
-        column[i] = find_column(cells, count, names[i]);
-        if (column[i] == count)
-            return sc__csv_error(
-                c,
-                sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
-    }
-    return SC_OK;
-}
-
 static sc_status memory_cells(struct sc__csv *c,
                               const char **cells,
                               const uint32_t *column,
@@ -108,29 +87,22 @@ sc_status sc__memory_truth_parse(struct sc_context *ctx,
                                  struct sc__str text,
                                  struct sc__memory_truth *out) {
     struct sc__csv c = {.ctx = ctx, .file = file, .text = text, .line = 1};
+    static const char *const names[CELLS] =
+        {"id", "source", "kind", "gib", "options", "held_out"};
     const char *cells[SC__CSV_COLUMNS];
     uint32_t column[CELLS];
-    uint32_t width;
-    uint32_t count;
+    uint64_t line;
     bool more;
-    SC__TRY(sc__csv_record(&c, cells, &width, &more));
-    SC__TRY(memory_columns(&c, cells, width, column));
-    for (;;) {
-        c.line++;
-        SC__TRY(sc__csv_record(&c, cells, &count, &more));
-        if (!more)
-            return SC_OK;
-        if (count == 1 && !*cells[0])
-            continue;
-        if (count != width)
-            return sc__csv_error(
-                &c,
-                sc__format(&ctx->arena, "%u cells, but the header has %u", count, width));
+    SC__TRY(sc__csv_columns(&c, names, CELLS, column));
+    SC__TRY(sc__csv_row(&c, cells, &line, &more));
+    while (more) {
         SC__TRY(memory_cells(&c,
                              cells,
                              column,
                              SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity)));
+        SC__TRY(sc__csv_row(&c, cells, &line, &more));
     }
+    return SC_OK;
 }
 
 /* ---- forecasting ---- */

@@ -64,8 +64,8 @@ static sc_status quoted_cell(struct sc__csv *c, struct sc__buffer *b) {
 }
 
 /* One record; *more is false at the end of the text. */
-sc_status
-sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more) {
+static sc_status
+csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *more) {
     *count = 0;
     *more = c->at < c->text.n;
     while (*more) {
@@ -92,18 +92,38 @@ sc__csv_record(struct sc__csv *c, const char **cells, uint32_t *count, bool *mor
     return SC_OK;
 }
 
-static sc_status
-header(struct sc__csv *c, const char **cells, uint32_t count, uint32_t *column) {
-    for (unsigned i = 0; i < SC__TRUTH_COLUMNS; i++) {
+sc_status sc__csv_columns(struct sc__csv *c,
+                          const char *const *wanted,
+                          unsigned count,
+                          uint32_t *column) {
+    const char *cells[SC__CSV_COLUMNS];
+    bool more;
+    SC__TRY(csv_record(c, cells, &c->width, &more));
+    if (!more)
+        return sc__csv_error(c, "the file is empty");
+    for (unsigned i = 0; i < count; i++) {
         uint32_t k = 0;
-        while (k < count && strcmp(cells[k], names[i]))
+        while (k < c->width && strcmp(cells[k], wanted[i]) != 0)
             k++;
-        if (k == count)
+        if (k == c->width)
             return sc__csv_error(
                 c,
-                sc__format(&c->ctx->arena, "the column \"%s\" is missing", names[i]));
+                sc__format(&c->ctx->arena, "the column \"%s\" is missing", wanted[i]));
         column[i] = k;
     }
+    return SC_OK;
+}
+
+sc_status sc__csv_row(struct sc__csv *c, const char **cells, uint64_t *line, bool *more) {
+    uint32_t count;
+    do {
+        *line = ++c->line;
+        SC__TRY(csv_record(c, cells, &count, more));
+    } while (*more && count == 1 && !*cells[0]);
+    if (*more && count != c->width)
+        return sc__csv_error(
+            c,
+            sc__format(&c->ctx->arena, "%u cells, but the header has %u", count, c->width));
     return SC_OK;
 }
 
@@ -113,27 +133,13 @@ sc_status sc__truth_parse(struct sc_context *ctx,
                           struct sc__truth *out) {
     struct sc__csv c = {.ctx = ctx, .file = file, .text = text, .line = 1};
     const char *cells[SC__CSV_COLUMNS];
-    uint32_t count;
-    uint32_t width;
     uint32_t column[SC__TRUTH_COLUMNS];
+    uint64_t line;
     bool more;
     *out = (struct sc__truth){.file = file};
-    SC__TRY(sc__csv_record(&c, cells, &width, &more));
-    if (!more)
-        return sc__csv_error(&c, "the file is empty");
-    SC__TRY(header(&c, cells, width, column));
-    for (;;) {
-        c.line++;
-        uint64_t line = c.line;
-        SC__TRY(sc__csv_record(&c, cells, &count, &more));
-        if (!more)
-            return SC_OK;
-        if (count == 1 && !*cells[0])
-            continue;
-        if (count != width)
-            return sc__csv_error(
-                &c,
-                sc__format(&ctx->arena, "%u cells, but the header has %u", count, width));
+    SC__TRY(sc__csv_columns(&c, names, SC__TRUTH_COLUMNS, column));
+    SC__TRY(sc__csv_row(&c, cells, &line, &more));
+    while (more) {
         struct sc__truth_row *row =
             SC__PUSH(&ctx->arena, out->rows, out->count, out->capacity);
         row->line = (uint32_t)line;
@@ -142,7 +148,9 @@ sc_status sc__truth_parse(struct sc_context *ctx,
         const char *seconds = row->cell[SC__TRUTH_SECONDS];
         row->measured_is_number =
             !*seconds || sc__parse_double(sc__str(seconds), &row->measured);
+        SC__TRY(sc__csv_row(&c, cells, &line, &more));
     }
+    return SC_OK;
 }
 
 sc_status

@@ -23,8 +23,7 @@ enum sc__inside {
     SC__INSIDE_SWITCH,
     SC__INSIDE_MESH, /* cube mesh of V100 */
     SC__INSIDE_PCIE,
-    SC__INSIDE_FULL, /* a link to every other GPU (xGMI) */
-    SC__INSIDES
+    SC__INSIDE_FULL /* a link to every other GPU (xGMI) */
 };
 
 enum sc__fabric_kind {

@@ -461,12 +461,12 @@ static double grouped_waves(
     return best;
 }
 
-double sc__gemm_grouped_us(const struct sc__gpu *gpu,
-                           enum sc__dtype type,
-                           uint64_t experts,
-                           uint64_t m,
-                           uint64_t n,
-                           uint64_t k) {
+static double grouped_us(const struct sc__gpu *gpu,
+                         enum sc__dtype type,
+                         uint64_t experts,
+                         uint64_t m,
+                         uint64_t n,
+                         uint64_t k) {
     const struct sc__grouped_constants *c = &gpu->grouped;
     struct gemm p = describe(gpu, type, experts, m, n, k, 0);
     return limited_by(&p,
@@ -616,7 +616,7 @@ double sc__gemm_layers_cost(const struct sc__gpu *gpu,
     uint64_t k = key->size[2];
     uint64_t batch = key->size[3];
     if (key->what == SC__KERNEL_OP_GROUPED)
-        return sc__gemm_grouped_us(gpu, key->dtype, batch, m, n, k);
+        return grouped_us(gpu, key->dtype, batch, m, n, k);
     if (key->what == SC__KERNEL_OP_BATCHED)
         return sc__gemm_batched_us(gpu, key->dtype, batch, m, n, k);
     enum sc__dtype type = available(gpu, key->dtype);

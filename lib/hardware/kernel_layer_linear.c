@@ -3,7 +3,8 @@
 #include "hardware/kernel_layer_maker.h"
 #include "hardware/kernel_model.h"
 
-struct sc__kernel sc__layer_repeated(struct sc__kernel one, double times) {
+/* The same kernel so often, one behind the other. */
+static struct sc__kernel repeated(struct sc__kernel one, double times) {
     one.us *= times;
     one.flop *= times;
     one.effort *= times;
@@ -55,7 +56,7 @@ static struct sc__kernel grouped(struct sc__layer_maker *m,
     else
         one = sc__gemm(model, name, type, a, b, k);
     in_a_layer(m, layout, (double)(a * b), &one);
-    return sc__layer_repeated(one, (double)l->experts);
+    return repeated(one, (double)l->experts);
 }
 
 /* Tensor parallelism of torchao (float8_tensor_parallel.py) casts the shard of a sequence
@@ -102,9 +103,7 @@ void sc__layer_elementwise(struct sc__layer_maker *m,
                            const char *name,
                            double bytes,
                            double times) {
-    sc__layer_push(
-        m,
-        sc__layer_repeated(sc__elementwise(m->kernel_model, name, bytes), times));
+    sc__layer_push(m, repeated(sc__elementwise(m->kernel_model, name, bytes), times));
 }
 
 /* NVFP4 (Transformer Engine's recipe): a pass finds the largest value of the whole tensor
@@ -165,7 +164,7 @@ cast(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows, uint6
     }
     struct sc__kernel one =
         sc__memory_op(m->kernel_model, SC__MEM_CAST_FP8, m->s->dtype, each, cols);
-    sc__layer_push(m, sc__layer_repeated(one, times));
+    sc__layer_push(m, repeated(one, times));
 }
 
 /* Of a layer that stands for several (packed queries, keys and values), the adapters

@@ -60,8 +60,6 @@ void sc__layer_elementwise(struct sc__layer_maker *m,
                            const char *name,
                            double bytes,
                            double times);
-/* The same kernel so often, one behind the other. */
-struct sc__kernel sc__layer_repeated(struct sc__kernel one, double times);
 void sc__layer_memory(struct sc__layer_maker *m,
                       enum sc__memory_op op,
                       uint64_t rows,

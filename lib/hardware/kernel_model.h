@@ -120,12 +120,6 @@ enum sc__memory_op sc__quantize_op(enum sc__dtype t);
 /* The closed forms, cold. */
 double sc__gemm_us(
     const struct sc__gpu *gpu, enum sc__dtype t, uint64_t m, uint64_t n, uint64_t k);
-double sc__gemm_grouped_us(const struct sc__gpu *gpu,
-                           enum sc__dtype t,
-                           uint64_t experts,
-                           uint64_t m,
-                           uint64_t n,
-                           uint64_t k);
 double sc__gemm_batched_us(const struct sc__gpu *gpu,
                            enum sc__dtype t,
                            uint64_t batch,

@@ -15,6 +15,8 @@ struct sc__config_item {
     uint32_t line;
     uint32_t column; /* 0: not known */
     bool asked;      /* its value was looked at */
+    bool not_whole;  /* a whole number was wanted of it, and it is another one */
+    bool plain;      /* YAML without quotes, where yes and off are no text */
 };
 
 struct sc__config {
@@ -61,6 +63,10 @@ sc_status sc__config_read_toml(struct sc_context *ctx,
                                struct sc__str text,
                                struct sc__config *out);
 
+/* What YAML 1.1 has for a truth value becomes true or false: PyYAML and OmegaConf, with
+ * which training programs read their configurations, take yes, on, no and off for one. */
+void sc__config_yaml_truth(struct sc__config *c);
+
 /* The values under names of a recipe in Python. */
 void sc__config_read_python(struct sc_context *ctx,
                             struct sc__str text,
@@ -79,7 +85,9 @@ const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* That of the first item with this very key, in no section. */
 const char *sc__config_exact(const struct sc__config *c, const char *key);
-/* The number under a key, or what is usual. */
+/* A whole number as YAML and Python write it: 262144, 262_144, 5e8, 4.0. */
+bool sc__config_whole(const char *value, uint64_t *out);
+/* The whole number under a key, or what is usual. */
 uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual);
 /* A value that leaves a key open (null, auto), one that is yes, and one that is no. */
 bool sc__config_nothing(const char *value);
@@ -87,6 +95,21 @@ bool sc__config_true(const char *value);
 bool sc__config_false(const char *value);
 /* Whether a key is there and says yes. */
 bool sc__config_on(const struct sc__config *c, const char *key);
+/* Whether one of these keys does, which a NULL ends. All of them are asked, so that none is
+ * said to count for nothing beside another that says the same. */
+bool sc__config_any_on(const struct sc__config *c, const char *const *keys);
+
+/* A batch of one replica, which stages of a pipeline take in pieces. */
+struct sc__config_batch {
+    uint32_t local;
+    uint32_t stages;
+    uint32_t piece;
+    const char *piece_key;
+    const char *runs; /* the flag for how many pieces there are */
+};
+sc_status sc__config_local_batch(struct sc__launch *l,
+                                 const struct sc__config_batch *b,
+                                 struct sc__flag_list *out);
 
 /* The arguments of a command as keys; one without a value is true. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c);

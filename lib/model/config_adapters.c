@@ -19,13 +19,12 @@ static const char *named(const struct sc__config *c, const char *key) {
 
 static bool is_on(const struct sc__config *c, const char *key) {
     const char *value = named(c, key);
-    return is_word(value, "true") || is_word(value, "yes") || is_word(value, "1") ||
-           is_word(value, "auto");
+    return value && (sc__config_true(value) || is_word(value, "auto"));
 }
 
 static bool is_off(const struct sc__config *c, const char *key) {
     const char *value = named(c, key);
-    return is_word(value, "false") || is_word(value, "no") || is_word(value, "0");
+    return value && sc__config_false(value);
 }
 
 /* What is trained in ms-swift's words, whose key had three names. */
@@ -172,9 +171,7 @@ static bool says_four_bits(const struct sc__config *c) {
                                        "qlora",
                                        "use_qlora",
                                        NULL};
-    bool four = false;
-    for (const char *const *key = keys; *key; key++)
-        four = four || is_on(c, *key);
+    bool four = sc__config_any_on(c, keys);
     return four || is_word(named(c, "bits"), "4") || is_word(named(c, "quant_bits"), "4");
 }
 
@@ -208,7 +205,8 @@ sc_status sc__config_adapters(struct sc__launch *l,
         return SC_OK;
     }
     take_adapters(l, c, out, rank);
-    if (is_word(adapter, "qlora") || is_word(four, "4") || says_four_bits(c))
+    bool four_bits = says_four_bits(c);
+    if (four_bits || is_word(adapter, "qlora") || is_word(four, "4"))
         sc__config_add(l, out, "qlora", "");
     return SC_OK;
 }

@@ -16,23 +16,24 @@ bool sc__config_is_automodel(const struct sc__config *c) {
 }
 
 /* A local batch goes through the pipeline in pieces, and then the next one. */
-static void
+static sc_status
 take_batch(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    struct sc__arena *arena = &l->ctx->arena;
-    uint32_t local = sc__config_number(c, "step_scheduler.local_batch_size", 1);
-    uint32_t piece = sc__config_number(c, "pp_microbatch_size", 1);
-    bool stages = sc__config_number(c, "pp_size", 1) > 1;
-    sc__config_add(l, out, "micro-batch", sc__format(arena, "%u", stages ? piece : local));
-    if (stages && piece && local % piece == 0)
-        sc__config_add(l, out, "pipeline-batch", sc__format(arena, "%u", local / piece));
+    struct sc__config_batch batch = {
+        .local = sc__config_number(c, "step_scheduler.local_batch_size", 1),
+        .stages = sc__config_number(c, "pp_size", 1),
+        .piece = sc__config_number(c, "pp_microbatch_size", 1),
+        .piece_key = "pp_microbatch_size",
+        .runs = "pipeline-batch"};
+    SC__TRY(sc__config_local_batch(l, &batch, out));
     const char *schedule = sc__config_value(c, "pp_schedule");
-    if (stages && schedule && strstr(schedule, "nterleaved"))
+    if (batch.stages > 1 && schedule && strstr(schedule, "nterleaved"))
         sc__note(l->ctx,
                  "config-not-modelled",
                  "%s: pp_schedule %.40s is counted as 1f1b: --vpp says how many pieces a "
                  "stage has (layers_per_stage)",
                  l->file,
                  schedule);
+    return SC_OK;
 }
 
 /* FSDP2, unless a strategy says otherwise; copies across dp_replicate_size. */
@@ -70,7 +71,7 @@ sc_status sc__config_automodel(struct sc__launch *l,
     bool checkpoints = sc__config_on(c, "distributed.activation_checkpointing") ||
                        sc__config_on(c, "parallelizer.activation_checkpointing");
     sc__config_add(l, out, "recompute", checkpoints ? "full" : "none");
-    take_batch(l, c, out);
+    SC__TRY(take_batch(l, c, out));
     take_sharding(l, c, out);
     take_adapters(l, c, out);
     if (has_target(c, "FusedLinearCrossEntropy"))

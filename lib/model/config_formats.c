@@ -8,30 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool sc__config_nothing(const char *v) {
-    static const char *const words[] =
-        {"", "auto", "null", "None", "none", "~", "default", NULL};
-    for (const char *const *w = words; *w; w++)
-        if (!strcmp(v, *w))
-            return true;
-    return false;
-}
-
-bool sc__config_true(const char *v) {
-    return sc__str_is_any_case(sc__str(v), "true") || !strcmp(v, "1") ||
-           sc__str_is_any_case(sc__str(v), "yes");
-}
-
-bool sc__config_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
-}
-
-bool sc__config_false(const char *v) {
-    return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
-           sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
-}
-
 static void add_word(struct sc__launch *l, uint32_t *capacity, const char *word) {
     *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) = word;
 }
@@ -65,28 +41,12 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
-/* A whole number that is written with an exponent: 5e8. */
-static const char *without_exponent(struct sc__arena *arena, const char *value) {
-    double number;
-    bool exponent =
-        strpbrk(value, "eE") && strspn(value, "0123456789.eE+") == strlen(value);
-    if (!exponent || !sc__parse_double(sc__str(value), &number) || !(number < 1e15) ||
-        number != (double)(uint64_t)number)
-        return value;
-    return sc__format(arena, "%llu", (unsigned long long)number);
-}
-
-/* YAML writes 262144 as 262_144, too. */
+/* Options take digits alone: 262_144 and 5e8 of YAML become them. */
 static const char *plain_number(struct sc__arena *arena, const char *value) {
-    char *plain = sc__strdup(arena, value);
-    char *to = plain;
-    if (!strchr(value, '_') || strspn(value, "0123456789_") != strlen(value))
-        return without_exponent(arena, value);
-    for (const char *from = value; *from; from++)
-        if (*from != '_')
-            *to++ = *from;
-    *to = 0;
-    return plain;
+    uint64_t whole;
+    if (!strpbrk(value, "_eE") || !sc__config_whole(value, &whole))
+        return value;
+    return sc__format(arena, "%" PRIu64, whole);
 }
 
 /* A folder with the name of a model: ~/models/Llama-2-13b-hf; NULL: none. */
@@ -363,12 +323,28 @@ static void take_several(struct config_taking *t) {
     add_flags(t, &flags);
 }
 
-uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual) {
-    const char *value = sc__config_value(c, key);
-    uint32_t n = usual;
-    if (value)
-        sc__parse_u32(sc__str(value), &n);
-    return n;
+sc_status sc__config_local_batch(struct sc__launch *l,
+                                 const struct sc__config_batch *b,
+                                 struct sc__flag_list *out) {
+    struct sc__arena *arena = &l->ctx->arena;
+    uint32_t each = b->stages > 1 ? b->piece : b->local;
+    sc__config_add(l, out, "micro-batch", sc__format(arena, "%" PRIu32, each));
+    if (b->stages <= 1 || !b->piece)
+        return SC_OK;
+    bool divides = b->local % b->piece == 0;
+    if (!divides && sc__launch_overridden(l, "micro-batch"))
+        return SC_OK;
+    if (!divides)
+        return sc__launch_fail(l,
+                               0,
+                               "give --micro-batch, and --global-batch or --micro-batches",
+                               "a local batch of %" PRIu32 " does not go through the "
+                               "pipeline in pieces of %" PRIu32 " (%s)",
+                               b->local,
+                               b->piece,
+                               b->piece_key);
+    sc__config_add(l, out, b->runs, sc__format(arena, "%" PRIu32, b->local / b->piece));
+    return SC_OK;
 }
 
 /* The preset that a name in a configuration means, without the ending of a file. */
@@ -408,7 +384,7 @@ static sc_status take_primus(struct config_taking *t) {
     const char *latent = sc__config_value(t->c, "multi_latent_attention");
     if (!model)
         return SC_OK;
-    if (latent && sc__str_is_any_case(sc__str(latent), "false"))
+    if (latent && sc__config_false(latent))
         add_flag(t, "no-multi-latent-attention", NULL);
     struct sc__flag_list flags = {0};
     SC__TRY(sc__config_preset(t->l, model, &flags));
@@ -457,6 +433,19 @@ static void take_modules(struct config_taking *t) {
     }
 }
 
+/* Numbers that were asked for and are not whole would be passed over. */
+static sc_status refuse_parts(const struct config_taking *t) {
+    for (uint32_t i = 0; i < t->c->count; i++)
+        if (t->c->items[i].not_whole)
+            return sc__launch_fail(t->l,
+                                   t->c->items[i].line,
+                                   NULL,
+                                   "%.60s takes a whole number, not %.40s",
+                                   t->c->items[i].key,
+                                   t->c->items[i].value);
+    return SC_OK;
+}
+
 /* What keys of one program say together. */
 static sc_status take_program(struct config_taking *t) {
     struct sc__flag_list flags = {0};
@@ -479,7 +468,7 @@ static sc_status take_program(struct config_taking *t) {
     if (t->kind == SC__CONFIG_TORCHTUNE)
         SC__TRY(sc__config_torchtune(t->l, t->c, &flags));
     add_flags(t, &flags);
-    return SC_OK;
+    return refuse_parts(t);
 }
 
 /* ---- whose it is ---- */
@@ -713,6 +702,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         SC__TRY(sc__config_read_yaml(l->ctx, l->file, l->text, c));
     else
         return SC_OK;
+    sc__config_yaml_truth(c);
     sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = kind_of(c)};
     if (!t.kind)

@@ -2,6 +2,7 @@
  * with the defaults of MPTConfig, or those of Hugging Face, under Composer's FSDP. */
 #include "model/config.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_on(const struct sc__config *c, const char *key, bool usual) {
@@ -29,10 +30,32 @@ static void take_positions(struct sc__launch *l,
         sc__config_add(l, out, "max-position-embeddings", length);
 }
 
+/* ffn_hidden_size, or a multiple of the width that is whole (resolve_ffn_hidden_size of
+ * models/layers/ffn.py). */
+static sc_status
+take_ffn_size(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    double hidden = sc__config_number(c, "model.d_model", 2048);
+    uint32_t said = sc__config_number(c, "ffn_config.ffn_hidden_size", 0);
+    const char *factor = sc__config_value(c, "model.expansion_ratio");
+    double ratio = 4;
+    if (factor && !sc__config_nothing(factor) &&
+        (!sc__parse_double(sc__str(factor), &ratio) || !(ratio > 0 && ratio < 1024)))
+        ratio = 0;
+    double size = said ? said : hidden * ratio;
+    if (size < 1 || floor(size) < size)
+        return sc__launch_fail(l,
+                               0,
+                               NULL,
+                               "model.expansion_ratio %.40s: %.0f times it is no size of a "
+                               "feed-forward",
+                               factor,
+                               hidden);
+    sc__config_add(l, out, "ffn-hidden-size", sc__format(&l->ctx->arena, "%.0f", size));
+    return SC_OK;
+}
+
 static sc_status
 take_mpt(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    uint64_t hidden = sc__config_number(c, "model.d_model", 2048);
-    uint32_t ratio = sc__config_number(c, "model.expansion_ratio", 4);
     const char *feed = sc__config_value(c, "ffn_config.ffn_type");
     bool gated = feed && !strcmp(feed, "mptglu");
     if (feed && !gated && strcmp(feed, "mptmlp") != 0)
@@ -41,11 +64,7 @@ take_mpt(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list 
                                "mptmlp and mptglu can be forecast",
                                "ffn_config.ffn_type %.40s is not modelled",
                                feed);
-    sc__config_add(
-        l,
-        out,
-        "ffn-hidden-size",
-        sc__format(&l->ctx->arena, "%llu", (unsigned long long)(hidden * ratio)));
+    SC__TRY(take_ffn_size(l, c, out));
     if (gated)
         sc__config_add(l, out, "swiglu", NULL);
     if (is_on(c, "model.no_bias", false))
@@ -122,6 +141,10 @@ sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
     const char *optimizer = sc__config_value(c, "optimizer.name");
+    const char *length = sc__config_exact(c, "max_seq_len");
+    /* the loader's own (config_table.c) is this one in most files */
+    if (length && !sc__config_value(c, "train_loader.dataset.max_seq_len"))
+        sc__config_add(l, out, "seq", length);
     if (sc__config_value(c, "model.d_model"))
         SC__TRY(take_mpt(l, c, out));
     take_fsdp(l, c, out);

@@ -46,13 +46,18 @@ static bool ends_in_key(const char *whole, const char *key) {
     return true;
 }
 
-const char *sc__config_value(const struct sc__config *c, const char *key) {
+static struct sc__config_item *asked_item(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
         if (ends_in_key(c->items[i].key, key)) {
             c->items[i].asked = true;
-            return c->items[i].value;
+            return &c->items[i];
         }
     return NULL;
+}
+
+const char *sc__config_value(const struct sc__config *c, const char *key) {
+    const struct sc__config_item *item = asked_item(c, key);
+    return item ? item->value : NULL;
 }
 
 const char *sc__config_exact(const struct sc__config *c, const char *key) {
@@ -60,6 +65,69 @@ const char *sc__config_exact(const struct sc__config *c, const char *key) {
         if (!strcmp(c->items[i].key, key))
             return c->items[i].value;
     return NULL;
+}
+
+/* ---- what values say ---- */
+
+bool sc__config_nothing(const char *v) {
+    static const char *const words[] =
+        {"", "auto", "null", "None", "none", "~", "default", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (!strcmp(v, *w))
+            return true;
+    return false;
+}
+
+bool sc__config_true(const char *v) {
+    return sc__str_is_any_case(sc__str(v), "true") || !strcmp(v, "1") ||
+           sc__str_is_any_case(sc__str(v), "yes") || sc__str_is_any_case(sc__str(v), "on");
+}
+
+bool sc__config_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_value(c, key);
+    return value && sc__config_true(value);
+}
+
+bool sc__config_any_on(const struct sc__config *c, const char *const *keys) {
+    bool any = false;
+    for (; *keys; keys++)
+        any |= sc__config_on(c, *keys);
+    return any;
+}
+
+bool sc__config_false(const char *v) {
+    return sc__str_is_any_case(sc__str(v), "false") || !strcmp(v, "0") ||
+           sc__str_is_any_case(sc__str(v), "no") || sc__str_is_any_case(sc__str(v), "off");
+}
+
+bool sc__config_whole(const char *value, uint64_t *out) {
+    char plain[32];
+    size_t n = 0;
+    double number;
+    for (; *value && n + 1 < sizeof plain; value++)
+        if (*value != '_')
+            plain[n++] = *value;
+    plain[n] = 0;
+    bool digits = n && plain[strspn(plain, "0123456789.eE+")] == 0;
+    /* so far doubles are exact */
+    if (*value || !digits || !sc__parse_double(sc__str(plain), &number) ||
+        !(number < 1e15) || number != (double)(uint64_t)number)
+        return false;
+    *out = (uint64_t)number;
+    return true;
+}
+
+uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t usual) {
+    struct sc__config_item *item = asked_item(c, key);
+    uint64_t whole;
+    double number;
+    if (!item)
+        return usual;
+    if (sc__config_whole(item->value, &whole) && whole <= UINT32_MAX)
+        return (uint32_t)whole;
+    /* -1 leaves a key open, and some take words as well */
+    item->not_whole = sc__parse_double(sc__str(item->value), &number) && number > 0;
+    return usual;
 }
 
 /* ---- YAML ---- */
@@ -75,6 +143,7 @@ struct yaml_keys {
     struct yaml_anchor {
         const char *name;
         const char *value;
+        bool plain;
     } * anchors;
     uint32_t anchor_count;
     uint32_t anchor_capacity;
@@ -104,33 +173,43 @@ static sc_status yaml_next(struct yaml_keys *y) {
 
 static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char *name);
 
-static void
-yaml_scalar(struct yaml_keys *y, const char *prefix, const char *name, size_t line) {
+/* An item at the place of the event. */
+static void yaml_item(struct yaml_keys *y,
+                      const char *prefix,
+                      const char *name,
+                      const char *value,
+                      bool plain) {
+    const yaml_mark_t *at = &y->event.start_mark;
+    add_item(y->ctx, y->out, prefix, name, value, at->line + 1);
+    struct sc__config_item *item = &y->out->items[y->out->count - 1];
+    item->column = (uint32_t)at->column + 1;
+    item->plain = plain;
+}
+
+static void yaml_scalar(struct yaml_keys *y, const char *prefix, const char *name) {
     struct sc__arena *a = &y->ctx->arena;
     const char *value = (const char *)y->event.data.scalar.value;
     const char *anchor = (const char *)y->event.data.scalar.anchor;
+    bool plain = y->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (anchor)
         *SC__PUSH(a, y->anchors, y->anchor_count, y->anchor_capacity) =
             (struct yaml_anchor){.name = sc__strdup(a, anchor),
-                                 .value = sc__strdup(a, value)};
-    add_item(y->ctx, y->out, prefix, name, value, line);
-    y->out->items[y->out->count - 1].column = (uint32_t)y->event.start_mark.column + 1;
+                                 .value = sc__strdup(a, value),
+                                 .plain = plain};
+    yaml_item(y, prefix, name, value, plain);
 }
 
 /* The last scalar of that name before it counts. */
-static sc_status
-yaml_alias(struct yaml_keys *y, const char *prefix, const char *name, size_t line) {
+static sc_status yaml_alias(struct yaml_keys *y, const char *prefix, const char *name) {
     const char *wanted = (const char *)y->event.data.alias.anchor;
     for (uint32_t i = y->anchor_count; i-- > 0;)
         if (!strcmp(y->anchors[i].name, wanted)) {
-            add_item(y->ctx, y->out, prefix, name, y->anchors[i].value, line);
-            y->out->items[y->out->count - 1].column =
-                (uint32_t)y->event.start_mark.column + 1;
+            yaml_item(y, prefix, name, y->anchors[i].value, y->anchors[i].plain);
             return SC_OK;
         }
     return config_error(y->ctx,
                         y->file,
-                        line,
+                        y->event.start_mark.line + 1,
                         sc__format(&y->ctx->arena,
                                    "the alias *%.60s stands for no single value: write out "
                                    "what it stands for",
@@ -174,7 +253,7 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         return config_error(y->ctx, y->file, line, "nested too deep, or too long");
     switch (y->event.type) {
     case YAML_SCALAR_EVENT:
-        yaml_scalar(y, prefix, name, line);
+        yaml_scalar(y, prefix, name);
         return SC_OK;
     case YAML_MAPPING_START_EVENT:
     case YAML_SEQUENCE_START_EVENT: {
@@ -188,7 +267,7 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
         return SC_OK;
     }
     default:
-        return yaml_alias(y, prefix, name, line);
+        return yaml_alias(y, prefix, name);
     }
 }
 
@@ -226,6 +305,18 @@ sc_status sc__config_read_yaml(struct sc_context *ctx,
     yaml_event_delete(&y.event);
     yaml_parser_delete(&y.parser);
     return status;
+}
+
+void sc__config_yaml_truth(struct sc__config *c) {
+    static const struct {
+        const char *word;
+        const char *value;
+    } words[] = {{"yes", "true"}, {"on", "true"}, {"no", "false"}, {"off", "false"}};
+    for (uint32_t i = 0; i < c->count; i++)
+        for (unsigned w = 0; w < sizeof words / sizeof *words; w++)
+            if (c->items[i].plain &&
+                sc__str_is_any_case(sc__str(c->items[i].value), words[w].word))
+                c->items[i].value = words[w].value;
 }
 
 /* ---- TOML ---- */

@@ -2,6 +2,7 @@
  * both halves of a gated feed-forward, and sharded by FSDP where a section says so. */
 #include "model/config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void take_llama(struct sc__launch *l, struct sc__flag_list *out) {
@@ -40,6 +41,37 @@ sc_status sc__config_nanotron(struct sc__launch *l,
     return take_nanotron_experts(l, c, out);
 }
 
+/* One block of so many is computed again, or all but one (should_checkpoint_block of
+ * olmo/model.py). There is no pipeline: which blocks they are changes nothing. */
+static void take_olmo_checkpoints(struct sc__launch *l,
+                                  const struct sc__config *c,
+                                  struct sc__flag_list *out) {
+    static const struct {
+        const char *word;
+        uint32_t period;
+        bool others;
+    } shares[] = {{"one_in_two", 2, false},
+                  {"one_in_three", 3, false},
+                  {"one_in_four", 4, false},
+                  {"one_in_eight", 8, false},
+                  {"two_in_three", 3, true},
+                  {"three_in_four", 4, true}};
+    const char *strategy = sc__config_value(c, "activation_checkpointing");
+    uint32_t layers = sc__config_number(c, "model.n_layers", 0);
+    for (unsigned i = 0; strategy && i < sizeof shares / sizeof *shares; i++) {
+        if (strcmp(strategy, shares[i].word) != 0)
+            continue;
+        uint32_t firsts = layers / shares[i].period + (layers % shares[i].period != 0);
+        uint32_t again = shares[i].others ? layers - firsts : firsts;
+        sc__config_add(l, out, "recompute", "full");
+        sc__config_add(l, out, "recompute-method", "block");
+        sc__config_add(l,
+                       out,
+                       "recompute-layers",
+                       sc__format(&l->ctx->arena, "%" PRIu32, again));
+    }
+}
+
 sc_status sc__config_olmo(struct sc__launch *l,
                           const struct sc__config *c,
                           struct sc__flag_list *out) {
@@ -60,6 +92,7 @@ sc_status sc__config_olmo(struct sc__launch *l,
     if (norm && strcmp(norm, "rms") != 0) /* of OLMo 1 */
         sc__config_add(l, out, "normalization", "LayerNorm");
     sc__config_add(l, out, "ffn-hidden-size", sc__format(&l->ctx->arena, "%u", both / 2));
+    take_olmo_checkpoints(l, c, out);
     if (sc__config_value(c, "fsdp.wrapping_strategy") ||
         sc__config_value(c, "fsdp.precision"))
         sc__config_add(l, out, "use-torch-fsdp2", NULL);

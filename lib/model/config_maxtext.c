@@ -2,6 +2,7 @@
 #include "model/config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define MOST_GPUS ((uint64_t)1 << 30) /* so that two of them multiply */
@@ -85,6 +86,40 @@ take_axes(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     return SC_OK;
 }
 
+/* per_device_batch_size counts all devices (calculate_global_batch_sizes of pyconfig.py):
+ * those that work on the same sequences, by tensor, context and pipeline, have as many
+ * together. A pipeline takes them in num_pipeline_microbatches pieces, as many as it has
+ * stages unless it is said. */
+static void
+take_batch(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    struct sc__arena *arena = &l->ctx->arena;
+    const char *batch = sc__config_value(c, "per_device_batch_size");
+    uint64_t stages = axis_size(l, c, "pipeline", NULL);
+    uint64_t times = sc__config_number(c, "gradient_accumulation_steps", 1);
+    double each;
+    if (!batch || !sc__parse_double(sc__str(batch), &each))
+        return;
+    double devices = (double)stages * (double)axis_size(l, c, "tensor", NULL) *
+                     (double)axis_size(l, c, "context", NULL);
+    uint64_t pieces = 1;
+    if (stages > 1)
+        pieces = sc__config_number(c, "num_pipeline_microbatches", (uint32_t)stages);
+    double sequences = pieces ? each * devices / (double)pieces : 0;
+    if (sequences < 1 || floor(sequences) < sequences) {
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: per_device_batch_size %s: several devices share a sequence; how is "
+                 "not taken from the file (--global-batch, --tp, --cp)",
+                 l->file,
+                 batch);
+        return;
+    }
+    sc__config_add(l, out, "micro-batch", sc__format(arena, "%.0f", sequences));
+    sc__config_add(l, out, "micro-batches", sc__format(arena, "%" PRIu64, pieces * times));
+    if (stages > 1 && times > 1)
+        sc__config_add(l, out, "pipeline-batch", sc__format(arena, "%" PRIu64, pieces));
+}
+
 /* Weights are sharded over fsdp and copied over data: by configs/base.yml fsdp takes what
  * is left within a node, and data across them. */
 static void
@@ -153,28 +188,16 @@ static void note_policy(struct sc__launch *l, const struct sc__config *c) {
 sc_status sc__config_maxtext(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
-    const char *batch = sc__config_value(c, "per_device_batch_size");
     const char *name = sc__config_value(c, "model_name");
     if (!name)
         name = sc__config_primus_model(c);
-    uint32_t whole;
-    double number;
     if (name && !sc__config_nothing(name))
         SC__TRY(sc__config_preset(l, name, out));
     else
         take_maxtext_model(l, c, out);
-    if (batch && sc__parse_double(sc__str(batch), &number) && number >= 1) {
-        whole = (uint32_t)number;
-        sc__config_add(l, out, "micro-batch", sc__format(&l->ctx->arena, "%u", whole));
-    } else if (batch && sc__parse_double(sc__str(batch), &number))
-        sc__note(l->ctx,
-                 "config-not-modelled",
-                 "%s: per_device_batch_size %s: several devices share a sequence; how is "
-                 "not taken from the file (--global-batch, --tp, --cp)",
-                 l->file,
-                 batch);
     note_policy(l, c);
     SC__TRY(take_axes(l, c, out));
+    take_batch(l, c, out);
     take_sharding(l, c, out);
     return take_quantization(l, c, out);
 }

@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-static bool says_yes(const char *value) {
-    return value && sc__str_is_any_case(sc__str(value), "true");
-}
-
 static bool on_cpu(const struct sc__config *c, const char *key) {
     const char *device = sc__config_value(c, key);
     return device && sc__str_is_any_case(sc__str(device), "cpu");
@@ -32,9 +28,9 @@ static void offload_by_deepspeed(struct sc__launch *l,
     bool params_alone = named && strstr(file, "offload_params");
     bool optimizer = on_cpu(c, "offload_optimizer.device") ||
                      on_cpu(c, "offload_optimizer_device") || /* accelerate's */
-                     says_yes(sc__config_value(c, "zero_optimization.cpu_offload"));
+                     sc__config_on(c, "zero_optimization.cpu_offload");
     bool params = on_cpu(c, "offload_param.device") || on_cpu(c, "offload_param_device") ||
-                  says_yes(sc__config_value(c, "zero_optimization.cpu_offload_params"));
+                  sc__config_on(c, "zero_optimization.cpu_offload_params");
     if (optimizer || (named && !params_alone)) {
         sc__config_add(l, out, "offload-optimizer", share_of(c, "offload_optimizer.ratio"));
         sc__config_add(l, out, "overlap-offload", "yes");
@@ -54,9 +50,8 @@ static void offload_by_fsdp(struct sc__launch *l,
                                        "fsdp_cpu_offload",
                                        NULL};
     const char *words = sc__config_value(c, "fsdp"); /* "full_shard auto_wrap offload" */
-    bool yes = words && sc__find_word(words, strlen(words), "offload");
-    for (const char *const *key = keys; *key; key++)
-        yes = yes || says_yes(sc__config_value(c, *key));
+    bool yes = sc__config_any_on(c, keys) ||
+               (words && sc__find_word(words, strlen(words), "offload"));
     for (uint32_t i = 0; i < c->count; i++) /* the same as a list */
         yes = yes || (sc__str_starts(sc__str(c->items[i].key), "fsdp.") &&
                       !strcmp(c->items[i].value, "offload"));
@@ -72,12 +67,12 @@ static void offload_by_megatron(struct sc__launch *l,
                                 struct sc__flag_list *out) {
     const char *layers = sc__config_value(c, "cpu_offloading_num_layers");
     uint32_t count = 0;
-    if (says_yes(sc__config_value(c, "optimizer_cpu_offload")))
+    if (sc__config_on(c, "optimizer_cpu_offload"))
         sc__config_add(l,
                        out,
                        "offload-optimizer",
                        share_of(c, "optimizer_offload_fraction"));
-    if (says_yes(sc__config_value(c, "overlap_cpu_optimizer_d2h_h2d")))
+    if (sc__config_on(c, "overlap_cpu_optimizer_d2h_h2d"))
         sc__config_add(l, out, "overlap-offload", "yes");
     if (layers && sc__parse_u32(sc__str(layers), &count) && count)
         sc__config_add(l, out, "offload-activations", layers);

@@ -203,7 +203,8 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(OLMO),
      "activation_checkpointing",
      "recompute",
-     "whole_layer=full one_in_two=selective fine_grained=selective"},
+     "whole_layer=full fine_grained=selective one_in_two=- one_in_three=- one_in_four=- "
+     "one_in_eight=- two_in_three=- three_in_four=-"}, /* config_llamas.c */
 
     {OF(AUTOMODEL), "model.pretrained_model_name_or_path", "model", NULL},
     {OF(AUTOMODEL), "config.pretrained_model_name_or_path", "model", NULL},
@@ -223,6 +224,10 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(FOUNDRY), "model.n_heads", "num-attention-heads", NULL},
     {OF(FOUNDRY), "attn_config.kv_n_heads", "num-query-groups", NULL},
     {OF(FOUNDRY), "model.vocab_size", "vocab-size", NULL},
+    {OF(FOUNDRY),
+     "ffn_config.ffn_hidden_size",
+     "ffn-hidden-size",
+     "*=-"}, /* config_foundry.c */
     {OF(FOUNDRY), "train_loader.dataset.max_seq_len", "seq", NULL},
     {OF(FOUNDRY), "global_train_batch_size", "global-batch", NULL},
     {OF(FOUNDRY), "device_train_microbatch_size", "micro-batch", NULL},
@@ -238,7 +243,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER),
      "mixed_precision",
      "dtype",
-     "bf16=bf16 fp16=fp16 no=fp32 fp8=bf16"}, /* config_trainer.c */
+     "bf16=bf16 fp16=fp16 no=fp32 false=fp32 fp8=bf16"}, /* config_trainer.c */
 
     {OF(NESTED),
      "multi_latent_attention",

@@ -111,12 +111,14 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
     /* a larger global batch goes through the pipeline local batch by local batch */
     const char *whole = sc__config_value(c, "training.global_batch_size");
     const char *says = whole && strcmp(whole, "-1") ? "pipeline-batch" : "micro-batches";
-    if (stages > 1 && piece && batch % piece == 0)
-        sc__config_add(l, out, says, sc__format(arena, "%u", batch / piece));
-    sc__config_add(l,
-                   out,
-                   "micro-batch",
-                   sc__format(arena, "%u", stages > 1 ? piece : batch));
+    SC__TRY(sc__config_local_batch(
+        l,
+        &(struct sc__config_batch){.local = batch,
+                                   .stages = stages,
+                                   .piece = piece,
+                                   .piece_key = "pipeline_parallel_microbatch_size",
+                                   .runs = says},
+        out));
     const char *shard = sc__config_value(c, "data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         sc__config_add(l, out, "use-torch-fsdp2", NULL);

@@ -106,7 +106,7 @@ static void take_torchtune_adapters(struct sc__launch *l,
     const char *rank = sc__config_value(c, "model.lora_rank");
     const char *targets = lora_targets(l, c);
     bool four_bits =
-        strstr(component(c, "model"), ".qlora_") || sc__config_on(c, "model.quantize_base");
+        sc__config_on(c, "model.quantize_base") || strstr(component(c, "model"), ".qlora_");
     if (!strstr(component(c, "model"), "lora_"))
         return;
     struct sc__config_lora lora = {rank ? rank : "8", targets, "model.lora_dropout"};

@@ -141,7 +141,7 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     const char *reshard = sc__config_value(c, "reshard_after_forward");
     if (!reshard)
         reshard = sc__config_value(c, "fsdp_reshard_after_forward");
-    bool kept = (reshard && sc__str_is_any_case(sc__str(reshard), "false")) ||
+    bool kept = (reshard && sc__config_false(reshard)) ||
                 fsdp_strategy(c, "shard_grad_op", "2") || fsdp_strategy(c, "_zero2", "5");
     bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5");
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
@@ -213,11 +213,12 @@ take_loss(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
                                         "use_liger",
                                         "enable_liger_kernel",
                                         NULL};
-    bool kernels = false;
-    bool pieces = sc__config_on(c, "use_cce") || sc__config_on(c, "cut_cross_entropy") ||
-                  sc__config_on(c, "liger_fused_linear_cross_entropy");
-    for (const char *const *key = liger; *key; key++)
-        kernels = kernels || sc__config_on(c, *key);
+    static const char *const losses[] = {"use_cce",
+                                         "cut_cross_entropy",
+                                         "liger_fused_linear_cross_entropy",
+                                         NULL};
+    bool kernels = sc__config_any_on(c, liger);
+    bool pieces = sc__config_any_on(c, losses);
     for (uint32_t i = 0; i < c->count; i++)
         pieces = pieces || (sc__str_starts(sc__str(c->items[i].key), "plugins") &&
                             strstr(c->items[i].value, "CutCrossEntropy"));
@@ -354,11 +355,9 @@ static void note_length(struct sc__launch *l, const struct sc__config *c) {
                                         NULL};
     const char *stage = sc__config_value(c, "stage");
     bool said = false;
-    bool packed = stage && !strcmp(stage, "pt");
+    bool packed = sc__config_any_on(c, packs) || (stage && !strcmp(stage, "pt"));
     for (const char *const *key = lengths; *key; key++)
         said = said || sc__config_value(c, *key);
-    for (const char *const *key = packs; *key; key++)
-        packed = packed || sc__config_on(c, *key);
     if (said && !packed)
         sc__note(l->ctx,
                  "config-length",

@@ -90,6 +90,7 @@ take_file(const struct sc__launch *l, const char *name, struct sc__config *c, bo
     else
         SC__TRY(sc__read_all(l->ctx, path, BESIDE_LARGEST, &text));
     SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
+    sc__config_yaml_truth(&more);
     sc__config_interpolate(l->ctx, &more);
     for (uint32_t i = 0; i < more.count; i++) {
         struct sc__config_item *item = &more.items[i];

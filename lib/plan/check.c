@@ -138,7 +138,7 @@ static sc_status check_exchange(struct sc_context *ctx,
 }
 
 static sc_status
-check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
+check_cut(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     uint32_t tp = p->mesh.tp;
     if (m->heads % tp)
         return sc__fail(ctx,
@@ -167,14 +167,19 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         tp,
                         m->scan_heads,
                         m->scan_groups);
-    if (m->pattern && p->recompute == SC__RECOMPUTE_OPS)
+    if (m->shared_ffn % tp)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "none, selective or full",
-                        "--recompute ops counts the GEMMs of attention and feed-forward, "
-                        "and %s has other layers",
-                        m->name);
+                        near_divisors(ctx, m->shared_ffn, tp, "tp"),
+                        "tp %u does not divide the shared experts' feed-forward size %u",
+                        tp,
+                        m->shared_ffn);
+    return SC_OK;
+}
+
+static sc_status
+check_experts(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
     if (p->mesh.ep > 1 && !m->experts)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -209,15 +214,10 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "etp %u does not divide the experts' feed-forward size %u",
                         p->mesh.etp,
                         m->expert_ffn);
-    if (m->shared_ffn % tp)
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        near_divisors(ctx, m->shared_ffn, tp, "tp"),
-                        "tp %u does not divide the shared experts' feed-forward size %u",
-                        tp,
-                        m->shared_ffn);
-    SC__TRY(check_exchange(ctx, m, p));
+    return SC_OK;
+}
+
+static sc_status check_sequence(struct sc_context *ctx, const struct sc__plan *p) {
     if (p->mesh.cp > 1 && p->seq % (2 * p->mesh.cp))
         return sc__fail(ctx,
                         SC_USAGE,
@@ -226,15 +226,32 @@ check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc_
                         "a sequence of %u tokens does not cut into 2·cp = %u equal pieces",
                         p->seq,
                         2 * p->mesh.cp);
-    if (p->sequence_parallel && p->seq / p->mesh.cp % tp)
+    if (p->sequence_parallel && p->seq / p->mesh.cp % p->mesh.tp)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            near_multiples(ctx, (uint64_t)p->mesh.tp * p->mesh.cp, p->seq, "--seq"),
+            "sequence parallel cannot cut %u tokens into tp %u pieces",
+            p->seq / p->mesh.cp,
+            p->mesh.tp);
+    return SC_OK;
+}
+
+static sc_status
+check_shapes(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p) {
+    SC__TRY(check_cut(ctx, m, p));
+    if (m->pattern && p->recompute == SC__RECOMPUTE_OPS)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        near_multiples(ctx, (uint64_t)tp * p->mesh.cp, p->seq, "--seq"),
-                        "sequence parallel cannot cut %u tokens into tp %u pieces",
-                        p->seq / p->mesh.cp,
-                        tp);
-    return SC_OK;
+                        "none, selective or full",
+                        "--recompute ops counts the GEMMs of attention and feed-forward, "
+                        "and %s has other layers",
+                        m->name);
+    SC__TRY(check_experts(ctx, m, p));
+    SC__TRY(check_exchange(ctx, m, p));
+    return check_sequence(ctx, p);
 }
 
 /* Several runs through the pipeline in a step. */

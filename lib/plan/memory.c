@@ -268,13 +268,11 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     return out;
 }
 
-double sc__memory_allocated(const struct sc__stage_memory *m) {
-    return m->weights + m->gradients + m->optimizer + m->activations + m->logits +
-           m->workspace;
-}
-
 double sc__memory_sum(const struct sc__stage_memory *m) {
-    return sc__memory_allocated(m) + m->communication + m->context + m->fragmentation;
+    /* what PyTorch's max_memory_allocated counts, and what it does not */
+    double allocated = m->weights + m->gradients + m->optimizer + m->activations +
+                       m->logits + m->workspace;
+    return allocated + m->communication + m->context + m->fragmentation;
 }
 
 struct sc__stage_memory

@@ -24,8 +24,6 @@ struct sc__stage_memory {
 struct sc__stage_memory
 sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);
 double sc__memory_sum(const struct sc__stage_memory *m);
-/* What PyTorch's max_memory_allocated counts: all but NCCL, context, fragmentation. */
-double sc__memory_allocated(const struct sc__stage_memory *m);
 /* The stage that needs most, and what. */
 struct sc__stage_memory
 sc__plan_most_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t *stage);

@@ -362,9 +362,6 @@ sc__layer_activations(const struct sc__model *m, const struct sc__plan *p, uint3
     return whole_layer(m, p, layer);
 }
 
-/* Behind the feed-forward: the gradient of its output, and between its linear
- * layers those of the parts that are multiplied; of a layer without one, the gradient of
- * what its mixer was given. */
 /* Keys and values of the whole sequence, where context parallelism gathers them. */
 static double
 gathered_keys(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
@@ -374,6 +371,9 @@ gathered_keys(const struct sc__model *m, const struct sc__plan *p, uint32_t laye
     return gathers ? sc__plan_kv_bytes(p, m, &heads) : 0;
 }
 
+/* Behind the feed-forward: the gradient of its output, and between its linear
+ * layers those of the parts that are multiplied; of a layer without one, the gradient of
+ * what its mixer was given. */
 static double
 passing_gradients(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     struct kept_sizes s = kept_sizes(m, p);

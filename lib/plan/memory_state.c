@@ -218,21 +218,42 @@ static void state_of_whole_weights(const struct sc__model *m,
         out->growing = own * each;
 }
 
+/* Trained parameters that a rank updates. */
+static double updated(const struct sc__plan *p, const struct parameter_counts *n) {
+    return p->zero >= 1 ? n->trained_sharded : n->trained;
+}
+
+/* How much wider the state of adapters is than the weights beside them say. */
+static double adapter_widening(const struct sc__plan *p) {
+    return p->lora_fp32 && p->plain_update ? 4 / sc__plan_weight_bytes(p) : 1;
+}
+
 /* The main copy of a weight and what the optimizer keeps of it, in bytes. */
 static double kept_by_optimizer(const struct sc__plan *p,
                                 const struct parameter_counts *n) {
     double main = sc__plan_main_bytes(p);
     if (weights_are_shards(p) ? p->torch_copies : p->lora_fp32)
         main = 0; /* the shards, or the adapters, are it */
-    double state = state_bytes(p, n);
-    if (p->lora_fp32 && p->plain_update)
-        state *= 4 / sc__plan_weight_bytes(p);
-    return main + state;
+    return main + state_bytes(p, n) * adapter_widening(p);
 }
 
 static double optimizer_state(const struct sc__plan *p, const struct parameter_counts *n) {
-    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
-    return p->optimizer ? own * kept_by_optimizer(p, n) : 0;
+    return p->optimizer ? updated(p, n) * kept_by_optimizer(p, n) : 0;
+}
+
+/* What the update makes on its way. Adam over lists of tensors has the roots of all second
+ * moments at once (_foreach_sqrt in _multi_tensor_adam of torch/optim/adam.py), in their
+ * type. Gradients of 2 bytes beside a main copy are widened. */
+static double made_by_update(const struct sc__plan *p, const struct parameter_counts *n) {
+    double each = 0;
+    if (!p->optimizer)
+        return 0;
+    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS)
+        each += sc__plan_moment_bytes(p, 1) * adapter_widening(p);
+    if (sc__plan_mixed_update(p) && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
+        !weights_are_shards(p) && !p->types.precise)
+        each += 4;
+    return updated(p, n) * each;
 }
 
 /* Moves to the host what the plan keeps there. Gradients that leave as they are reduced
@@ -241,9 +262,8 @@ static void move_to_host(const struct sc__plan *p,
                          const struct parameter_counts *n,
                          struct sc__training_state *out) {
     double share = p->offload_optimizer;
-    double own = p->zero >= 1 ? n->trained_sharded : n->trained;
     bool leave = p->overlap_offload && p->zero >= 2;
-    out->host = share * (out->optimizer + 4 * own);
+    out->host = share * (out->optimizer + 4 * updated(p, n));
     out->optimizer *= 1 - share;
     out->update *= 1 - share;
     if (share > 0 && leave) {
@@ -312,16 +332,10 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         out.accumulated = m->tied ? each * embedding : 0;
     }
     bool ends = sc__plan_has_embedding(p, stage) || sc__plan_has_head(p, stage);
-    bool plain = p->plain_update || p->amp;
-    if (plain && p->micro_batches > 1 && ends && !p->lora)
+    if (!sc__plan_mixed_update(p) && p->micro_batches > 1 && ends && !p->lora)
         out.accumulated =
             sc__plan_weight_bytes(p) * (double)p->vocab * m->hidden / p->mesh.tp;
-    if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS)
-        out.update = n.trained * sc__plan_weight_bytes(p);
-    /* gradients of 2 bytes are widened for the update */
-    if (!plain && p->optimizer && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
-        !weights_are_shards(p) && !p->types.precise)
-        out.update += 4 * (p->zero >= 1 ? n.trained_sharded : n.trained);
+    out.update = made_by_update(p, &n);
     if (p->offload_optimizer > 0 || p->offload_params)
         move_to_host(p, &n, &out);
     return out;

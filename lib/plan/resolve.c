@@ -2,6 +2,7 @@
  * the other fields and the cluster, with a note where it is a guess. */
 #include "plan/resolve.h"
 
+#include "base/number.h"
 #include "plan/routing.h"
 #include "plan/slowest_rank.h"
 #include "plan/towers.h"
@@ -17,18 +18,15 @@ static uint32_t at_least_1(uint32_t n) {
     return n ? n : 1;
 }
 
+#define MOST_RANKS (1u << 30) /* so that two of them multiply */
+
 /* The fewest ranks of a stage that both tp·cp and ep·etp divide. */
 static uint64_t fewest_of_stage(const sc_plan *g, uint64_t tp_cp) {
     uint64_t experts = (uint64_t)at_least_1(g->ep) * (g->etp ? g->etp : at_least_1(g->tp));
-    uint64_t a = tp_cp;
-    uint64_t b = g->ep > 1 ? experts : 1;
-    uint64_t whole = b;
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return whole / a <= (1u << 30) / tp_cp ? tp_cp * (whole / a) : tp_cp;
+    if (g->ep <= 1 || experts > MOST_RANKS)
+        return tp_cp;
+    uint64_t fewest = sc__common_multiple(tp_cp, experts);
+    return fewest <= MOST_RANKS ? fewest : tp_cp;
 }
 
 static sc_status resolve_sizes(struct sc_context *ctx,
@@ -38,8 +36,8 @@ static sc_status resolve_sizes(struct sc_context *ctx,
                                struct sc__plan *p) {
     uint32_t dp = g->dp;
     uint64_t tp_cp = (uint64_t)at_least_1(g->tp) * at_least_1(g->cp);
-    uint64_t cut = tp_cp > 1u << 30 ? tp_cp : tp_cp * at_least_1(g->pp);
-    if (cut > 1u << 30)
+    uint64_t cut = tp_cp > MOST_RANKS ? tp_cp : tp_cp * at_least_1(g->pp);
+    if (cut > MOST_RANKS)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
@@ -51,7 +49,7 @@ static sc_status resolve_sizes(struct sc_context *ctx,
         p->gpus = cluster_gpus;
     if (!p->gpus && !dp)
         dp = (uint32_t)(fewest_of_stage(g, tp_cp) / tp_cp);
-    if (!p->gpus && cut * at_least_1(dp) > 1u << 30)
+    if (!p->gpus && cut * at_least_1(dp) > MOST_RANKS)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,

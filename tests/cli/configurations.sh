@@ -67,6 +67,18 @@ trainer_says disabled "flash_attn: disabled" "--attention unfused"
 trainer_says fa2 "flash_attn: fa2" "--attention flash2"
 trainer_says axolotl "flash_attention: true" "--attention flash2"
 trainer_says axolotl_eager "eager_attention: true" "--attention unfused"
+# yes, on, no and off without quotes are truth values (PyYAML's resolver), in quotes text
+truth_words() { # name, true, false
+    printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "bf16: &sure $2" "fsdp: [full_shard]" \
+        "load_in_4bit: $3" "fsdp_config:" "  offload_params: *sure" "  activation_checkpointing: $2" >"$dir/truth.yaml"
+    same truth_$1 "$dir/truth.yaml" --gpus 8 -- --model llama3-8b --gpus 8 --seq 4096 --micro-batch 1 --use-torch-fsdp2 --software fsdp-eager \
+        --recompute full --offload-optimizer 1 --overlap-offload yes --offload-params
+}
+truth_words true true false
+truth_words yes yes no
+truth_words on On OFF
+printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "mixed_precision: 'no'" >"$dir/quoted.yaml"
+same truth_quoted "$dir/quoted.yaml" --gpus 1 -- --model llama3-8b --gpus 1 --seq 4096 --micro-batch 1 --dtype fp32 --software hf-transformers
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
@@ -121,7 +133,13 @@ printf 'model_name: "llama3-8b"\nper_device_batch_size: 1\nmax_target_length: 20
 same maxtext_by_name "$dir/named.yml" --gpus 8 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --gpus 8 --software maxtext
 # axes of its mesh are sizes within a node times those across; weights are copied over data, and products may be in fp8
 printf 'dcn_data_parallelism: 2\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\nquantization: "fp8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
-same maxtext_mesh "$dir/mesh.yml" --gpus 32 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --shard-group 8 --tp 2 --fp8 --gpus 32 --software maxtext
+same maxtext_mesh "$dir/mesh.yml" --gpus 32 -- --model llama3-8b --micro-batch 2 --micro-batches 1 --seq 2048 --recompute full --zero 3 --shard-group 8 --tp 2 --fp8 --gpus 32 --software maxtext
+# per_device_batch_size counts all devices (calculate_global_batch_sizes of MaxText's pyconfig.py): 16 × 1 × 4 are 64 sequences of 4 replicas,
+# each in 4 micro-batches of a pipeline of 2, four times
+printf 'ici_tensor_parallelism: 2\nici_pipeline_parallelism: 2\nnum_pipeline_microbatches: 4\ngradient_accumulation_steps: 4\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_pipeline "$dir/mesh.yml" --gpus 16 -- --model llama3-8b --micro-batch 1 --global-batch 64 --pipeline-batch 4 --seq 2048 --recompute full --zero 3 --tp 2 --pp 2 --gpus 16 --software maxtext
+printf 'ici_tensor_parallelism: 4\n' | sed 's/per_device_batch_size: 1/per_device_batch_size: 0.5/' "$dir/named.yml" - >"$dir/mesh.yml"
+same maxtext_half "$dir/mesh.yml" --gpus 8 -- --model llama3-8b --global-batch 4 --micro-batch 2 --seq 2048 --recompute full --zero 3 --tp 4 --gpus 8 --software maxtext
 printf 'quantization: "te_mxfp8"\ndcn_fsdp_parallelism: 2\nici_fsdp_parallelism: 8\ndcn_data_parallelism: 1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
 same maxtext_mxfp8 "$dir/mesh.yml" --cluster dgx-b200:16 -- --model llama3-8b --micro-batch 1 --seq 2048 --recompute full --zero 3 --fp8 --fp8-recipe mxfp8 --cluster dgx-b200:16 --software maxtext
 printf 'ici_fsdp_parallelism: 1\nici_data_parallelism: -1\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
@@ -389,6 +407,16 @@ mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-si
 same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
+narrow="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 50368"
+# the feed-forward by a ratio that is not whole or by its size (resolve_ffn_hidden_size), numbers as YAML writes them, the file's own length
+sed 's/expansion_ratio: 4/expansion_ratio: 2.6875/; s/d_model: 4096/d_model: 4_096/; /^train_loader/d' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+same foundry_ratio "$dir/ratio.yaml" --gpus 16 -- $narrow --max-position-embeddings 2048 $foundry
+sed 's/expansion_ratio: 4/ffn_config: {ffn_hidden_size: 1.1008e4}/; s/d_model: 4096/d_model: 4096.0/' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+same foundry_ffn_size "$dir/ratio.yaml" --gpus 16 -- $narrow --max-position-embeddings 2048 $foundry
+sed 's/d_model: 4096/d_model: 4096.5/' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+refuse not_whole 3 'ratio.yaml:2: error: model.d_model takes a whole number, not 4096.5' "$S" run "$dir/ratio.yaml" --gpus 16
+sed 's/expansion_ratio: 4/expansion_ratio: 2.68751/' "$dir/foundry.yaml" >"$dir/ratio.yaml"
+refuse foundry_no_size 3 'model.expansion_ratio 2.68751: 4096 times it is no size of a feed-forward' "$S" run "$dir/ratio.yaml" --gpus 16
 sed 's/^model:.*/model: {name: hf_causal_lm, pretrained_model_name_or_path: databricks\/dbrx-instruct, peft_config: {r: 64, peft_type: LORA, lora_dropout: 0.05, target_modules: [k_proj, down_proj]}}/; s/adamw/lionw/' "$dir/foundry.yaml" >"$dir/dbrx.yaml"
 same foundry_lora "$dir/dbrx.yaml" --gpus 16 -- --model dbrx --lora 64 --lora-targets k_proj,down_proj --dropout $foundry
 noted foundry_optimizer 'the optimizer decoupled_lionw is not modelled' "$S" run "$dir/dbrx.yaml" --gpus 16 --ignore-memory
@@ -462,6 +490,11 @@ sed 's/^fsdp:.*/fsdp: {wrapping_strategy: by_block, precision: mixed}/; s/activa
 olmo="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --position-embedding-type rope --swiglu"
 olmo="$olmo --seq 2048 --micro-batch 2 --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8"
 same olmo2 "$dir/olmo2.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-layernorm
+# one block in so many is computed again, the first of each (should_checkpoint_block of olmo/model.py): of 32 the 0th, 3rd … 30th are 11
+for share in "one_in_two 16" "one_in_three 11" "two_in_three 21" "three_in_four 24"; do
+    { cat "$dir/olmo2.yaml"; echo "activation_checkpointing: ${share% *}"; } >"$dir/olmo3.yaml"
+    same olmo_${share% *} "$dir/olmo3.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-layernorm --recompute full --recompute-method block --recompute-layers ${share#* }
+done
 sed 's/layer_norm_type: rms/layer_norm_type: default/' "$dir/olmo2.yaml" >"$dir/olmo1.yaml"
 same olmo_other_norm "$dir/olmo1.yaml" --gpus 8 -- $olmo --normalization LayerNorm --qk-layernorm
 printf "${trainer}max_prompt_length: 512\nmax_completion_length: 1024\nnum_generations: 8\n" >"$dir/grpo.yaml"
@@ -530,8 +563,17 @@ refuse degree_not_known 3 'words.sh:1: error: pipeline_parallel_size 2: by its n
 trainer --model_name_or_path meta-llama/Llama-2-7b-hf --model_max_length 2048 --my_offload 3
 "$S" run "$dir/words.sh" --ignore-memory >"$dir/out" 2>&1
 grep -q 'my_offload 3 is not known and counts for nothing' "$dir/out" && echo "ok unread_is_said" || echo "not ok unread_is_said"
+# who says a thing twice, as examples of Axolotl do, is not told that one of them counts for nothing
+printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "bf16: true" "adapter: qlora" "load_in_4bit: true" "lora_r: 16" \
+    "fsdp: [full_shard, offload]" "fsdp_config:" "  fsdp_offload_params: true" "  cpu_offload: true" >"$dir/twice.yaml"
+"$S" run "$dir/twice.yaml" --gpus 8 --ignore-memory >"$dir/out" && ! grep -q 'counts for nothing' "$dir/out" && echo "ok said_twice" || echo "not ok said_twice"
 printf 'base_model: meta-llama/Llama-2-7b-hf\nsequence_len: 2048\nsample_packing: true\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\ngradient_checkpointing: true\nbf16: true\ndp_shard_size: 4\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n' >"$dir/shards.yaml"
 same dp_shard_size "$dir/shards.yaml" -- $meant --use-torch-fsdp2 --software fsdp-eager
+# pieces of a local batch that the programs themselves refuse (build_pipeline_schedule of torchtitan and Automodel)
+printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 5\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 2\n' >"$dir/pieces.toml"
+refuse pieces_of_a_batch 3 'a local batch of 5 does not go through the pipeline in pieces of 2' "$S" run "$dir/pieces.toml" --gpus 8 --ignore-memory
+same pieces_otherwise "$dir/pieces.toml" --gpus 8 --micro-batch 1 --micro-batches 5 -- --model llama3-8b --gpus 8 --pp 2 --seq 4096 --micro-batch 1 --micro-batches 5 --use-torch-fsdp2 \
+    --fusion hf --cross-entropy fp32 --software torchtitan-2026
 # accelerate's launcher runs trainers, not Megatron
 echo 'accelerate launch --num_processes 4 train.py --max_length 2048 --use_lora --lora_r 16 --accumulation_steps 6' >"$dir/own.sh"
 same accelerate_runs_trainers "$dir/own.sh" --model llama2-7b -- --model llama2-7b --gpus 4 --seq 2048 --lora 16 --lora-targets q_proj,v_proj --software hf-transformers

@@ -85,6 +85,29 @@ static void bytes_of_optimizers(void **state) {
     }
 }
 
+/* Adam over lists of tensors makes the roots of the second moments that its rank has
+ * (_multi_tensor_adam of torch/optim/adam.py); who does not update makes none. */
+static void roots_of_adam_over_lists(void **state) {
+    const struct {
+        const char *options;
+        double update;
+    } cases[] = {
+        {"gpus 1;global-batch 4", 4 * all},
+        {"gpus 1;global-batch 4;exp-avg-sq-dtype bf16", 2 * all},
+        {"gpus 1;global-batch 4;update plain", 2 * all},
+        {"gpus 1;global-batch 4;update amp", 4 * all},
+        {"gpus 1;global-batch 4;no-optimizer", 0},
+        {"gpus 8;global-batch 16;zero 1", 4 * all / 8},
+        {"gpus 8;global-batch 16;zero 3", 4 * all / 8},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "%s;optimizer adam-foreach", cases[i].options);
+        struct sc__training_state x = state_of(*state, SHAPE, text, 0);
+        assert_within(x.update, cases[i].update, 1e-9);
+    }
+}
+
 /* Dense weights are shared by all eight ranks, or by as many as a group of shards has;
  * experts by the two that have the same ones. */
 static void zero_with_experts(void **state) {
@@ -259,6 +282,7 @@ static void fits_to_the_byte(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_of_optimizers),
+        cmocka_unit_test(roots_of_adam_over_lists),
         cmocka_unit_test(zero_with_experts),
         cmocka_unit_test(gradients_wait_in_a_pipeline),
         cmocka_unit_test(gathered_weights),

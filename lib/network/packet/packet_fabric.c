@@ -528,6 +528,19 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
     return SC_OK;
 }
 
+void sc__packet_take_wire(struct sc__packet_pair *pair,
+                          const struct sc__packet_wire *w,
+                          uint64_t number) {
+    pair->host = w->from;
+    pair->data = w->data;
+    pair->ack = w->ack;
+    pair->spray = w->spray;
+    pair->ack_spray = w->ack_spray;
+    pair->spray_count = w->spray_count;
+    if (w->spray_count)
+        pair->spray_next = (uint32_t)(sc__splitmix64(number) % w->spray_count);
+}
+
 /* One of the paths between two ports, whatever the others do. */
 static sc_status lay_numbered(struct sc__packet_ports *p,
                               const uint32_t pair[2],

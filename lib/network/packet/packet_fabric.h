@@ -98,6 +98,10 @@ sc_status sc__packet_wire(struct sc__packet_ports *p,
                           uint32_t plane,
                           uint32_t number,
                           const struct sc__packet_wire **out);
+/* The pair goes over it; packets that are sprayed begin at a path of their own. */
+void sc__packet_take_wire(struct sc__packet_pair *pair,
+                          const struct sc__packet_wire *w,
+                          uint64_t number);
 
 /* Ultra Ethernet: the paths of a connection by number, there and back; as many as
  * UET_PATHS, each one of up to 64 by a hash. */

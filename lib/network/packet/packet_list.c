@@ -129,15 +129,7 @@ static sc_status
 lay_one(struct packet_list *l, struct sc__packet_pair *p, uint32_t plane, uint32_t number) {
     const struct sc__packet_wire *w;
     SC__TRY(sc__packet_wire(&l->ports, p->flow->from, p->flow->to, plane, number, &w));
-    p->host = w->from;
-    p->data = w->data;
-    p->ack = w->ack;
-    p->spray = w->spray;
-    p->ack_spray = w->ack_spray;
-    p->spray_count = w->spray_count;
-    if (w->spray_count)
-        p->spray_next =
-            (uint32_t)(sc__splitmix64((uint64_t)(p - l->sim->pairs)) % w->spray_count);
+    sc__packet_take_wire(p, w, (uint64_t)(p - l->sim->pairs));
     return SC_OK;
 }
 

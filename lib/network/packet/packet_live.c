@@ -75,14 +75,7 @@ static sc_status lay_wire(struct sc__packet_live *l,
                           struct sc__packet_pair *p) {
     const struct sc__packet_wire *w;
     SC__TRY(sc__packet_wire(&l->ports, m->from, m->to, plane, m->number, &w));
-    p->host = w->from;
-    p->data = w->data;
-    p->ack = w->ack;
-    p->spray = w->spray;
-    p->ack_spray = w->ack_spray;
-    p->spray_count = w->spray_count;
-    if (w->spray_count)
-        p->spray_next = (uint32_t)(sc__splitmix64(message) % w->spray_count);
+    sc__packet_take_wire(p, w, message);
     return SC_OK;
 }
 
