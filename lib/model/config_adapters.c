@@ -143,6 +143,30 @@ void sc__config_add_adapters(struct sc__launch *l,
         sc__config_add(l, out, "dropout", NULL);
 }
 
+static const char *rank_key(const struct sc__config *c) {
+    static const char *const keys[] = {"lora_r", "lora_dim", NULL};
+    for (const char *const *key = keys; *key; key++)
+        if (named(c, *key))
+            return *key;
+    return "lora_rank";
+}
+
+/* Of DeepSpeed-Chat: all linear layers of the parts that it names (layers.), which are
+ * frozen; what is none of them is trained unless only_optimize_lora
+ * (training/utils/module/lora.py). */
+static bool chat_adapters(struct sc__launch *l, const struct sc__config *c) {
+    if (!named(c, "lora_dim"))
+        return false;
+    sc__config_value(c, "lora_module_name");
+    if (!is_on(c, "only_optimize_lora"))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: embeddings and norms, which are trained beside adapters of lora_dim, "
+                 "are counted as frozen",
+                 l->file);
+    return true;
+}
+
 /* Axolotl's lora_target_linear and, where nothing is said, LLaMA-Factory and ms-swift mean
  * all linear layers, peft queries and values; TRL's ModelConfig and ms-swift have a dropout
  * of 0.05. */
@@ -151,7 +175,9 @@ static void take_adapters(struct sc__launch *l,
                           struct sc__flag_list *out,
                           const char *rank) {
     bool swift = swift_type(c) != NULL;
-    bool all = sc__config_value(c, "finetuning_type") || swift;
+    /* all linear layers of OpenRLHF, too (target_modules) */
+    bool all = sc__config_value(c, "finetuning_type") || swift || sc__config_openrlhf(c) ||
+               chat_adapters(l, c);
     const char *targets = sc__config_lora_targets(l, c);
     if (is_on(c, "lora_target_linear") || (all && !targets))
         targets = "all";
@@ -183,8 +209,9 @@ sc_status sc__config_adapters(struct sc__launch *l,
                               struct sc__flag_list *out) {
     const char *tuning = named(c, "finetuning_type");
     const char *adapter = named(c, "adapter");
-    const char *key = named(c, "lora_r") ? "lora_r" : "lora_rank";
+    const char *key = rank_key(c);
     const char *rank = named(c, key);
+    bool four_bits = says_four_bits(c);
     const char *four = named(c, "quantization_bit");
     if (tuning && strcmp(tuning, "lora") != 0 && strcmp(tuning, "full") != 0)
         return sc__launch_fail(l,
@@ -198,6 +225,8 @@ sc_status sc__config_adapters(struct sc__launch *l,
                                "adapter lora and qlora can be forecast",
                                "adapter %.40s is not modelled",
                                adapter);
+    if (is_word(rank, "0")) /* none: OpenRLHF's and DeepSpeed-Chat's default */
+        rank = NULL;
     if (!trains_adapters(c, rank)) {
         if (rank)
             sc__note(l->ctx,
@@ -208,7 +237,7 @@ sc_status sc__config_adapters(struct sc__launch *l,
         return SC_OK;
     }
     take_adapters(l, c, out, rank);
-    if (is_word(adapter, "qlora") || is_word(four, "4") || says_four_bits(c))
+    if (is_word(adapter, "qlora") || is_word(four, "4") || four_bits)
         sc__config_add(l, out, "qlora", "");
     return SC_OK;
 }

@@ -27,11 +27,17 @@ static void offload_by_deepspeed(struct sc__launch *l,
                                  const struct sc__config *c,
                                  struct sc__flag_list *out) {
     const char *file = sc__config_value(c, "deepspeed");
-    bool named = file && strstr(file, "offload");
-    bool third = file && (strstr(file, "z3") || strstr(file, "zero3"));
+    if (!file)
+        file = sc__config_exact(c, "deepspeed_config_file"); /* of accelerate */
+    /* stage3_no_offloading.conf says that nothing is */
+    bool named = file && strstr(file, "offload") && !strstr(file, "no_offload");
+    bool third =
+        file && (strstr(file, "z3") || strstr(file, "zero3") || strstr(file, "stage3"));
     bool params_alone = named && strstr(file, "offload_params");
     bool optimizer = on_cpu(c, "offload_optimizer.device") ||
-                     on_cpu(c, "offload_optimizer_device") || /* accelerate's */
+                     on_cpu(c, "offload_optimizer_device") ||         /* accelerate's */
+                     says_yes(sc__config_exact(c, "adam_offload")) || /* OpenRLHF's */
+                     says_yes(sc__config_exact(c, "offload")) ||      /* DeepSpeed-Chat's */
                      says_yes(sc__config_value(c, "zero_optimization.cpu_offload"));
     bool params = on_cpu(c, "offload_param.device") || on_cpu(c, "offload_param_device") ||
                   says_yes(sc__config_value(c, "zero_optimization.cpu_offload_params"));

@@ -226,7 +226,8 @@ bool sc__is_flag(const char *word) {
 static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
-           !strcmp(name, "config_file"); /* of `accelerate launch` */
+           !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
+           !strcmp(name, "config_file");              /* of `accelerate launch` */
 }
 
 static uint32_t
