@@ -117,6 +117,10 @@ void sc__config_optimizer(struct sc__launch *l,
                           const struct sc__config *c,
                           enum sc__config_kind kind,
                           struct sc__flag_list *out);
+/* The parameters of a bucket, of which DeepSpeed's files may say more than there can be. */
+const char *sc__config_bucket(const struct sc__launch *l,
+                              const struct sc__config_item *item,
+                              const char *value);
 /* What NeMo 1 says by several keys. */
 void sc__config_nemo(struct sc__launch *l,
                      const struct sc__config *c,

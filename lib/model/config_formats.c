@@ -168,6 +168,8 @@ static sc_status take_key(struct config_taking *t,
             add_flag(t, k->flag, NULL);
         return SC_OK;
     }
+    if (!strcmp(k->flag, "ddp-bucket-size"))
+        value = sc__config_bucket(t->l, item, value);
     const char *to = sc__config_nothing(value) && !strstr(k->words, "none=")
                          ? "-"
                          : mapped(arena, k->words, value);

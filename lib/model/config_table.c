@@ -33,6 +33,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(NEOX), "no_weight_tying", "untie-embeddings-and-output-weights", ""},
     {OF(NEOX), "sequence_parallel", "sequence-parallel", ""},
     {OF(NEOX), "use_qk_layernorm", "qk-layernorm", ""},
+    {OF(NEOX), "qk_norm", "qk-layernorm", ""}, /* StableLM's */
     {OF(NEOX), "checkpoint_activations", "recompute", "true=full false=none"},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "zero_optimization.stage", "zero", NULL},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
@@ -206,6 +207,8 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(OLMO), "model.embedding_size", "padded-vocab-size", NULL},
     {OF(OLMO), "model.vocab_size", "vocab-size", NULL},
     {OF(OLMO), "model.mlp_hidden_size", "ffn-hidden-size", "*=-"}, /* take_olmo */
+    {OF(OLMO), "model.moe_num_experts", "num-experts", "*=-"},     /* of OLMoE */
+    {OF(OLMO), "model.moe_top_k", "moe-router-topk", "*=-"},
     {OF(OLMO), "model.max_sequence_length", "seq-length", NULL},
     {OF(OLMO),
      "model.weight_tying",

@@ -93,6 +93,10 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 sc_status sc__launch_deepspeed(struct sc__launch *l);
+/* What flags of Pai-Megatron-Patch's DeepSeek-V2 mean there. */
+sc_status sc__launch_pai(struct sc__launch *l);
+/* Stage 0 of DeepSpeed in bf16, which shards as stage 1; deepspeed: it runs it. */
+void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed);
 /* --optimizer-cpu-offload and what stands beside it. */
 void sc__launch_offload(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */

@@ -166,6 +166,35 @@ static void take_deepspeed_experts(struct sc__launch *l) {
         sc__launch_nth(l, "moe-router-topk", 0));
 }
 
+/* DeepSeek-V2 of Pai-Megatron-Patch: attention is latent without a switch, and
+ * --moe-layer-freq is how many layers, the first, have no experts (deepseek_v2/
+ * transformer_layer.py: layer_number > moe_layer_freq). */
+sc_status sc__launch_pai(struct sc__launch *l) {
+    const char *dense = sc__launch_nth(l, "moe-layer-freq", 0);
+    uint32_t layers = 0;
+    if (!has_word(l, "--enable-shared-expert") || !sc__launch_nth(l, "kv-lora-rank", 0) ||
+        sc__launch_nth(l, "multi-latent-attention", 0))
+        return SC_OK;
+    sc__launch_add(l, "multi-latent-attention", "");
+    if (dense && !sc__parse_u32(sc__str(dense), &layers))
+        return sc__launch_fail(l,
+                               l->line,
+                               "it is a number of layers there",
+                               "--moe-layer-freq %.60s beside --enable-shared-expert",
+                               dense);
+    drop_flag(l, "moe-layer-freq");
+    if (!layers)
+        return SC_OK;
+    sc__launch_add(l, "first-k-dense-replace", dense);
+    sc__note(l->ctx,
+             "megatron-pai",
+             "%s: --moe-layer-freq %u of Pai-Megatron-Patch's DeepSeek-V2 is the number of "
+             "layers without experts, the first (--first-k-dense-replace)",
+             l->file,
+             layers);
+    return SC_OK;
+}
+
 static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
     struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
     uint32_t n = 1;
@@ -225,10 +254,53 @@ sc_status sc__launch_feed_forward(struct sc__launch *l) {
     return SC_OK;
 }
 
+static const char *variable(const struct sc__launch *l, const char *name);
+
+/* Megatron-DeepSpeed's own switch; its runs of 2022 wait for each kernel where
+ * CUDA_LAUNCH_BLOCKING is set. */
+static void take_megatron_deepspeed(struct sc__launch *l) {
+    const char *blocking = variable(l, "CUDA_LAUNCH_BLOCKING");
+    const char *software = blocking && !strcmp(blocking, "1")
+                               ? "megatron-deepspeed-2022-blocking"
+                               : "megatron-deepspeed-2022";
+    if (l->other_program || !has_word(l, "--deepspeed") ||
+        sc__launch_overridden(l, "software"))
+        return;
+    sc__launch_add(l, "software", software);
+    sc__note(l->ctx,
+             "megatron-deepspeed",
+             "%s: --deepspeed is Megatron-DeepSpeed's: --software %s is taken",
+             l->file,
+             software);
+}
+
+/* DeepSpeed's optimizer of bf16 keeps each rank's share of main weights and moments, and
+ * gathers weights, at stage 0 as well (BF16_Optimizer of runtime/bf16_optimizer.py). */
+void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
+    const char *stage = sc__launch_nth(l, "zero", 0);
+    const char *type = sc__launch_nth(l, "dtype", 0);
+    const char *software = sc__launch_nth(l, "software", 0);
+    bool runs =
+        deepspeed || has_word(l, "--deepspeed") ||
+        (software && (!strcmp(software, "deepspeed") || !strcmp(software, "gpt-neox")));
+    bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
+    if (!runs || !narrow || !stage || strcmp(stage, "0") != 0 ||
+        sc__launch_overridden(l, "zero"))
+        return;
+    sc__launch_add(l, "zero", "1");
+    sc__note(
+        l->ctx,
+        "deepspeed-bf16",
+        "%s: ZeRO 0 in bf16 is counted as ZeRO 1: DeepSpeed's optimizer of bf16 shards "
+        "its state (--zero 0 says otherwise)",
+        l->file);
+}
+
 /* --deepspeed_config FILE: what it says of sharding is not among the flags. The script
  * writes it, or it lies beside the script. */
 sc_status sc__launch_deepspeed(struct sc__launch *l) {
     const char *file = sc__launch_word_behind(l, "deepspeed_config");
+    take_megatron_deepspeed(l);
     take_deepspeed_experts(l);
     if (!file)
         return SC_OK;
@@ -363,6 +435,7 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
                  {"tokenizer-type", "GPTSentencePieceTokenizer", 32000},
                  {"patch-tokenizer-type", "LLamaTokenizer", 32000},
                  {"patch-tokenizer-type", "LLama3Tokenizer", 128256},
+                 {"patch-tokenizer-type", "DeepSeekV2Tokenizer", 100000},
                  {"patch-tokenizer-type", "Qwen2Tokenizer", 151643},
                  {"patch-tokenizer-type", "Qwen3Tokenizer", 151643}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -389,6 +462,24 @@ static const char *preset_in_path(const struct sc__launch *l, const char *path) 
             found = name; /* the last counts */
     }
     return found;
+}
+
+/* Llama2Tokenizer reads any file of SentencePiece: the name of one that is not Llama's by
+ * its path (llm-jp-tokenizer-100k.model), or NULL. */
+static const char *other_file(const struct sc__launch *l) {
+    const char *path = sc__launch_word_behind(l, "tokenizer-model");
+    const char *type = sc__launch_word_behind(l, "tokenizer-type");
+    bool any = type && (!strcmp(type, "Llama2Tokenizer") ||
+                        !strcmp(type, "GPTSentencePieceTokenizer"));
+    if (!any || !path || sc__shell_mark(path))
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (const char *at = path; *at; at++)
+        if (sc__str_starts_any_case(sc__str(at), "llama"))
+            return NULL;
+    /* as Llama's own is called, and what stands for a path */
+    return strcmp(name, "tokenizer.model") != 0 && strchr(name, '.') ? name : NULL;
 }
 
 /* Megatron asks the tokenizer; we know those of our presets, by id. */
@@ -422,11 +513,20 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
     if (!vocab)
         return SC_OK;
     vocab += extra;
-    sc__note(l->ctx,
-             "vocab-of-tokenizer",
-             "no --vocab-size is given: %u, that of the tokenizer %s",
-             vocab,
-             name);
+    const char *file = preset ? NULL : other_file(l);
+    if (file)
+        sc__note(l->ctx,
+                 "vocab-assumed",
+                 "no --vocab-size is given: %u, that of Llama 2, is assumed, for the "
+                 "tokenizer's file %.80s is not read",
+                 vocab,
+                 file);
+    else
+        sc__note(l->ctx,
+                 "vocab-of-tokenizer",
+                 "no --vocab-size is given: %u, that of the tokenizer %s",
+                 vocab,
+                 name);
     sc__launch_add(l, "vocab-size", sc__format(&l->ctx->arena, "%u", vocab));
     return SC_OK;
 }

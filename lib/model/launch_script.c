@@ -154,7 +154,8 @@ static const char *unset_hint(const struct sc__launch *l) {
         sc__puts(&b, "; give them with --set NAME=value");
     if (l->shell.sourced_count)
         sc__printf(&b,
-                   "%s%s (line %u) is not read: give what it sets with --set NAME=value",
+                   "%s%s (line %u) is not read: --set NAME=value gives a variable of it, "
+                   "flags must stand in this file",
                    b.size ? "; " : "",
                    sc__shell_mark(l->shell.sourced[0].name) || !*l->shell.sourced[0].name
                        ? "a file it sources"
@@ -688,6 +689,8 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
     SC__TRY(sc__launch_deepspeed(l));
+    SC__TRY(sc__launch_pai(l));
+    sc__launch_bf16_stage(l, kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX);
     sc__launch_offload(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);

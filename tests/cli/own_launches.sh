@@ -101,3 +101,85 @@ said offload_by_name 'offloading is taken from its name'
 printf 'num_layers: 4\nhidden_size: 512\nnum_attention_heads: 8\nvocab_size: 32000\nseq_length: 1024\nmicro_batch_size: 1\nglobal_batch_size: 8\nbf16: true\naux:\n  base_model: vanilla\n  attention_mask_type: no_mask\n' >"$dir/nested.yaml"
 same base_model_in_a_section "$dir/nested.yaml" --gpus 8 -- --num-layers 4 --hidden-size 512 --num-attention-heads 8 --vocab-size 32000 --seq 1024 --micro-batch 1 --global-batch 8 --bf16 --gpus 8
 said mask_is_said 'attention_mask_type no_mask changes the step and is not modelled'
+
+# ---- Megatron-DeepSpeed and other forks of Megatron ----
+shape="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --hidden-dropout 0 --attention-dropout 0"
+plan="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch 2 --global-batch 128 --no-dropout --gpus 16"
+fork() { printf '%s\n' "$1" "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py $shape $2" >"$dir/fork.sh"; }
+# DeepSpeed's optimizer of bf16 shards its state at stage 0 (BF16_Optimizer): 12 bytes over 16 ranks
+fork "" "--bf16 --deepspeed --zero-stage 0"
+same bf16_stage_zero "$dir/fork.sh" -- $plan --bf16 --zero 1 --software megatron-deepspeed-2022
+said bf16_stage_zero_is_said 'ZeRO 0 in bf16 is counted as ZeRO 1'
+same bf16_stage_zero_given "$dir/fork.sh" --zero 0 -- $plan --bf16 --zero 0 --software megatron-deepspeed-2022
+fork "" "--fp16 --deepspeed --zero-stage 0"
+same fp16_stage_zero "$dir/fork.sh" -- $plan --fp16 --zero 0 --software megatron-deepspeed-2022
+fork "export CUDA_LAUNCH_BLOCKING=1" "--bf16 --deepspeed --zero-stage 1"
+same blocking "$dir/fork.sh" -- $plan --bf16 --zero 1 --software megatron-deepspeed-2022-blocking
+said blocking_is_said '--software megatron-deepspeed-2022-blocking is taken'
+same fork_software_given "$dir/fork.sh" --software megatron-2022 -- $plan --bf16 --zero 1 --software megatron-2022
+fork "" "--bf16"
+"$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
+said no_fork 'megatron-core-2025 is assumed'
+echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}' >"$dir/ds.json"
+same bf16_stage_zero_in_a_file "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 1 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed
+# a bucket of more parameters than can be counted
+echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5_000_000_000}, "bf16": {"enabled": true}}' >"$dir/ds.json"
+same large_bucket "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --ddp-bucket-size 4294967295
+said large_bucket_is_said 'reduce_bucket_size 5000000000 is counted as 4294967295 parameters'
+
+# a file of SentencePiece that is not Llama's by its name is not said to have Llama's vocabulary
+vocabulary() { sed "s|--vocab-size 50304|--tokenizer-type Llama2Tokenizer --tokenizer-model $1|" "$dir/fork.sh" >"$dir/tokens.sh" && "$S" run "$dir/tokens.sh" >"$dir/out" 2>"$dir/err"; }
+vocabulary src/models/ver3.0/our-tokenizer-100k.model
+said vocabulary_assumed "32000, that of Llama 2, is assumed, for the tokenizer's file our-tokenizer-100k.model is not read"
+vocabulary /data/llama-2/tok.model
+said vocabulary_of_llama '32000, that of the tokenizer Llama2Tokenizer'
+
+# DeepSeek-V2-Lite as Pai-Megatron-Patch launches it has the 15706484224 parameters that are published
+parameters() { # the options: of one GPU that shards nothing, Adam keeps 12 bytes for each
+    "$S" run "$@" --gpus 1 --tp 1 --pp 1 --global-batch 1 --micro-batch 1 --seq 512 --zero 0 --dtype bf16 --grad-dtype fp32 --optimizer adam --software megatron-core-2025 --ignore-memory --json "$dir/one.json" >/dev/null 2>"$dir/err" &&
+        python3 -S -c 'import json, sys; print(round(json.load(open(sys.argv[1]))["memory_bytes"]["optimizer"] / 12))' "$dir/one.json"
+}
+counts() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: $2 is not $3"; cat "$dir/err"; fi; }
+lite="--num-layers 27 --hidden-size 2048 --num-attention-heads 16 --ffn-hidden-size 10944 --seq-length 4096 --max-position-embeddings 163840 --moe-ffn-hidden-size 1408 --num-experts 64 --moe-router-topk 6 --moe-layer-freq 1 --enable-shared-expert --num-shared-experts 2 --kv-lora-rank 512 --qk-nope-head-dim 128 --qk-rope-head-dim 64 --v-head-dim 128 --kv-channels 128 --qk-layernorm --swiglu --normalization RMSNorm --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear --extra-vocab-size 2400 --patch-tokenizer-type DeepSeekV2Tokenizer --bf16"
+echo "torchrun --nproc_per_node 8 pretrain_deepseek.py $lite" >"$dir/pai.sh"
+counts pai_deepseek "$(parameters "$dir/pai.sh" --ep 1)" 15706484224
+"$S" run "$dir/pai.sh" --gpus 8 --ignore-memory >"$dir/out" 2>"$dir/err"
+said pai_layers_are_said 'is the number of layers without experts'
+
+# ---- other programs ----
+# OLMoE-1B-7B has the 6919161856 parameters that are published, but for norms of queries and keys over
+# all heads at once (4096 a layer, not 256); OLMo's trainer runs PyTorch's FSDP
+cat >"$dir/olmoe.yaml" <<'Y'
+model: {d_model: 2048, n_heads: 16, n_layers: 16, mlp_ratio: 1, weight_tying: false, rope: true, attention_layer_norm: true, block_type: moe, layer_norm_type: rms, activation_type: swiglu,
+  max_sequence_length: 4096, vocab_size: 50280, embedding_size: 50304, moe_top_k: 8, moe_num_experts: 64}
+compile: null
+global_train_batch_size: 64
+device_train_microbatch_size: 2
+precision: amp_bf16
+fsdp: {wrapping_strategy: by_block, precision: mixed}
+Y
+counts olmoe "$(parameters "$dir/olmoe.yaml")" $((6919161856 - 16 * (4096 - 256)))
+"$S" run "$dir/olmoe.yaml" --gpus 8 >"$dir/out" 2>"$dir/err"
+said olmo_is_eager 'fsdp-eager'
+sed 's/^compile: null/compile: {mode: default}/' "$dir/olmoe.yaml" >"$dir/compiled.yaml"
+"$S" run "$dir/compiled.yaml" --gpus 8 >"$dir/out" 2>"$dir/err"
+said olmo_compiled 'fsdp1'
+# StableLM 2 12B by StableLM's own GPT-NeoX has the 12143605760 parameters that are published, but for
+# what its norms of queries and keys have for each head
+neox() { echo "{\"pipe-parallel-size\": 0, \"model-parallel-size\": 1, \"num-layers\": 40, \"hidden-size\": 5120, \"num-attention-heads\": 32, \"num_kv_heads\": 8, \"seq-length\": 4096, \"max-position-embeddings\": 4096, \"norm\": \"layernorm\", \"pos-emb\": \"rotary\", \"mlp_multiple_of\": 256, \"activation\": \"silu\", \"no-weight-tying\": true, \"use_bias_in_attn_linear\": false, \"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 1}, $1}" >"$dir/neox.yml"; }
+neox '"mlp_type": "gated"'
+# 2 embeddings of 100352 × 5120, 40 layers of 2 × 5120² + 2 × 5120 × 1280 and 3 × 5120 × 13824, 81 norms with biases
+counts stablelm "$(parameters "$dir/neox.yml" --padded-vocab-size 100352)" $((2 * 100352 * 5120 + 40 * (2 * 5120 * 5120 + 2 * 5120 * 1280 + 3 * 5120 * 13824) + 81 * 2 * 5120))
+neox '"mlp_type": "other"'
+"$S" run "$dir/neox.yml" --gpus 8 >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -qF "mlp_type: unknown 'other'" "$dir/err" && echo "ok neox_unknown_feed_forward" || echo "not ok neox_unknown_feed_forward"
+# show says whose it is, and what to do with it
+for key in pipe-parallel-size pipe_parallel_size; do
+    echo "{\"$key\": 1, \"zero_optimization\": {\"stage\": 1}}" >"$dir/whose.yml"
+    "$S" show "$dir/whose.yml" >"$dir/out" 2>"$dir/err"
+    grep -q 'a configuration of GPT-NeoX' "$dir/out" && echo "ok show_$key" || echo "not ok show_$key"
+done
+# the hint of a script without flags does not send anyone to --set for them
+printf 'source common.sh\nexport TENSOR_MODEL_PARALLEL=4\n' >"$dir/mlperf.sh"
+"$S" run "$dir/mlperf.sh" >"$dir/out" 2>"$dir/err"
+grep -q 'flags must stand in this file' "$dir/err" && echo "ok sourced_hint" || echo "not ok sourced_hint"
