@@ -15,6 +15,9 @@ static const struct {
 } keys[] = {
     {ANY, "load_in_8bit", ""},
     {ANY, "lora_modules_to_save", ""},
+    {OF(TRAINER), "modules_to_save", ""},
+    {OF(TRAINER), "vision_tower", ""}, /* LLaVA and its kin */
+    {OF(TRAINER), "mm_vision_tower", ""},
     {OF(TRAINER), "use_galore", ""},
     {OF(TRAINER), "use_apollo", ""},
     {OF(TRAINER), "use_badam", ""},

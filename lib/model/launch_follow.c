@@ -145,7 +145,8 @@ static void take_deepspeed_experts(struct sc__launch *l) {
     const char *experts = sc__launch_nth(l, "num-experts", 0);
     const char *interval = sc__launch_word_behind(l, "expert-interval");
     const char *each = sc__launch_word_behind(l, "topk");
-    if (!experts || !has_word(l, "--deepspeed") || sc__launch_overridden(l, "num-experts"))
+    if (!experts || !sc__launch_switched(l, "deepspeed") ||
+        sc__launch_overridden(l, "num-experts"))
         return;
     if (!strcmp(experts, "1")) {
         drop_flag(l, "num-experts");
@@ -172,7 +173,8 @@ static void take_deepspeed_experts(struct sc__launch *l) {
 sc_status sc__launch_pai(struct sc__launch *l) {
     const char *dense = sc__launch_nth(l, "moe-layer-freq", 0);
     uint32_t layers = 0;
-    if (!has_word(l, "--enable-shared-expert") || !sc__launch_nth(l, "kv-lora-rank", 0) ||
+    if (!sc__launch_switched(l, "enable-shared-expert") ||
+        !sc__launch_nth(l, "kv-lora-rank", 0) ||
         sc__launch_nth(l, "multi-latent-attention", 0))
         return SC_OK;
     sc__launch_add(l, "multi-latent-attention", "");
@@ -263,7 +265,7 @@ static void take_megatron_deepspeed(struct sc__launch *l) {
     const char *software = blocking && !strcmp(blocking, "1")
                                ? "megatron-deepspeed-2022-blocking"
                                : "megatron-deepspeed-2022";
-    if (l->other_program || !has_word(l, "--deepspeed") ||
+    if (l->other_program || !sc__launch_switched(l, "deepspeed") ||
         sc__launch_overridden(l, "software"))
         return;
     sc__launch_add(l, "software", software);
@@ -281,7 +283,7 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
     const char *type = sc__launch_nth(l, "dtype", 0);
     const char *software = sc__launch_nth(l, "software", 0);
     bool runs =
-        deepspeed || has_word(l, "--deepspeed") ||
+        deepspeed || sc__launch_switched(l, "deepspeed") ||
         (software && (!strcmp(software, "deepspeed") || !strcmp(software, "gpt-neox")));
     bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
     if (!runs || !narrow || !stage || strcmp(stage, "0") != 0 ||
@@ -363,13 +365,13 @@ static void take_host_threads(struct sc__launch *l) {
 void sc__launch_offload(struct sc__launch *l) {
     const char *share = sc__launch_word_behind(l, "optimizer-offload-fraction");
     const char *layers = sc__launch_word_behind(l, "cpu-offloading-num-layers");
-    bool by_deepspeed = has_word(l, "--cpu-optimizer") ||
+    bool by_deepspeed = sc__launch_switched(l, "cpu-optimizer") ||
                         section_on_cpu(l->deepspeed, "\"offload_optimizer\"");
-    bool by_megatron = has_word(l, "--optimizer-cpu-offload");
+    bool by_megatron = sc__launch_switched(l, "optimizer-cpu-offload");
     uint32_t count = 0;
     if (by_deepspeed || by_megatron)
         add_unless_given(l, "offload-optimizer", by_megatron && share ? share : "1");
-    if (by_deepspeed || has_word(l, "--overlap-cpu-optimizer-d2h-h2d"))
+    if (by_deepspeed || sc__launch_switched(l, "overlap-cpu-optimizer-d2h-h2d"))
         add_unless_given(l, "overlap-offload", "yes");
     if (section_on_cpu(l->deepspeed, "\"offload_param\""))
         add_unless_given(l, "offload-params", "");

@@ -183,3 +183,39 @@ done
 printf 'source common.sh\nexport TENSOR_MODEL_PARALLEL=4\n' >"$dir/mlperf.sh"
 "$S" run "$dir/mlperf.sh" >"$dir/out" 2>"$dir/err"
 grep -q 'flags must stand in this file' "$dir/err" && echo "ok sourced_hint" || echo "not ok sourced_hint"
+
+# ---- adapters, in words of their own ----
+tune() { echo "torchrun --nproc_per_node 4 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --model_max_length 1024 --bf16 True $*" >"$dir/tune.sh"; }
+base="--model llama2-7b --gpus 4 --seq 1024 --micro-batch 2 --micro-batches 4"
+# a program's own rank is not known where the launch is silent: what is taken is said
+tune --use_lora
+same adapters_unsaid "$dir/tune.sh" -- $base --lora 8 --lora-targets q_proj,v_proj --lora-autocast --overlap-grad yes --software hf-transformers
+said adapters_rank_is_said 'does not say the rank of its adapters: 8 is assumed'
+said adapters_layers_are_said 'does not say which layers have adapters: queries and values are assumed'
+tune --use_peft_lora True --lora_r 16 --lora_target_modules q_proj,k_proj
+same adapters_switched "$dir/tune.sh" -- $base --lora 16 --lora-targets q_proj,k_proj --lora-autocast --overlap-grad yes --software hf-transformers
+unsaid adapters_said 'does not say'
+tune --lora_enable False --lora_r 16 --deepspeed zero3.json
+same llava_whole "$dir/tune.sh" -- $base --zero 3 --bf16 --software deepspeed
+tune --lora_enable True --lora_r 16 --deepspeed zero3.json --vision_tower openai/clip-vit-large-patch14-336
+same llava_adapters "$dir/tune.sh" -- $base --zero 3 --bf16 --software deepspeed --lora 16 --lora-targets all
+said llava_tower_is_said 'vision_tower openai/clip-vit-large-patch14-336 changes the step and is not modelled'
+tune --lora_rank 64 --trainable q_proj,v_proj,o_proj --deepspeed zero2.json
+same trainable "$dir/tune.sh" -- $base --zero 2 --bf16 --software deepspeed --lora 64 --lora-targets q_proj,v_proj,o_proj
+# Firefly: four bits unless train_mode says otherwise
+firefly() { printf '{"model_name_or_path": "meta-llama/Llama-2-7b-hf", "train_file": "a.jsonl", "template_name": "llama2", "max_seq_length": 1024, "per_device_train_batch_size": 2, "gradient_accumulation_steps": 4, "lora_rank": 64, "bf16": true%s}\n' "$1" >"$dir/firefly.json"; }
+firefly ''
+same firefly "$dir/firefly.json" --gpus 4 -- $base --lora 64 --lora-targets all --qlora --lora-autocast --overlap-grad yes --software hf-transformers
+said firefly_is_said 'does not say train_mode: it is qlora there'
+firefly ', "train_mode": "lora"'
+same firefly_lora "$dir/firefly.json" --gpus 4 -- $base --lora 64 --lora-targets all --lora-autocast --overlap-grad yes --software hf-transformers
+firefly ', "train_mode": "full", "deepspeed": "z3.json"'
+same firefly_full "$dir/firefly.json" --gpus 4 -- $base --zero 3 --bf16 --software deepspeed
+
+# switches with underscores and values put the optimizer on the host, too
+swift="--model Qwen/Qwen3-30B-A3B --tensor_model_parallel_size 2 --sequence_parallel true --expert_model_parallel_size 2 --micro_batch_size 1 --global_batch_size 8 --max_length 2048 --packing true"
+echo "NPROC_PER_NODE=8 megatron sft $swift --optimizer_cpu_offload true" >"$dir/offload.sh"
+echo "NPROC_PER_NODE=8 megatron sft $swift" >"$dir/plain.sh"
+same swift_offload "$dir/offload.sh" -- --megatron-args "$dir/plain.sh" --offload-optimizer 1
+echo "NPROC_PER_NODE=8 megatron sft $swift --optimizer_cpu_offload false" >"$dir/offload.sh"
+same swift_no_offload "$dir/offload.sh" -- --megatron-args "$dir/plain.sh"
