@@ -423,6 +423,8 @@ static void take_followed(struct config_taking *t) {
     static const char *const keys[] = {"multiple_of",
                                        "hidden_dim_multiplier",
                                        "schedules_method",
+                                       "attention_backend",
+                                       "transformer_impl",
                                        NULL};
     for (const char *const *key = keys; *key; key++) {
         const char *value = sc__config_value(t->c, *key);

@@ -381,6 +381,34 @@ void sc__launch_offload(struct sc__launch *l) {
         take_host_threads(l);
 }
 
+static bool is_zero(const char *value) {
+    return value && !strcmp(value, "0");
+}
+
+/* Attention operator by operator: Megatron's own (DotProductAttention of its local layers,
+ * which flash attention replaces in older models alone), or that of Transformer Engine
+ * where its other kinds are switched off. */
+void sc__launch_attention(struct sc__launch *l) {
+    const char *backend = sc__launch_word_behind(l, "attention-backend");
+    const char *layers = sc__launch_word_behind(l, "transformer-impl");
+    bool said = backend && strcmp(backend, "auto") != 0;
+    bool unfused = said && (!strcmp(backend, "unfused") || !strcmp(backend, "local"));
+    bool local = !said && layers && !strcmp(layers, "local");
+    bool off = !said && is_zero(variable(l, "NVTE_FLASH_ATTN")) &&
+               is_zero(variable(l, "NVTE_FUSED_ATTN"));
+    if (!(unfused || local || off) || l->other_program ||
+        sc__launch_overridden(l, "attention") || sc__launch_nth(l, "attention", 0))
+        return;
+    sc__launch_add(l, "attention", "unfused");
+    sc__note(l->ctx,
+             "megatron-attention",
+             "%s: %s: attention runs operator by operator (--attention says otherwise)",
+             l->file,
+             unfused ? sc__format(&l->ctx->arena, "--attention-backend %s", backend)
+             : local ? "--transformer-impl local"
+                     : "NVTE_FLASH_ATTN and NVTE_FUSED_ATTN are 0");
+}
+
 static bool drops(const char *share) {
     double x = 0;
     return share && sc__parse_double(sc__str(share), &x) && x > 0;

@@ -692,6 +692,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     SC__TRY(sc__launch_pai(l));
     sc__launch_bf16_stage(l, kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX);
     sc__launch_offload(l);
+    sc__launch_attention(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);
     SC__TRY(sc__launch_feed_forward(l));

@@ -219,3 +219,26 @@ echo "NPROC_PER_NODE=8 megatron sft $swift" >"$dir/plain.sh"
 same swift_offload "$dir/offload.sh" -- --megatron-args "$dir/plain.sh" --offload-optimizer 1
 echo "NPROC_PER_NODE=8 megatron sft $swift --optimizer_cpu_offload false" >"$dir/offload.sh"
 same swift_no_offload "$dir/offload.sh" -- --megatron-args "$dir/plain.sh"
+
+# ---- attention ----
+# local layers of Megatron-Core have DotProductAttention, which writes all scores; so has
+# Transformer Engine where its other kinds are off
+fork "" "--bf16 --transformer-impl transformer_engine"
+cp "$dir/fork.sh" "$dir/fused.sh"
+local_attention() { # name, a line, flags
+    fork "$2" "--bf16 $3"
+    same "$1" "$dir/fork.sh" -- --megatron-args "$dir/fused.sh" --attention unfused
+}
+local_attention local_layers "" "--transformer-impl local"
+said local_layers_are_said '--transformer-impl local: attention runs operator by operator'
+local_attention backend_unfused "" "--attention-backend unfused"
+local_attention backend_local "" "--transformer-impl local --attention-backend local"
+local_attention engine_off "export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=0" "--transformer-impl transformer_engine"
+for fused in "--attention-backend flash" "--attention-backend auto --transformer-impl transformer_engine" "--transformer-impl local --use-flash-attn"; do
+    fork "export NVTE_FLASH_ATTN=1 NVTE_FUSED_ATTN=0" "--bf16 $fused"
+    "$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
+    unsaid "fused_${fused##* }" 'operator by operator'
+done
+printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
+grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
+same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused
