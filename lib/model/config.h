@@ -140,6 +140,10 @@ void sc__config_optimizer(struct sc__launch *l,
                           const struct sc__config *c,
                           enum sc__config_kind kind,
                           struct sc__flag_list *out);
+/* The parameters of a bucket, of which DeepSpeed's files may say more than there can be. */
+const char *sc__config_bucket(const struct sc__launch *l,
+                              const struct sc__config_item *item,
+                              const char *value);
 /* What NeMo 1 says by several keys. */
 void sc__config_nemo(struct sc__launch *l,
                      const struct sc__config *c,
@@ -162,6 +166,8 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
 const char *sc__config_deepspeed_stage(const char *name);
 /* What is written of the linear layers that have adapters; NULL: nothing. */
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
+/* Whether it is a launch of OpenRLHF. */
+bool sc__config_openrlhf(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */

@@ -35,18 +35,35 @@ static const char *swift_type(const struct sc__config *c) {
     return type ? type : named(c, "sft_type");
 }
 
-/* LLaMA-Factory's finetuning_type, ms-swift's train_type, Axolotl's adapter, TRL's
- * use_peft; where none of them stands, a rank is one of adapters, but in Axolotl. */
+/* Firefly's train_mode: full, lora, or qlora, which it is where nothing is said
+ * (component/argument.py). Other programs have other modes under the key. */
+static const char *firefly_mode(const struct sc__config *c) {
+    const char *mode = named(c, "train_mode");
+    bool own = is_word(mode, "full") || is_word(mode, "lora") || is_word(mode, "qlora");
+    if (own)
+        return mode;
+    return !mode && named(c, "template_name") && named(c, "train_file") ? "qlora" : NULL;
+}
+
+/* LLaMA-Factory's finetuning_type, ms-swift's train_type, Axolotl's adapter, a switch;
+ * where none of them stands, a rank is one of adapters, but in Axolotl. */
 static bool trains_adapters(const struct sc__config *c, bool rank) {
+    /* TRL; FastChat and Qwen; the examples of peft; LLaVA */
+    static const char *const switches[] = {"use_peft",
+                                           "use_lora",
+                                           "use_peft_lora",
+                                           "lora_enable",
+                                           NULL};
     const char *tuning = named(c, "finetuning_type");
     if (!tuning)
         tuning = swift_type(c);
+    if (!tuning)
+        tuning = firefly_mode(c);
     if (tuning)
-        return !strcmp(tuning, "lora");
-    if (sc__config_value(c, "use_peft"))
-        return is_on(c, "use_peft");
-    if (sc__config_value(c, "use_lora"))
-        return is_on(c, "use_lora");
+        return !strcmp(tuning, "lora") || !strcmp(tuning, "qlora");
+    for (const char *const *key = switches; *key; key++)
+        if (sc__config_value(c, *key))
+            return is_on(c, *key);
     if (sc__config_value(c, "adapter") || sc__config_value(c, "base_model"))
         return named(c, "adapter") != NULL;
     return rank;
@@ -62,6 +79,8 @@ static bool names_targets(const struct sc__config_item *item) {
                                        NULL};
     struct sc__str key = sc__str(item->key);
     uint32_t index;
+    if (!strcmp(item->key, "trainable") && strstr(item->value, "_proj"))
+        return true; /* of Chinese-LLaMA-Alpaca */
     if (sc__parse_u32(sc__str(item->last), &index) && item->last > item->key)
         key.n -= strlen(item->last) + 1;
     for (const char *const *k = keys; *k; k++) {
@@ -142,6 +161,48 @@ void sc__config_add_adapters(struct sc__launch *l,
         sc__config_add(l, out, "dropout", NULL);
 }
 
+static const char *rank_key(const struct sc__config *c) {
+    static const char *const keys[] = {"lora_r", "lora_dim", NULL};
+    for (const char *const *key = keys; *key; key++)
+        if (named(c, *key))
+            return *key;
+    return "lora_rank";
+}
+
+/* Of DeepSpeed-Chat: all linear layers of the parts that it names (layers.), which are
+ * frozen; what is none of them is trained unless only_optimize_lora
+ * (training/utils/module/lora.py). */
+static bool chat_adapters(struct sc__launch *l, const struct sc__config *c) {
+    if (!named(c, "lora_dim"))
+        return false;
+    sc__config_value(c, "lora_module_name");
+    if (!is_on(c, "only_optimize_lora"))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: embeddings and norms, which are trained beside adapters of lora_dim, "
+                 "are counted as frozen",
+                 l->file);
+    return true;
+}
+
+/* Programs have ranks and layers of their own where a launch is silent (64 and all linear
+ * layers of Qwen's finetune.py): what is taken is peft's. */
+static void note_assumed(struct sc__launch *l, const char *rank, const char *targets) {
+    if (!rank && !sc__launch_overridden(l, "lora"))
+        sc__note(
+            l->ctx,
+            "config-default",
+            "%s does not say the rank of its adapters: 8 is assumed, as in peft (--lora "
+            "says otherwise)",
+            l->file);
+    if (!targets && !sc__launch_overridden(l, "lora-targets"))
+        sc__note(l->ctx,
+                 "config-default",
+                 "%s does not say which layers have adapters: queries and values are "
+                 "assumed, as in peft (--lora-targets says otherwise)",
+                 l->file);
+}
+
 /* Axolotl's lora_target_linear and, where nothing is said, LLaMA-Factory and ms-swift mean
  * all linear layers, peft queries and values; TRL's ModelConfig and ms-swift have a dropout
  * of 0.05. */
@@ -150,12 +211,15 @@ static void take_adapters(struct sc__launch *l,
                           struct sc__flag_list *out,
                           const char *rank) {
     bool swift = swift_type(c) != NULL;
-    bool all = sc__config_value(c, "finetuning_type") || swift;
+    /* all linear layers of OpenRLHF, too (target_modules) */
+    bool all = sc__config_value(c, "finetuning_type") || swift || sc__config_openrlhf(c) ||
+               is_on(c, "lora_enable") || firefly_mode(c) || chat_adapters(l, c);
     const char *targets = sc__config_lora_targets(l, c);
     if (is_on(c, "lora_target_linear") || (all && !targets))
         targets = "all";
     struct sc__config_lora lora = {rank ? rank : "8", targets, "lora_dropout"};
     sc__config_add_adapters(l, c, out, &lora); /* 8: what peft takes */
+    note_assumed(l, rank, targets);
     if (runs_autocast(c) && !sc__config_engine(l, c, out))
         sc__config_add(l, out, "lora-autocast", NULL);
     if ((is_on(c, "use_peft") || swift) && !named(c, lora.dropout))
@@ -180,8 +244,9 @@ sc_status sc__config_adapters(struct sc__launch *l,
                               struct sc__flag_list *out) {
     const char *tuning = named(c, "finetuning_type");
     const char *adapter = named(c, "adapter");
-    const char *key = named(c, "lora_r") ? "lora_r" : "lora_rank";
+    const char *key = rank_key(c);
     const char *rank = named(c, key);
+    bool four_bits = says_four_bits(c);
     const char *four = named(c, "quantization_bit");
     if (tuning && strcmp(tuning, "lora") != 0 && strcmp(tuning, "full") != 0)
         return sc__launch_fail(l,
@@ -195,6 +260,8 @@ sc_status sc__config_adapters(struct sc__launch *l,
                                "adapter lora and qlora can be forecast",
                                "adapter %.40s is not modelled",
                                adapter);
+    if (is_word(rank, "0")) /* none: OpenRLHF's and DeepSpeed-Chat's default */
+        rank = NULL;
     if (!trains_adapters(c, rank)) {
         if (rank)
             sc__note(l->ctx,
@@ -205,8 +272,13 @@ sc_status sc__config_adapters(struct sc__launch *l,
         return SC_OK;
     }
     take_adapters(l, c, out, rank);
-    bool four_bits = says_four_bits(c);
-    if (four_bits || is_word(adapter, "qlora") || is_word(four, "4"))
+    if (firefly_mode(c) && !named(c, "train_mode"))
+        sc__note(l->ctx,
+                 "config-default",
+                 "%s does not say train_mode: it is qlora there",
+                 l->file);
+    if (is_word(adapter, "qlora") || is_word(firefly_mode(c), "qlora") ||
+        is_word(four, "4") || four_bits)
         sc__config_add(l, out, "qlora", "");
     return SC_OK;
 }

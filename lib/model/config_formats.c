@@ -128,6 +128,8 @@ static sc_status take_key(struct config_taking *t,
             add_flag(t, k->flag, NULL);
         return SC_OK;
     }
+    if (!strcmp(k->flag, "ddp-bucket-size"))
+        value = sc__config_bucket(t->l, item, value);
     const char *to = sc__config_nothing(value) && !strstr(k->words, "none=")
                          ? "-"
                          : mapped(arena, k->words, value);
@@ -397,6 +399,8 @@ static void take_followed(struct config_taking *t) {
     static const char *const keys[] = {"multiple_of",
                                        "hidden_dim_multiplier",
                                        "schedules_method",
+                                       "attention_backend",
+                                       "transformer_impl",
                                        NULL};
     for (const char *const *key = keys; *key; key++) {
         const char *value = sc__config_value(t->c, *key);
@@ -497,7 +501,8 @@ static enum sc__config_kind kind_of(const struct sc__config *c) {
                 (has_key(c, "num_layers") && has_key(c, "train_micro_batch_size_per_gpu"));
     if (neox)
         return SC__CONFIG_NEOX;
-    if (has_key(c, "base_model") || has_key(c, "model_name_or_path") ||
+    /* Axolotl's key; in sections others name what they begin with so */
+    if (sc__config_exact(c, "base_model") || has_key(c, "model_name_or_path") ||
         has_key(c, "per_device_train_batch_size") ||
         (has_key(c, "distributed_type") && has_key(c, "num_processes")))
         return SC__CONFIG_TRAINER;
@@ -742,7 +747,8 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
 }
 
 static bool names_trainer(const struct sc__config *c) {
-    return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size");
+    return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size") ||
+           sc__config_openrlhf(c);
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {

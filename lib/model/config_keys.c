@@ -62,8 +62,10 @@ const char *sc__config_value(const struct sc__config *c, const char *key) {
 
 const char *sc__config_exact(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
-        if (!strcmp(c->items[i].key, key))
+        if (!strcmp(c->items[i].key, key)) {
+            c->items[i].asked = true;
             return c->items[i].value;
+        }
     return NULL;
 }
 
@@ -416,7 +418,9 @@ void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
             sc__strndup(arena,
                         word + 2,
                         equals ? (size_t)(equals - word) - 2 : strlen(word) - 2);
-        bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]);
+        /* a switch of the launcher may stand before the program */
+        bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]) &&
+                      !sc__str_ends(sc__str(l->words[i + 1]), ".py");
         const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
         *SC__PUSH(arena, c->items, c->count, c->capacity) =
             (struct sc__config_item){.key = name,

@@ -72,6 +72,22 @@ static void take_olmo_checkpoints(struct sc__launch *l,
     }
 }
 
+/* OLMoE's: the blocks of a configuration without block_type moe have none, whatever it says
+ * of them. */
+static void take_olmo_experts(struct sc__launch *l,
+                              const struct sc__config *c,
+                              const char *wide,
+                              struct sc__flag_list *out) {
+    const char *block = sc__config_value(c, "model.block_type");
+    const char *experts = sc__config_value(c, "model.moe_num_experts");
+    const char *each = sc__config_value(c, "model.moe_top_k");
+    if (!block || strcmp(block, "moe") != 0)
+        return;
+    sc__config_add(l, out, "num-experts", experts ? experts : "8"); /* olmo/config.py */
+    sc__config_add(l, out, "moe-router-topk", each ? each : "2");
+    sc__config_add(l, out, "moe-ffn-hidden-size", wide);
+}
+
 sc_status sc__config_olmo(struct sc__launch *l,
                           const struct sc__config *c,
                           struct sc__flag_list *out) {
@@ -91,8 +107,15 @@ sc_status sc__config_olmo(struct sc__launch *l,
     const char *norm = sc__config_value(c, "model.layer_norm_type");
     if (norm && strcmp(norm, "rms") != 0) /* of OLMo 1 */
         sc__config_add(l, out, "normalization", "LayerNorm");
-    sc__config_add(l, out, "ffn-hidden-size", sc__format(&l->ctx->arena, "%u", both / 2));
+    const char *wide = sc__format(&l->ctx->arena, "%u", both / 2);
+    sc__config_add(l, out, "ffn-hidden-size", wide);
     take_olmo_checkpoints(l, c, out);
+    take_olmo_experts(l, c, wide, out);
+    /* PyTorch's FSDP, which OLMo's trainer compiles where a section says how */
+    bool compiled = sc__config_value(c, "compile.mode") ||
+                    sc__config_value(c, "compile.fullgraph") ||
+                    sc__config_value(c, "compile.backend");
+    sc__config_add(l, out, "software", compiled ? "fsdp1" : "fsdp-eager");
     if (sc__config_value(c, "fsdp.wrapping_strategy") ||
         sc__config_value(c, "fsdp.precision"))
         sc__config_add(l, out, "use-torch-fsdp2", NULL);

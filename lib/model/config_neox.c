@@ -71,18 +71,31 @@ static bool is_gated(const char *activation) {
 /* LLaMAParallelMLP of mlp_type llama: the size itself, or 8/3 of the hidden size up to the
  * next 256. ParallelMLP with a gate: intermediate_size, or four times the hidden size, is
  * that of a feed-forward with two products, of which the three of a gated one have a third
- * each (41472 is Llama-2 13B's 13824). */
-static void take_feed_forward(struct sc__launch *l,
-                              const struct sc__config *c,
-                              struct sc__flag_list *out) {
+ * each (41472 is Llama-2 13B's 13824). mlp_type gated is that of StableLM's own NeoX, whose
+ * activation is silu: two thirds of four times the hidden size (13824 of 5120). */
+static sc_status take_feed_forward(struct sc__launch *l,
+                                   const struct sc__config *c,
+                                   struct sc__flag_list *out) {
     const char *type = sc__config_value(c, "mlp_type");
     const char *factor = sc__config_value(c, "expansion_factor");
     bool llama = type && !strcmp(type, "llama");
-    bool gated = is_gated(sc__config_value(c, "activation"));
+    bool named = type && !strcmp(type, "gated");
+    bool gated = named || is_gated(sc__config_value(c, "activation"));
     uint64_t hidden = sc__config_number(c, "hidden_size", 0);
     uint64_t said = sc__config_number(c, "intermediate_size", 0);
     uint64_t of = sc__config_number(c, "mlp_multiple_of", 1);
     double times = 4;
+    if (type && !llama && !named && strcmp(type, "regular") != 0)
+        return sc__launch_fail(l,
+                               0,
+                               "regular, llama and gated can be forecast",
+                               "mlp_type: unknown '%.40s'",
+                               type);
+    if (named && said)
+        return sc__launch_fail(l,
+                               0,
+                               "give --ffn-hidden-size in its place",
+                               "intermediate_size beside mlp_type gated is not known");
     if (factor && !sc__parse_double(sc__str(factor), &times))
         times = 4;
     bool sizes = times > 0 && times < 1024;
@@ -91,11 +104,11 @@ static void take_feed_forward(struct sc__launch *l,
     if (llama)
         size = said ? said : up_to_multiple(hidden * 8 / 3, 256);
     else if (gated)
-        size = up_to_multiple(whole * 2 / 3 / 2, of);
+        size = up_to_multiple(named ? whole * 2 / 3 : whole * 2 / 3 / 2, of);
     if (llama || gated)
         sc__config_add(l, out, "swiglu", "");
     if (!size)
-        return;
+        return SC_OK;
     sc__config_add(l, out, "ffn-hidden-size", sc__format(&l->ctx->arena, "%" PRIu64, size));
     if (gated && !llama && said)
         sc__note(l->ctx,
@@ -105,6 +118,7 @@ static void take_feed_forward(struct sc__launch *l,
                  l->file,
                  said,
                  size);
+    return SC_OK;
 }
 
 /* ---- experts ---- */
@@ -134,7 +148,7 @@ sc_status sc__config_neox(struct sc__launch *l,
         !sc__config_value(c, "gradient_accumulation_steps"))
         sc__config_add(l, out, "micro-batches", "1");
     SC__TRY(take_attention(l, c, out));
-    take_feed_forward(l, c, out);
+    SC__TRY(take_feed_forward(l, c, out));
     take_experts(l, c, out);
     bool drops = above(c, "hidden_dropout", 0) || above(c, "attention_dropout", 0);
     sc__config_add(l, out, drops ? "dropout" : "no-dropout", "");

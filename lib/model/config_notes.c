@@ -15,6 +15,9 @@ static const struct {
 } keys[] = {
     {ANY, "load_in_8bit", ""},
     {ANY, "lora_modules_to_save", ""},
+    {OF(TRAINER), "modules_to_save", ""},
+    {OF(TRAINER), "vision_tower", ""}, /* LLaVA and its kin */
+    {OF(TRAINER), "mm_vision_tower", ""},
     {OF(TRAINER), "use_galore", ""},
     {OF(TRAINER), "use_apollo", ""},
     {OF(TRAINER), "use_badam", ""},
@@ -50,6 +53,7 @@ static const struct {
     {OF(NEOX), "train_impl", "normal"},
     {OF(NEOX), "use_bnb_optimizer", ""},
     {OF(NEOX), "optimizer.type", "adam cpu_adam cpu_torch_adam"},
+    {OF(NESTED), "attention_mask_type", "causal padding_causal"}, /* of MegaDLM */
     {OF(FOUNDRY), "activation_cpu_offload", ""},
     {OF(TORCHTITAN), "early_step_in_backward", ""},
     {OF(TORCHTITAN), "optimizer.state_dtype", "float32"},
@@ -118,7 +122,13 @@ static bool tells(const char *name) {
                                         "quantiz",
                                         "offload",
                                         "accumulation",
+                                        "accum_steps",
                                         "batch_size",
+                                        "zero_stage",
+                                        "seq_len",
+                                        "max_len",
+                                        "checkpointing",
+                                        "lora_dim",
                                         NULL};
     static const char *const others[] = {"eval",
                                          "val_",
@@ -135,6 +145,9 @@ static bool tells(const char *name) {
                                          "quantization_type",
                                          "quantization_config",
                                          "auto_find",
+                                         "checkpointing_steps", /* when it saves */
+                                         "kwargs",
+                                         "reentrant",
                                          NULL};
     return has_part(name, parts) && !has_part(name, others);
 }

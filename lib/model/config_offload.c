@@ -19,15 +19,27 @@ static const char *share_of(const struct sc__config *c, const char *key) {
     return nothing ? "1" : given;
 }
 
+/* A key of no section says yes. */
+static bool is_on(const struct sc__config *c, const char *key) {
+    const char *value = sc__config_exact(c, key);
+    return value && sc__config_true(value);
+}
+
 static void offload_by_deepspeed(struct sc__launch *l,
                                  const struct sc__config *c,
                                  struct sc__flag_list *out) {
     const char *file = sc__config_value(c, "deepspeed");
-    bool named = file && strstr(file, "offload");
-    bool third = file && (strstr(file, "z3") || strstr(file, "zero3"));
+    if (!file)
+        file = sc__config_exact(c, "deepspeed_config_file"); /* of accelerate */
+    /* stage3_no_offloading.conf says that nothing is */
+    bool named = file && strstr(file, "offload") && !strstr(file, "no_offload");
+    bool third =
+        file && (strstr(file, "z3") || strstr(file, "zero3") || strstr(file, "stage3"));
     bool params_alone = named && strstr(file, "offload_params");
     bool optimizer = on_cpu(c, "offload_optimizer.device") ||
                      on_cpu(c, "offload_optimizer_device") || /* accelerate's */
+                     is_on(c, "adam_offload") ||              /* OpenRLHF's */
+                     is_on(c, "offload") ||                   /* DeepSpeed-Chat's */
                      sc__config_on(c, "zero_optimization.cpu_offload");
     bool params = on_cpu(c, "offload_param.device") || on_cpu(c, "offload_param_device") ||
                   sc__config_on(c, "zero_optimization.cpu_offload_params");

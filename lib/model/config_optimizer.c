@@ -48,3 +48,19 @@ void sc__config_optimizer(struct sc__launch *l,
     add_targets(l, c, out);
     add_apex(l, c, out);
 }
+
+const char *sc__config_bucket(const struct sc__launch *l,
+                              const struct sc__config_item *item,
+                              const char *value) {
+    uint64_t parameters = 0;
+    if (!sc__parse_u64(sc__str(value), &parameters) || parameters <= UINT32_MAX)
+        return value;
+    sc__note(l->ctx,
+             "config-bucket",
+             "%s: %s %.40s is counted as %u parameters, the most that a bucket may have",
+             l->file,
+             item->key,
+             value,
+             UINT32_MAX);
+    return sc__format(&l->ctx->arena, "%u", UINT32_MAX);
+}

@@ -33,6 +33,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(NEOX), "no_weight_tying", "untie-embeddings-and-output-weights", ""},
     {OF(NEOX), "sequence_parallel", "sequence-parallel", ""},
     {OF(NEOX), "use_qk_layernorm", "qk-layernorm", ""},
+    {OF(NEOX), "qk_norm", "qk-layernorm", ""}, /* StableLM's */
     {OF(NEOX), "checkpoint_activations", "recompute", "true=full false=none"},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "zero_optimization.stage", "zero", NULL},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
@@ -90,30 +91,45 @@ const struct sc__config_key sc__config_keys[] = {
 
     {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
+    {OF(TRAINER), "=micro_train_batch_size", "micro-batch", NULL}, /* OpenRLHF */
+    {OF(TRAINER), "=grad_accum_steps", "micro-batches", NULL},
+    {OF(TRAINER), "=grad_accumulation_steps", "micro-batches", NULL},
     {OF(TRAINER), "sequence_len", "seq", NULL},
     {OF(TRAINER), "cutoff_len", "seq", NULL},
     {OF(TRAINER), "max_seq_length", "seq", NULL},
     {OF(TRAINER), "model_max_length", "seq", NULL},
     {OF(TRAINER), "max_length", "seq", NULL},
-    {OF(TRAINER), "block_size", "seq", NULL}, /* transformers' run_clm.py */
+    {OF(TRAINER), "block_size", "seq", NULL},   /* transformers' run_clm.py */
+    {OF(TRAINER), "=max_seq_len", "seq", NULL}, /* DeepSpeed-Chat */
+    {OF(TRAINER), "=max_len", "seq", NULL},     /* OpenRLHF */
+    {OF(TRAINER), "=seq_len", "seq", NULL},
+    {OF(TRAINER), "=seq_length", "seq", NULL},
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
+    {OF(TRAINER), "=use_activation_checkpointing", "recompute", "true=full false=none"},
+    {OF(TRAINER), "=activation_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER),
      "attn_implementation",
      "attention",
      "eager=unfused flash_attention_2=flash2 flash_attention_3=current "
      "kernels-community/flash-attn2=flash2 kernels-community/flash-attn3=current "
      "kernels-community/vllm-flash-attn3=current *=-"},
-    {OF(TRAINER), "flash_attn", "attention", "disabled=unfused fa2=flash2 fa3=current *=-"},
+    {OF(TRAINER),
+     "flash_attn",
+     "attention",
+     "disabled=unfused fa2=flash2 fa3=current true=flash2 *=-"},
     {OF(TRAINER), "flash_attention", "attention", "true=flash2 *=-"},
+    {OF(TRAINER), "=use_flash_attn", "attention", "true=flash2 *=-"}, /* open-instruct */
     {OF(TRAINER), "eager_attention", "attention", "true=unfused *=-"},
     {OF(TRAINER), "bf16", "bf16", ""},
     {OF(TRAINER), "fp16", "fp16", ""},
     {OF(TRAINER), "lora_r", "lora", "*=-"}, /* config_adapters.c says whether it counts */
     {OF(TRAINER), "lora_rank", "lora", "*=-"},
+    {OF(TRAINER), "lora_dim", "lora", "*=-"}, /* DeepSpeed-Chat */
     {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
     {OF(TRAINER), "context_parallel_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_size", "cp", NULL}, /* ms-swift, XTuner */
+    {OF(TRAINER), "=ring_attn_size", "cp", NULL},        /* OpenRLHF */
 
     {OF(MAXTEXT), "base_emb_dim", "hidden-size", NULL},
     {OF(MAXTEXT), "base_num_decoder_layers", "num-layers", NULL},
@@ -191,6 +207,8 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(OLMO), "model.embedding_size", "padded-vocab-size", NULL},
     {OF(OLMO), "model.vocab_size", "vocab-size", NULL},
     {OF(OLMO), "model.mlp_hidden_size", "ffn-hidden-size", "*=-"}, /* take_olmo */
+    {OF(OLMO), "model.moe_num_experts", "num-experts", "*=-"},     /* of OLMoE */
+    {OF(OLMO), "model.moe_top_k", "moe-router-topk", "*=-"},
     {OF(OLMO), "model.max_sequence_length", "seq-length", NULL},
     {OF(OLMO),
      "model.weight_tying",
@@ -239,7 +257,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TORCHTUNE), "=context_parallel_dim", "cp", NULL},
 
     {OF(TRAINER), "num_processes", "gpus", NULL}, /* accelerate's */
-    {OF(TRAINER), "deepspeed_config.zero_stage", "zero", NULL},
+    {OF(TRAINER), "zero_stage", "zero", NULL},    /* DeepSpeed-Chat and OpenRLHF, too */
     {OF(TRAINER),
      "mixed_precision",
      "dtype",

@@ -1,5 +1,6 @@
 /* config_trainer: what keys of trainers of Hugging Face (Axolotl, LLaMA-Factory, TRL,
- * ms-swift) mean together: sharding, recomputation, the loss, fp8, the optimizer. */
+ * ms-swift, DeepSpeed-Chat, OpenRLHF) mean together: sharding, recomputation, the loss,
+ * fp8, the optimizer. */
 #include "model/config.h"
 
 #include <inttypes.h>
@@ -18,7 +19,11 @@ static bool has_section(const struct sc__config *c, const char *beginning) {
  * names none. */
 static sc_status
 take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    static const char *const keys[] = {"model_name_or_path", "base_model", "model", NULL};
+    static const char *const keys[] = {"model_name_or_path",
+                                       "base_model",
+                                       "model",
+                                       "pretrain",
+                                       NULL};
     if (sc__launch_overridden(l, "model"))
         return SC_OK;
     for (const char *const *key = keys; *key; key++)
@@ -40,11 +45,29 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
 
 /* A key that is this flag, in the words of any trainer. */
 static bool says_flag(const struct sc__config *c, const char *flag) {
-    for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
-        if (k->kinds & (1u << SC__CONFIG_TRAINER) && !strcmp(k->flag, flag) &&
-            sc__config_value(c, k->key))
+    for (const struct sc__config_key *k = sc__config_keys; k->key; k++) {
+        if (!(k->kinds & (1u << SC__CONFIG_TRAINER)) || strcmp(k->flag, flag) != 0)
+            continue;
+        if (*k->key == '=' ? sc__config_exact(c, k->key + 1) != NULL
+                           : sc__config_value(c, k->key) != NULL)
             return true;
+    }
     return false;
+}
+
+static void add_default(struct sc__launch *l,
+                        struct sc__flag_list *out,
+                        const struct sc__flag *usual,
+                        const char *key) {
+    if (sc__launch_overridden(l, usual->name))
+        return;
+    sc__config_add(l, out, usual->name, usual->value);
+    sc__note(l->ctx,
+             "config-default",
+             "%s does not say %s: it is %s there",
+             l->file,
+             key,
+             usual->value);
 }
 
 /* What is not said has the value that its program gives it: per_device_train_batch_size of
@@ -63,17 +86,30 @@ take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
          sc__config_exact(c, "model_name_or_path") != NULL},
         {"cutoff_len", "seq", "2048", sc__config_value(c, "finetuning_type") != NULL}};
     for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++) {
-        if (!usual[i].has || sc__launch_overridden(l, usual[i].flag) ||
-            says_flag(c, usual[i].flag))
-            continue;
-        sc__config_add(l, out, usual[i].flag, usual[i].value);
-        sc__note(l->ctx,
-                 "config-default",
-                 "%s does not say %s: it is %s there",
-                 l->file,
-                 usual[i].key,
-                 usual[i].value);
+        struct sc__flag flag = {usual[i].flag, usual[i].value};
+        if (usual[i].has && !says_flag(c, usual[i].flag))
+            add_default(l, out, &flag, usual[i].key);
     }
+}
+
+/* Its launches name the weights --pretrain; train_batch_size is that of all GPUs (128
+ * unless it is said), and lengths are 2048 (openrlhf/cli/train_sft.py). */
+bool sc__config_openrlhf(const struct sc__config *c) {
+    return sc__config_exact(c, "pretrain") && sc__config_exact(c, "micro_train_batch_size");
+}
+
+static void
+take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *batch = sc__config_value(c, "train_batch_size");
+    bool answers = sc__config_value(c, "generate_max_len") != NULL;
+    if (!sc__config_openrlhf(c))
+        return;
+    if (batch)
+        sc__config_add(l, out, "global-batch", batch);
+    else
+        add_default(l, out, &(struct sc__flag){"global-batch", "128"}, "train_batch_size");
+    if (!answers && !says_flag(c, "seq"))
+        add_default(l, out, &(struct sc__flag){"seq", "2048"}, "max_len");
 }
 
 /* TRL's trainers on answers (GRPO, DPO): sequences are a prompt and an answer, and what
@@ -82,7 +118,14 @@ static void
 take_answers(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     uint64_t prompt = sc__config_number(c, "max_prompt_length", 0);
     uint64_t answer = sc__config_number(c, "max_completion_length", 0);
-    if (!prompt && !answer && !sc__config_value(c, "num_generations"))
+    bool pairs = sc__config_openrlhf(c) && (sc__config_value(c, "chosen_key") ||
+                                            sc__config_value(c, "ref_pretrain") ||
+                                            sc__config_value(c, "reward_pretrain"));
+    if (sc__config_openrlhf(c) && !answer) { /* its own words for them */
+        prompt = sc__config_number(c, "prompt_max_len", 0);
+        answer = sc__config_number(c, "generate_max_len", 0);
+    }
+    if (!prompt && !answer && !pairs && !sc__config_value(c, "num_generations"))
         return;
     if (answer && !sc__config_value(c, "max_length"))
         sc__config_add(l,
@@ -117,16 +160,27 @@ fsdp_strategy(const struct sc__config *c, const char *word, const char *number) 
 
 static bool runs_fsdp(const struct sc__config *c) {
     const char *fsdp = sc__config_value(c, "fsdp");
+    const char *backend = sc__config_openrlhf(c) ? sc__config_exact(c, "backend") : NULL;
     bool named = (fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
-                 has_section(c, "fsdp_config.");
+                 has_section(c, "fsdp_config.") || sc__config_on(c, "use_fsdp") ||
+                 (backend && strstr(backend, "fsdp"));
     return named && !fsdp_strategy(c, "no_shard", "3");
 }
 
-static bool runs_deepspeed(const struct sc__config *c) {
+/* The file of DeepSpeed, as trainers and as `accelerate launch` name it. */
+static const char *deepspeed_file(const struct sc__config *c) {
     const char *file = sc__config_value(c, "deepspeed");
-    return (file && !sc__config_nothing(file)) ||
-           sc__config_value(c, "zero_optimization.stage") ||
-           has_section(c, "deepspeed_config.");
+    return file ? file : sc__config_exact(c, "deepspeed_config_file");
+}
+
+static bool runs_deepspeed(const struct sc__config *c) {
+    const char *file = deepspeed_file(c);
+    bool other = sc__config_openrlhf(c) && runs_fsdp(c);
+    return !other &&
+           ((file && !sc__config_nothing(file)) ||
+            sc__config_value(c, "zero_optimization.stage") ||
+            sc__config_on(c, "use_deepspeed") || sc__config_exact(c, "zero_stage") ||
+            sc__config_openrlhf(c) || has_section(c, "deepspeed_config."));
 }
 
 const char *sc__config_trainer_software(const struct sc__config *c) {
@@ -176,13 +230,27 @@ const char *sc__config_deepspeed_stage(const char *name) {
     return NULL;
 }
 
+/* Programs that run DeepSpeed at stage 2 where nothing is said: zero_stage of accelerate's
+ * DeepSpeedPlugin (utils/dataclasses.py) and of OpenRLHF's cli. */
+static void take_stage_two(struct sc__launch *l,
+                           const struct sc__config *c,
+                           struct sc__flag_list *out) {
+    bool said = sc__config_value(c, "zero_optimization.stage") ||
+                sc__config_value(c, "zero_stage") || deepspeed_file(c);
+    bool usual = sc__config_on(c, "use_deepspeed") || sc__config_openrlhf(c);
+    if (!said && usual && runs_deepspeed(c))
+        add_default(l, out, &(struct sc__flag){"zero", "2"}, "zero_stage");
+}
+
 /* ZeRO by DeepSpeed's file, if it was read, or by its name; or FSDP. */
 static void
 take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    const char *deepspeed = sc__config_value(c, "deepspeed");
-    const char *stage = deepspeed ? sc__config_deepspeed_stage(deepspeed) : NULL;
-    if (stage && !sc__config_value(c, "zero_optimization.stage"))
+    const char *file = deepspeed_file(c);
+    const char *stage = file ? sc__config_deepspeed_stage(file) : NULL;
+    if (stage && !sc__config_value(c, "zero_optimization.stage") &&
+        !sc__config_value(c, "zero_stage"))
         sc__config_add(l, out, "zero", stage);
+    take_stage_two(l, c, out);
     if (runs_fsdp(c))
         take_fsdp(l, c, out);
 }
@@ -347,10 +415,13 @@ static void note_length(struct sc__launch *l, const struct sc__config *c) {
                                           "cutoff_len",
                                           "max_seq_length",
                                           "max_length",
+                                          "max_seq_len",
+                                          "max_len",
                                           NULL};
     static const char *const packs[] = {"sample_packing",
                                         "packing",
                                         "neat_packing",
+                                        "packing_samples", /* OpenRLHF */
                                         "pad_to_sequence_len",
                                         NULL};
     const char *stage = sc__config_value(c, "stage");
@@ -370,6 +441,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
                              struct sc__flag_list *out) {
     SC__TRY(take_model(l, c, out));
     take_defaults(l, c, out);
+    take_openrlhf(l, c, out);
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

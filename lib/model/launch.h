@@ -79,6 +79,8 @@ const char *sc__launch_flag_name(const struct sc__launch *l, const char *word);
 const char *sc__launch_value_at(const struct sc__launch *l, uint32_t at);
 /* That of the last flag of a name (with dashes; underscores count as such), or NULL. */
 const char *sc__launch_word_behind(const struct sc__launch *l, const char *flag);
+/* Whether a switch (its name with dashes) stands there, and not `false` behind it. */
+bool sc__launch_switched(const struct sc__launch *l, const char *flag);
 /* The words of Megatron-SWIFT (`megatron sft`) as those of Megatron. */
 bool sc__launch_calls_swift(const char *const *words, uint32_t count);
 sc_status sc__launch_swift(struct sc__launch *l);
@@ -93,8 +95,14 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 sc_status sc__launch_deepspeed(struct sc__launch *l);
+/* What flags of Pai-Megatron-Patch's DeepSeek-V2 mean there. */
+sc_status sc__launch_pai(struct sc__launch *l);
+/* Stage 0 of DeepSpeed in bf16, which shards as stage 1; deepspeed: it runs it. */
+void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed);
 /* --optimizer-cpu-offload and what stands beside it. */
 void sc__launch_offload(struct sc__launch *l);
+/* --attention-backend, --transformer-impl local and Transformer Engine's switches. */
+void sc__launch_attention(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */
 void sc__launch_dropout(struct sc__launch *l, bool script);
 void sc__launch_precision(struct sc__launch *l, bool script);

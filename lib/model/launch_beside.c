@@ -110,20 +110,30 @@ static bool has_ending(const char *name, const char *const *endings) {
     return false;
 }
 
-/* A file whose name says a stage of ZeRO is known without being read. */
+/* A file whose name says a stage of ZeRO is known without being read; that the optimizer is
+ * on the host counts by the name, too (config_offload.c). */
 static void note_missing(const struct sc__launch *l, const char *key, const char *name) {
-    if (strcmp(key, "deepspeed") != 0 || !sc__config_deepspeed_stage(name))
-        sc__note(l->ctx,
-                 "launch-beside",
-                 "%s names %.80s, which is not beside it: what it says (ZeRO, FSDP, "
-                 "offloading) does not count unless options say it",
-                 l->file,
-                 name);
+    bool of_deepspeed = sc__str_starts(sc__str(key), "deepspeed");
+    bool offloads = of_deepspeed && strstr(name, "offload");
+    if (of_deepspeed && sc__config_deepspeed_stage(name))
+        return;
+    sc__note(l->ctx,
+             "launch-beside",
+             "%s names %.80s, which is not beside it: %s does not count unless options say "
+             "it",
+             l->file,
+             name,
+             offloads ? "offloading is taken from its name, and what else it says (ZeRO)"
+                      : "what it says (ZeRO, FSDP, offloading)");
 }
 
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
-    static const char *const endings[] = {".json", ".yaml", ".yml", NULL};
-    static const char *const keys[] = {"config", "config_file", "deepspeed", NULL};
+    static const char *const endings[] = {".json", ".yaml", ".yml", ".conf", NULL};
+    static const char *const keys[] = {"config",
+                                       "config_file",
+                                       "deepspeed",
+                                       "deepspeed_config_file",
+                                       NULL};
     for (const char *const *key = keys; *key; key++) {
         const char *name = sc__config_exact(c, *key);
         bool found;

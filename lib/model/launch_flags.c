@@ -40,6 +40,7 @@ static const struct {
     {"multi-head-latent-attention", {"multi-latent-attention", ""}},
     {"qk-nope-head-dim", {"qk-head-dim", NULL}},
     {"qk-rope-head-dim", {"qk-pos-emb-head-dim", NULL}},
+    {"num-shared-experts", {"n-shared-experts", NULL}}, /* Pai-Megatron-Patch */
     {"moe-intermediate-size", {"moe-ffn-hidden-size", NULL}},
     {"num-nextn-predict-layers", {"mtp-num-layers", NULL}},
     /* Megatron-LLM */
@@ -344,6 +345,7 @@ static const char *const no_effect[] = {"save*",
                                         "kill-switch-path",
                                         "max-padding-length",
                                         "patch-tokenizer-type",
+                                        "enable-shared-expert", /* --num-shared-experts */
                                         "extra-vocab-size", /* of sc__launch_vocabulary */
                                         NULL};
 

@@ -145,7 +145,8 @@ static void take_deepspeed_experts(struct sc__launch *l) {
     const char *experts = sc__launch_nth(l, "num-experts", 0);
     const char *interval = sc__launch_word_behind(l, "expert-interval");
     const char *each = sc__launch_word_behind(l, "topk");
-    if (!experts || !has_word(l, "--deepspeed") || sc__launch_overridden(l, "num-experts"))
+    if (!experts || !sc__launch_switched(l, "deepspeed") ||
+        sc__launch_overridden(l, "num-experts"))
         return;
     if (!strcmp(experts, "1")) {
         drop_flag(l, "num-experts");
@@ -164,6 +165,36 @@ static void take_deepspeed_experts(struct sc__launch *l) {
         l->file,
         sc__launch_nth(l, "moe-layer-freq", 0),
         sc__launch_nth(l, "moe-router-topk", 0));
+}
+
+/* DeepSeek-V2 of Pai-Megatron-Patch: attention is latent without a switch, and
+ * --moe-layer-freq is how many layers, the first, have no experts (deepseek_v2/
+ * transformer_layer.py: layer_number > moe_layer_freq). */
+sc_status sc__launch_pai(struct sc__launch *l) {
+    const char *dense = sc__launch_nth(l, "moe-layer-freq", 0);
+    uint32_t layers = 0;
+    if (!sc__launch_switched(l, "enable-shared-expert") ||
+        !sc__launch_nth(l, "kv-lora-rank", 0) ||
+        sc__launch_nth(l, "multi-latent-attention", 0))
+        return SC_OK;
+    sc__launch_add(l, "multi-latent-attention", "");
+    if (dense && !sc__parse_u32(sc__str(dense), &layers))
+        return sc__launch_fail(l,
+                               l->line,
+                               "it is a number of layers there",
+                               "--moe-layer-freq %.60s beside --enable-shared-expert",
+                               dense);
+    drop_flag(l, "moe-layer-freq");
+    if (!layers)
+        return SC_OK;
+    sc__launch_add(l, "first-k-dense-replace", dense);
+    sc__note(l->ctx,
+             "megatron-pai",
+             "%s: --moe-layer-freq %u of Pai-Megatron-Patch's DeepSeek-V2 is the number of "
+             "layers without experts, the first (--first-k-dense-replace)",
+             l->file,
+             layers);
+    return SC_OK;
 }
 
 static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
@@ -225,11 +256,54 @@ sc_status sc__launch_feed_forward(struct sc__launch *l) {
     return SC_OK;
 }
 
+static const char *variable(const struct sc__launch *l, const char *name);
+
+/* Megatron-DeepSpeed's own switch; its runs of 2022 wait for each kernel where
+ * CUDA_LAUNCH_BLOCKING is set. */
+static void take_megatron_deepspeed(struct sc__launch *l) {
+    const char *blocking = variable(l, "CUDA_LAUNCH_BLOCKING");
+    const char *software = blocking && !strcmp(blocking, "1")
+                               ? "megatron-deepspeed-2022-blocking"
+                               : "megatron-deepspeed-2022";
+    if (l->other_program || !sc__launch_switched(l, "deepspeed") ||
+        sc__launch_overridden(l, "software"))
+        return;
+    sc__launch_add(l, "software", software);
+    sc__note(l->ctx,
+             "megatron-deepspeed",
+             "%s: --deepspeed is Megatron-DeepSpeed's: --software %s is taken",
+             l->file,
+             software);
+}
+
+/* DeepSpeed's optimizer of bf16 keeps each rank's share of main weights and moments, and
+ * gathers weights, at stage 0 as well (BF16_Optimizer of runtime/bf16_optimizer.py). */
+void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
+    const char *stage = sc__launch_nth(l, "zero", 0);
+    const char *type = sc__launch_nth(l, "dtype", 0);
+    const char *software = sc__launch_nth(l, "software", 0);
+    bool runs =
+        deepspeed || sc__launch_switched(l, "deepspeed") ||
+        (software && (!strcmp(software, "deepspeed") || !strcmp(software, "gpt-neox")));
+    bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
+    if (!runs || !narrow || !stage || strcmp(stage, "0") != 0 ||
+        sc__launch_overridden(l, "zero"))
+        return;
+    sc__launch_add(l, "zero", "1");
+    sc__note(
+        l->ctx,
+        "deepspeed-bf16",
+        "%s: ZeRO 0 in bf16 is counted as ZeRO 1: DeepSpeed's optimizer of bf16 shards "
+        "its state (--zero 0 says otherwise)",
+        l->file);
+}
+
 /* --deepspeed_config FILE: what it says of sharding is not among the flags. The script
  * writes it (by a here-document, or in a way that is not followed), or it lies beside the
  * script. */
 sc_status sc__launch_deepspeed(struct sc__launch *l) {
     const char *file = sc__launch_word_behind(l, "deepspeed_config");
+    take_megatron_deepspeed(l);
     take_deepspeed_experts(l);
     if (!file)
         return SC_OK;
@@ -294,13 +368,13 @@ static void take_host_threads(struct sc__launch *l) {
 void sc__launch_offload(struct sc__launch *l) {
     const char *share = sc__launch_word_behind(l, "optimizer-offload-fraction");
     const char *layers = sc__launch_word_behind(l, "cpu-offloading-num-layers");
-    bool by_deepspeed = has_word(l, "--cpu-optimizer") ||
+    bool by_deepspeed = sc__launch_switched(l, "cpu-optimizer") ||
                         section_on_cpu(l->deepspeed, "\"offload_optimizer\"");
-    bool by_megatron = has_word(l, "--optimizer-cpu-offload");
+    bool by_megatron = sc__launch_switched(l, "optimizer-cpu-offload");
     uint32_t count = 0;
     if (by_deepspeed || by_megatron)
         add_unless_given(l, "offload-optimizer", by_megatron && share ? share : "1");
-    if (by_deepspeed || has_word(l, "--overlap-cpu-optimizer-d2h-h2d"))
+    if (by_deepspeed || sc__launch_switched(l, "overlap-cpu-optimizer-d2h-h2d"))
         add_unless_given(l, "overlap-offload", "yes");
     if (section_on_cpu(l->deepspeed, "\"offload_param\""))
         add_unless_given(l, "offload-params", "");
@@ -308,6 +382,34 @@ void sc__launch_offload(struct sc__launch *l) {
         add_unless_given(l, "offload-activations", layers);
     if (by_deepspeed || by_megatron)
         take_host_threads(l);
+}
+
+static bool is_zero(const char *value) {
+    return value && !strcmp(value, "0");
+}
+
+/* Attention operator by operator: Megatron's own (DotProductAttention of its local layers,
+ * which flash attention replaces in older models alone), or that of Transformer Engine
+ * where its other kinds are switched off. */
+void sc__launch_attention(struct sc__launch *l) {
+    const char *backend = sc__launch_word_behind(l, "attention-backend");
+    const char *layers = sc__launch_word_behind(l, "transformer-impl");
+    bool said = backend && strcmp(backend, "auto") != 0;
+    bool unfused = said && (!strcmp(backend, "unfused") || !strcmp(backend, "local"));
+    bool local = !said && layers && !strcmp(layers, "local");
+    bool off = !said && is_zero(variable(l, "NVTE_FLASH_ATTN")) &&
+               is_zero(variable(l, "NVTE_FUSED_ATTN"));
+    if (!(unfused || local || off) || l->other_program ||
+        sc__launch_overridden(l, "attention") || sc__launch_nth(l, "attention", 0))
+        return;
+    sc__launch_add(l, "attention", "unfused");
+    sc__note(l->ctx,
+             "megatron-attention",
+             "%s: %s: attention runs operator by operator (--attention says otherwise)",
+             l->file,
+             unfused ? sc__format(&l->ctx->arena, "--attention-backend %s", backend)
+             : local ? "--transformer-impl local"
+                     : "NVTE_FLASH_ATTN and NVTE_FUSED_ATTN are 0");
 }
 
 static bool drops(const char *share) {
@@ -366,6 +468,7 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
                  {"tokenizer-type", "GPTSentencePieceTokenizer", 32000},
                  {"patch-tokenizer-type", "LLamaTokenizer", 32000},
                  {"patch-tokenizer-type", "LLama3Tokenizer", 128256},
+                 {"patch-tokenizer-type", "DeepSeekV2Tokenizer", 100000},
                  {"patch-tokenizer-type", "Qwen2Tokenizer", 151643},
                  {"patch-tokenizer-type", "Qwen3Tokenizer", 151643}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -392,6 +495,24 @@ static const char *preset_in_path(const struct sc__launch *l, const char *path) 
             found = name; /* the last counts */
     }
     return found;
+}
+
+/* Llama2Tokenizer reads any file of SentencePiece: the name of one that is not Llama's by
+ * its path (llm-jp-tokenizer-100k.model), or NULL. */
+static const char *other_file(const struct sc__launch *l) {
+    const char *path = sc__launch_word_behind(l, "tokenizer-model");
+    const char *type = sc__launch_word_behind(l, "tokenizer-type");
+    bool any = type && (!strcmp(type, "Llama2Tokenizer") ||
+                        !strcmp(type, "GPTSentencePieceTokenizer"));
+    if (!any || !path || sc__shell_mark(path))
+        return NULL;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (const char *at = path; *at; at++)
+        if (sc__str_starts_any_case(sc__str(at), "llama"))
+            return NULL;
+    /* as Llama's own is called, and what stands for a path */
+    return strcmp(name, "tokenizer.model") != 0 && strchr(name, '.') ? name : NULL;
 }
 
 /* Megatron asks the tokenizer; we know those of our presets, by id. */
@@ -425,11 +546,20 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
     if (!vocab)
         return SC_OK;
     vocab += extra;
-    sc__note(l->ctx,
-             "vocab-of-tokenizer",
-             "no --vocab-size is given: %u, that of the tokenizer %s",
-             vocab,
-             name);
+    const char *file = preset ? NULL : other_file(l);
+    if (file)
+        sc__note(l->ctx,
+                 "vocab-assumed",
+                 "no --vocab-size is given: %u, that of Llama 2, is assumed, for the "
+                 "tokenizer's file %.80s is not read",
+                 vocab,
+                 file);
+    else
+        sc__note(l->ctx,
+                 "vocab-of-tokenizer",
+                 "no --vocab-size is given: %u, that of the tokenizer %s",
+                 vocab,
+                 name);
     sc__launch_add(l, "vocab-size", sc__format(&l->ctx->arena, "%u", vocab));
     return SC_OK;
 }

@@ -154,7 +154,8 @@ static const char *unset_hint(const struct sc__launch *l) {
         sc__puts(&b, "; give them with --set NAME=value");
     if (l->shell.sourced_count)
         sc__printf(&b,
-                   "%s%s (line %u) is not read: give what it sets with --set NAME=value",
+                   "%s%s (line %u) is not read: --set NAME=value gives a variable of it, "
+                   "flags must stand in this file",
                    b.size ? "; " : "",
                    sc__shell_mark(l->shell.sourced[0].name) || !*l->shell.sourced[0].name
                        ? "a file it sources"
@@ -226,7 +227,8 @@ bool sc__is_flag(const char *word) {
 static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
-           !strcmp(name, "config_file"); /* of `accelerate launch` */
+           !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
+           !strcmp(name, "config_file");              /* of `accelerate launch` */
 }
 
 static uint32_t
@@ -687,7 +689,10 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
     SC__TRY(sc__launch_deepspeed(l));
+    SC__TRY(sc__launch_pai(l));
+    sc__launch_bf16_stage(l, kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX);
     sc__launch_offload(l);
+    sc__launch_attention(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);
     SC__TRY(sc__launch_feed_forward(l));

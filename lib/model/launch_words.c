@@ -63,6 +63,16 @@ const char *sc__launch_word_behind(const struct sc__launch *l, const char *flag)
     return last;
 }
 
+bool sc__launch_switched(const struct sc__launch *l, const char *flag) {
+    for (uint32_t i = 0; i < l->count; i++) {
+        const char *value =
+            is_named(l->words[i], flag) ? sc__launch_value_at(l, i) : "false";
+        if (!value || !sc__config_false(value))
+            return true;
+    }
+    return false;
+}
+
 /* ---- Megatron-SWIFT ---- */
 
 /* `megatron sft`, `pt` or `rlhf`, or what it calls. */

@@ -193,7 +193,7 @@ fsdp: {wrapping_strategy: by_block}
 Y
 same olmo "$dir/olmo.yaml" --gpus 8 -- --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 \
     --untie-embeddings-and-output-weights --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 \
-    --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8
+    --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8 --software fsdp-eager
 cat >"$dir/nemo.yaml" <<'Y'
 trainer: {num_nodes: 2, devices: 8, precision: bf16}
 model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 1, encoder_seq_length: 2048, max_position_embeddings: "${.encoder_seq_length}",
@@ -488,7 +488,7 @@ same primus_post_trainer "$dir/primus.yaml" --gpus 8 -- --model qwen3-30b-a3b --
 # OLMo's sections have a precision of their own, and OLMo 2 norms of queries and keys; TRL's trainers on answers say how long those are
 sed 's/^fsdp:.*/fsdp: {wrapping_strategy: by_block, precision: mixed}/; s/activation_type: swiglu/activation_type: swiglu, attention_layer_norm: true, layer_norm_type: rms/' "$dir/olmo.yaml" >"$dir/olmo2.yaml"
 olmo="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --position-embedding-type rope --swiglu"
-olmo="$olmo --seq 2048 --micro-batch 2 --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8"
+olmo="$olmo --seq 2048 --micro-batch 2 --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8 --software fsdp-eager"
 same olmo2 "$dir/olmo2.yaml" --gpus 8 -- $olmo --normalization RMSNorm --qk-layernorm
 # one block in so many is computed again, the first of each (should_checkpoint_block of olmo/model.py): of 32 the 0th, 3rd … 30th are 11
 for share in "one_in_two 16" "one_in_three 11" "two_in_three 21" "three_in_four 24"; do

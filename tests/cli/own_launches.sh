@@ -1,0 +1,244 @@
+# Launches of people's own runs, in words that other programs than those of configurations.sh
+# have: each means the same as the options that say it.
+S=${STEPCAST:?}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+same() { # name, file and its options, --, the options
+    name=$1
+    shift
+    first=""
+    while [ "$1" != -- ]; do
+        first="$first $1"
+        shift
+    done
+    shift
+    if "$S" run $first --ignore-memory --json "$dir/a.json" >"$dir/out" 2>"$dir/err" &&
+        "$S" run "$@" --ignore-memory --json "$dir/b.json" >/dev/null 2>>"$dir/err" &&
+        python3 -S - "$dir/a.json" "$dir/b.json" <<'P'
+import json, sys
+a, b = (json.load(open(f)) for f in sys.argv[1:])
+assert a["step_time_us"] == b["step_time_us"], (a["step_time_us"], b["step_time_us"])
+assert a["memory_bytes"] == b["memory_bytes"]
+P
+    then echo "ok $name"; else
+        echo "not ok $name"
+        cat "$dir/err"
+    fi
+}
+# the notes of the launch just run, on one line
+notes() { tr '\n' ' ' <"$dir/out" | tr -s ' '; }
+said() { if notes | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(notes)"; fi; }
+unsaid() { # the step was forecast, and this is not said of it
+    if notes | grep -q 'step time' && ! notes | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(notes)"; fi
+}
+
+# ---- trainers ----
+# accelerate's launcher names DeepSpeed itself: by a stage, by a file, or stage 2
+whole="--model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --attention flash2 --bf16 --software deepspeed"
+accelerate() { echo "accelerate launch --mixed_precision bf16 --num_processes 8 $* train.py --model_name_or_path meta-llama/Llama-3.1-8B --max_seq_length 4096 --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --use_flash_attn --gradient_checkpointing" >"$dir/a.sh"; }
+accelerate --use_deepspeed --deepspeed_config_file configs/stage3_no_offloading.conf
+same accelerate_file "$dir/a.sh" -- $whole --zero 3
+accelerate --use_deepspeed --zero_stage 1
+same accelerate_stage "$dir/a.sh" -- $whole --zero 1
+accelerate --use_deepspeed
+same accelerate_stage_two "$dir/a.sh" -- $whole --zero 2
+said accelerate_stage_two_is_said 'does not say zero_stage: it is 2 there'
+accelerate --use_deepspeed --zero_stage 3 --offload_optimizer_device cpu
+same accelerate_offload "$dir/a.sh" -- $whole --zero 3 --offload-optimizer 1 --overlap-offload yes
+mkdir "$dir/configs"
+echo '{"zero_optimization": {"stage": 1}, "bf16": {"enabled": true}}' >"$dir/configs/ds.conf"
+accelerate --use_deepspeed --deepspeed_config_file configs/ds.conf
+same accelerate_file_beside "$dir/a.sh" -- $whole --zero 1
+accelerate --use_fsdp
+same accelerate_fsdp "$dir/a.sh" -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --attention flash2 --bf16 --software fsdp-eager --use-torch-fsdp2
+
+# DeepSpeed-Chat: the stage, the length and adapters of all linear layers
+chat() { echo "deepspeed --num_gpus 8 main.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 4 --max_seq_len 512 --gradient_accumulation_steps 1 --gradient_checkpointing --zero_stage 3 --deepspeed $*" >"$dir/chat.sh"; }
+chatted="--model llama2-7b --gpus 8 --seq 512 --micro-batch 4 --micro-batches 1 --recompute full --zero 3 --software deepspeed"
+chat --lora_dim 0
+same chat_whole "$dir/chat.sh" -- $chatted
+chat --lora_dim 128 --lora_module_name layers.
+same chat_adapters "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all
+said chat_trains_embeddings 'embeddings and norms, which are trained beside adapters of lora_dim, are counted as frozen'
+chat --lora_dim 128 --lora_module_name layers. --only_optimize_lora --offload
+same chat_offload "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all --offload-optimizer 1 --overlap-offload yes
+unsaid chat_adapters_alone 'embeddings and norms'
+
+# OpenRLHF: the batch is that of all GPUs, ZeRO 2 unless it is said, 2048 tokens
+rlhf() { echo "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --pretrain meta-llama/Llama-2-7b-hf --micro_train_batch_size 2 --bf16 --gradient_checkpointing $*" >"$dir/rlhf.sh"; }
+tuned="--model llama2-7b --gpus 8 --micro-batch 2 --bf16 --recompute full --software deepspeed"
+rlhf --max_len 4096 --train_batch_size 64 --zero_stage 3 --flash_attn --adam_offload --packing_samples
+same openrlhf "$dir/rlhf.sh" -- $tuned --seq 4096 --global-batch 64 --zero 3 --attention flash2 --offload-optimizer 1 --overlap-offload yes
+unsaid openrlhf_is_known 'not known'
+rlhf
+same openrlhf_defaults "$dir/rlhf.sh" -- $tuned --seq 2048 --global-batch 128 --zero 2
+rlhf --max_len 2048 --lora_rank 64 --ring_attn_size 2
+same openrlhf_adapters "$dir/rlhf.sh" -- $tuned --seq 2048 --global-batch 128 --zero 2 --lora 64 --lora-targets all --cp 2
+rlhf --prompt_max_len 1024 --generate_max_len 2048 --train_batch_size 64
+same openrlhf_answers "$dir/rlhf.sh" -- $tuned --seq 3072 --global-batch 64 --zero 2
+said openrlhf_answers_are_said 'trains on answers to prompts'
+rlhf --backend fsdp2 --max_len 2048
+same openrlhf_fsdp "$dir/rlhf.sh" -- --model llama2-7b --gpus 8 --micro-batch 2 --bf16 --recompute full --seq 2048 --global-batch 128 --software fsdp-eager --use-torch-fsdp2
+
+# words of programs that nobody else has; one that is not known is said
+own() { echo "torchrun --nproc_per_node 4 tune.py --model_name_or_path meta-llama/Llama-2-7b-hf --bf16 $*" >"$dir/own.sh"; }
+own --seq_len 1024 --micro_batch_size 2 --grad_accum_steps 6 --use_activation_checkpointing
+same own_words "$dir/own.sh" -- --model llama2-7b --gpus 4 --seq 1024 --micro-batch 2 --micro-batches 6 --recompute full --update amp --software hf-transformers
+own --max_length 1024 --micro_batch_size 2 --text_seq_len 77 --gradient_checkpointing_kwargs x
+"$S" run "$dir/own.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said own_length_is_said 'text_seq_len 77 is not known and counts for nothing'
+unsaid own_kwargs 'gradient_checkpointing_kwargs'
+
+# four bits are said twice, by the adapter's name and by the switch: neither is unknown
+printf 'base_model: meta-llama/Llama-2-7b-hf\nload_in_4bit: true\nadapter: qlora\nlora_r: 32\nlora_target_linear: true\nsequence_len: 2048\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: true\n' >"$dir/q.yaml"
+"$S" run "$dir/q.yaml" --gpus 1 >"$dir/out" 2>"$dir/err"
+unsaid four_bits_twice 'load_in_4bit true is not known'
+# the name of a file that is not there says that the optimizer is on the host, and the note with it
+printf 'model_name_or_path: meta-llama/Llama-2-7b-hf\nfinetuning_type: full\ncutoff_len: 1024\nper_device_train_batch_size: 1\nbf16: true\ndeepspeed: /configs/offload_cpu.yaml\n' >"$dir/away.yaml"
+"$S" run "$dir/away.yaml" --gpus 8 --ignore-memory >"$dir/out" 2>"$dir/err"
+said offload_by_name 'offloading is taken from its name'
+# base_model in a section is nobody's of Axolotl
+printf 'num_layers: 4\nhidden_size: 512\nnum_attention_heads: 8\nvocab_size: 32000\nseq_length: 1024\nmicro_batch_size: 1\nglobal_batch_size: 8\nbf16: true\naux:\n  base_model: vanilla\n  attention_mask_type: no_mask\n' >"$dir/nested.yaml"
+same base_model_in_a_section "$dir/nested.yaml" --gpus 8 -- --num-layers 4 --hidden-size 512 --num-attention-heads 8 --vocab-size 32000 --seq 1024 --micro-batch 1 --global-batch 8 --bf16 --gpus 8
+said mask_is_said 'attention_mask_type no_mask changes the step and is not modelled'
+
+# ---- Megatron-DeepSpeed and other forks of Megatron ----
+shape="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --hidden-dropout 0 --attention-dropout 0"
+plan="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch 2 --global-batch 128 --no-dropout --gpus 16"
+fork() { printf '%s\n' "$1" "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py $shape $2" >"$dir/fork.sh"; }
+# DeepSpeed's optimizer of bf16 shards its state at stage 0 (BF16_Optimizer): 12 bytes over 16 ranks
+fork "" "--bf16 --deepspeed --zero-stage 0"
+same bf16_stage_zero "$dir/fork.sh" -- $plan --bf16 --zero 1 --software megatron-deepspeed-2022
+said bf16_stage_zero_is_said 'ZeRO 0 in bf16 is counted as ZeRO 1'
+same bf16_stage_zero_given "$dir/fork.sh" --zero 0 -- $plan --bf16 --zero 0 --software megatron-deepspeed-2022
+fork "" "--fp16 --deepspeed --zero-stage 0"
+same fp16_stage_zero "$dir/fork.sh" -- $plan --fp16 --zero 0 --software megatron-deepspeed-2022
+fork "export CUDA_LAUNCH_BLOCKING=1" "--bf16 --deepspeed --zero-stage 1"
+same blocking "$dir/fork.sh" -- $plan --bf16 --zero 1 --software megatron-deepspeed-2022-blocking
+said blocking_is_said '--software megatron-deepspeed-2022-blocking is taken'
+same fork_software_given "$dir/fork.sh" --software megatron-2022 -- $plan --bf16 --zero 1 --software megatron-2022
+fork "" "--bf16"
+"$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
+said no_fork 'megatron-core-2025 is assumed'
+echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}' >"$dir/ds.json"
+same bf16_stage_zero_in_a_file "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 1 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed
+# a bucket of more parameters than can be counted
+echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5_000_000_000}, "bf16": {"enabled": true}}' >"$dir/ds.json"
+same large_bucket "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --ddp-bucket-size 4294967295
+said large_bucket_is_said 'reduce_bucket_size 5000000000 is counted as 4294967295 parameters'
+
+# a file of SentencePiece that is not Llama's by its name is not said to have Llama's vocabulary
+vocabulary() { sed "s|--vocab-size 50304|--tokenizer-type Llama2Tokenizer --tokenizer-model $1|" "$dir/fork.sh" >"$dir/tokens.sh" && "$S" run "$dir/tokens.sh" >"$dir/out" 2>"$dir/err"; }
+vocabulary src/models/ver3.0/our-tokenizer-100k.model
+said vocabulary_assumed "32000, that of Llama 2, is assumed, for the tokenizer's file our-tokenizer-100k.model is not read"
+vocabulary /data/llama-2/tok.model
+said vocabulary_of_llama '32000, that of the tokenizer Llama2Tokenizer'
+
+# DeepSeek-V2-Lite as Pai-Megatron-Patch launches it has the 15706484224 parameters that are published
+parameters() { # the options: of one GPU that shards nothing, Adam keeps 12 bytes for each
+    "$S" run "$@" --gpus 1 --tp 1 --pp 1 --global-batch 1 --micro-batch 1 --seq 512 --zero 0 --dtype bf16 --grad-dtype fp32 --optimizer adam --software megatron-core-2025 --ignore-memory --json "$dir/one.json" >/dev/null 2>"$dir/err" &&
+        python3 -S -c 'import json, sys; print(round(json.load(open(sys.argv[1]))["memory_bytes"]["optimizer"] / 12))' "$dir/one.json"
+}
+counts() { if [ "$2" = "$3" ]; then echo "ok $1"; else echo "not ok $1: $2 is not $3"; cat "$dir/err"; fi; }
+lite="--num-layers 27 --hidden-size 2048 --num-attention-heads 16 --ffn-hidden-size 10944 --seq-length 4096 --max-position-embeddings 163840 --moe-ffn-hidden-size 1408 --num-experts 64 --moe-router-topk 6 --moe-layer-freq 1 --enable-shared-expert --num-shared-experts 2 --kv-lora-rank 512 --qk-nope-head-dim 128 --qk-rope-head-dim 64 --v-head-dim 128 --kv-channels 128 --qk-layernorm --swiglu --normalization RMSNorm --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear --extra-vocab-size 2400 --patch-tokenizer-type DeepSeekV2Tokenizer --bf16"
+echo "torchrun --nproc_per_node 8 pretrain_deepseek.py $lite" >"$dir/pai.sh"
+counts pai_deepseek "$(parameters "$dir/pai.sh" --ep 1)" 15706484224
+"$S" run "$dir/pai.sh" --gpus 8 --ignore-memory >"$dir/out" 2>"$dir/err"
+said pai_layers_are_said 'is the number of layers without experts'
+
+# ---- other programs ----
+# OLMoE-1B-7B has the 6919161856 parameters that are published, but for norms of queries and keys over
+# all heads at once (4096 a layer, not 256); OLMo's trainer runs PyTorch's FSDP
+cat >"$dir/olmoe.yaml" <<'Y'
+model: {d_model: 2048, n_heads: 16, n_layers: 16, mlp_ratio: 1, weight_tying: false, rope: true, attention_layer_norm: true, block_type: moe, layer_norm_type: rms, activation_type: swiglu,
+  max_sequence_length: 4096, vocab_size: 50280, embedding_size: 50304, moe_top_k: 8, moe_num_experts: 64}
+compile: null
+global_train_batch_size: 64
+device_train_microbatch_size: 2
+precision: amp_bf16
+fsdp: {wrapping_strategy: by_block, precision: mixed}
+Y
+counts olmoe "$(parameters "$dir/olmoe.yaml")" $((6919161856 - 16 * (4096 - 256)))
+"$S" run "$dir/olmoe.yaml" --gpus 8 >"$dir/out" 2>"$dir/err"
+said olmo_is_eager 'fsdp-eager'
+sed 's/^compile: null/compile: {mode: default}/' "$dir/olmoe.yaml" >"$dir/compiled.yaml"
+"$S" run "$dir/compiled.yaml" --gpus 8 >"$dir/out" 2>"$dir/err"
+said olmo_compiled 'fsdp1'
+# StableLM 2 12B by StableLM's own GPT-NeoX has the 12143605760 parameters that are published, but for
+# what its norms of queries and keys have for each head
+neox() { echo "{\"pipe-parallel-size\": 0, \"model-parallel-size\": 1, \"num-layers\": 40, \"hidden-size\": 5120, \"num-attention-heads\": 32, \"num_kv_heads\": 8, \"seq-length\": 4096, \"max-position-embeddings\": 4096, \"norm\": \"layernorm\", \"pos-emb\": \"rotary\", \"mlp_multiple_of\": 256, \"activation\": \"silu\", \"no-weight-tying\": true, \"use_bias_in_attn_linear\": false, \"train_micro_batch_size_per_gpu\": 1, \"zero_optimization\": {\"stage\": 1}, $1}" >"$dir/neox.yml"; }
+neox '"mlp_type": "gated"'
+# 2 embeddings of 100352 × 5120, 40 layers of 2 × 5120² + 2 × 5120 × 1280 and 3 × 5120 × 13824, 81 norms with biases
+counts stablelm "$(parameters "$dir/neox.yml" --padded-vocab-size 100352)" $((2 * 100352 * 5120 + 40 * (2 * 5120 * 5120 + 2 * 5120 * 1280 + 3 * 5120 * 13824) + 81 * 2 * 5120))
+neox '"mlp_type": "other"'
+"$S" run "$dir/neox.yml" --gpus 8 >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -qF "mlp_type: unknown 'other'" "$dir/err" && echo "ok neox_unknown_feed_forward" || echo "not ok neox_unknown_feed_forward"
+# show says whose it is, and what to do with it
+for key in pipe-parallel-size pipe_parallel_size; do
+    echo "{\"$key\": 1, \"zero_optimization\": {\"stage\": 1}}" >"$dir/whose.yml"
+    "$S" show "$dir/whose.yml" >"$dir/out" 2>"$dir/err"
+    grep -q 'a configuration of GPT-NeoX' "$dir/out" && echo "ok show_$key" || echo "not ok show_$key"
+done
+# the hint of a script without flags does not send anyone to --set for them
+printf 'source common.sh\nexport TENSOR_MODEL_PARALLEL=4\n' >"$dir/mlperf.sh"
+"$S" run "$dir/mlperf.sh" >"$dir/out" 2>"$dir/err"
+grep -q 'flags must stand in this file' "$dir/err" && echo "ok sourced_hint" || echo "not ok sourced_hint"
+
+# ---- adapters, in words of their own ----
+tune() { echo "torchrun --nproc_per_node 4 train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --model_max_length 1024 --bf16 True $*" >"$dir/tune.sh"; }
+base="--model llama2-7b --gpus 4 --seq 1024 --micro-batch 2 --micro-batches 4"
+# a program's own rank is not known where the launch is silent: what is taken is said
+tune --use_lora
+same adapters_unsaid "$dir/tune.sh" -- $base --lora 8 --lora-targets q_proj,v_proj --lora-autocast --overlap-grad yes --software hf-transformers
+said adapters_rank_is_said 'does not say the rank of its adapters: 8 is assumed'
+said adapters_layers_are_said 'does not say which layers have adapters: queries and values are assumed'
+tune --use_peft_lora True --lora_r 16 --lora_target_modules q_proj,k_proj
+same adapters_switched "$dir/tune.sh" -- $base --lora 16 --lora-targets q_proj,k_proj --lora-autocast --overlap-grad yes --software hf-transformers
+unsaid adapters_said 'does not say'
+tune --lora_enable False --lora_r 16 --deepspeed zero3.json
+same llava_whole "$dir/tune.sh" -- $base --zero 3 --bf16 --software deepspeed
+tune --lora_enable True --lora_r 16 --deepspeed zero3.json --vision_tower openai/clip-vit-large-patch14-336
+same llava_adapters "$dir/tune.sh" -- $base --zero 3 --bf16 --software deepspeed --lora 16 --lora-targets all
+said llava_tower_is_said 'vision_tower openai/clip-vit-large-patch14-336 changes the step and is not modelled'
+tune --lora_rank 64 --trainable q_proj,v_proj,o_proj --deepspeed zero2.json
+same trainable "$dir/tune.sh" -- $base --zero 2 --bf16 --software deepspeed --lora 64 --lora-targets q_proj,v_proj,o_proj
+# Firefly: four bits unless train_mode says otherwise
+firefly() { printf '{"model_name_or_path": "meta-llama/Llama-2-7b-hf", "train_file": "a.jsonl", "template_name": "llama2", "max_seq_length": 1024, "per_device_train_batch_size": 2, "gradient_accumulation_steps": 4, "lora_rank": 64, "bf16": true%s}\n' "$1" >"$dir/firefly.json"; }
+firefly ''
+same firefly "$dir/firefly.json" --gpus 4 -- $base --lora 64 --lora-targets all --qlora --lora-autocast --overlap-grad yes --software hf-transformers
+said firefly_is_said 'does not say train_mode: it is qlora there'
+firefly ', "train_mode": "lora"'
+same firefly_lora "$dir/firefly.json" --gpus 4 -- $base --lora 64 --lora-targets all --lora-autocast --overlap-grad yes --software hf-transformers
+firefly ', "train_mode": "full", "deepspeed": "z3.json"'
+same firefly_full "$dir/firefly.json" --gpus 4 -- $base --zero 3 --bf16 --software deepspeed
+
+# switches with underscores and values put the optimizer on the host, too
+swift="--model Qwen/Qwen3-30B-A3B --tensor_model_parallel_size 2 --sequence_parallel true --expert_model_parallel_size 2 --micro_batch_size 1 --global_batch_size 8 --max_length 2048 --packing true"
+echo "NPROC_PER_NODE=8 megatron sft $swift --optimizer_cpu_offload true" >"$dir/offload.sh"
+echo "NPROC_PER_NODE=8 megatron sft $swift" >"$dir/plain.sh"
+same swift_offload "$dir/offload.sh" -- --megatron-args "$dir/plain.sh" --offload-optimizer 1
+echo "NPROC_PER_NODE=8 megatron sft $swift --optimizer_cpu_offload false" >"$dir/offload.sh"
+same swift_no_offload "$dir/offload.sh" -- --megatron-args "$dir/plain.sh"
+
+# ---- attention ----
+# local layers of Megatron-Core have DotProductAttention, which writes all scores; so has
+# Transformer Engine where its other kinds are off
+fork "" "--bf16 --transformer-impl transformer_engine"
+cp "$dir/fork.sh" "$dir/fused.sh"
+local_attention() { # name, a line, flags
+    fork "$2" "--bf16 $3"
+    same "$1" "$dir/fork.sh" -- --megatron-args "$dir/fused.sh" --attention unfused
+}
+local_attention local_layers "" "--transformer-impl local"
+said local_layers_are_said '--transformer-impl local: attention runs operator by operator'
+local_attention backend_unfused "" "--attention-backend unfused"
+local_attention backend_local "" "--transformer-impl local --attention-backend local"
+local_attention engine_off "export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=0" "--transformer-impl transformer_engine"
+for fused in "--attention-backend flash" "--attention-backend auto --transformer-impl transformer_engine" "--transformer-impl local --use-flash-attn"; do
+    fork "export NVTE_FLASH_ATTN=1 NVTE_FUSED_ATTN=0" "--bf16 $fused"
+    "$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
+    unsaid "fused_${fused##* }" 'operator by operator'
+done
+printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
+grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
+same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused
