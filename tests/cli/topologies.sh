@@ -23,6 +23,10 @@ printf 'topology: [ Torus2D ]\nnpus_count: [ 16 ]\nbandwidth: [ 100 ]\nlatency: 
 expect astra_2_unknown 3 "torus.yml:1:13: error: unknown topology 'Torus2D'" "$STEPCAST" show --cluster "$tmp/torus.yml"
 check astra_1_as_astra_2 "$(all_reduce_times "$tmp/one.json" 32 analytic)" "$(all_reduce_times "$tmp/two.yml" 32 analytic)"
 
+# what its own network adds to a message is said, where there is some
+sed 's/"link-latency"/"router-latency": [0, 0, 25], "nic-latency": [0, 0, 0], "link-latency"/' "$tmp/one.json" >"$tmp/delays.json"
+check astra_1_delays "$("$STEPCAST" show --cluster "$tmp/delays.json" | grep -o '[a-z]*-latency is not modelled')" "router-latency is not modelled"
+
 # ns-3: the same links in SimAI's form, which says what a server is
 links='0 8 2400Gbps 0.00015ms 0
 1 8 2400Gbps 0.00015ms 0
