@@ -16,7 +16,8 @@ static struct sc__fabric_dim dimension(const struct sc__astra_network *n, uint32
     return (struct sc__fabric_dim){.kind = kinds[n->topology[i]],
                                    .size = n->npus[i],
                                    .rate = n->bandwidth[i] * 0x1p30,
-                                   .latency = (int64_t)llround(n->latency[i] * 1e3)};
+                                   .latency =
+                                       (int64_t)llround(sc__astra_latency(n, i) * 1e3)};
 }
 
 sc_status sc__cluster_astra(struct sc_context *ctx,
@@ -107,11 +108,31 @@ astra1_dimension(const struct astra1_reading *r, uint32_t i, struct sc__fabric_d
     double ways = kinds[k].kind == SC__DIM_RING                ? 2
                   : kinds[k].kind == SC__DIM_FULL && units > 1 ? units - 1
                                                                : 1;
-    *out = (struct sc__fabric_dim){.kind = kinds[k].kind,
-                                   .size = (uint32_t)units,
-                                   .rate = bandwidth * links / ways * 0x1p30,
-                                   .latency = (int64_t)llround(latency * 1e3)};
+    *out = (struct sc__fabric_dim){
+        .kind = kinds[k].kind,
+        .size = (uint32_t)units,
+        .rate = bandwidth * links / ways * 0x1p30,
+        /* to a switch and from it */
+        .latency =
+            (int64_t)llround((kinds[k].kind == SC__DIM_SWITCH ? 2 : 1) * latency * 1e3)};
     return SC_OK;
+}
+
+/* What its own machines add to a message, which the closed forms do not know. */
+static void note_astra1_delays(const struct astra1_reading *r) {
+    static const char *const keys[] = {"nic-latency", "router-latency", "hbm-latency"};
+    for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const json_t *list = json_object_get(r->root, keys[k]);
+        size_t i = 0;
+        while (i < json_array_size(list) && !json_number_value(json_array_get(list, i)))
+            i++;
+        if (i < json_array_size(list))
+            sc__note(r->ctx,
+                     "astra1-delays",
+                     "%s: %s is not modelled: it counts for nothing",
+                     r->file,
+                     keys[k]);
+    }
 }
 
 static sc_status astra1_read(struct astra1_reading *r, struct sc__cluster *out) {
@@ -129,6 +150,7 @@ static sc_status astra1_read(struct astra1_reading *r, struct sc__cluster *out) 
     out->fabric.class = "plain";
     for (uint32_t i = 0; i < out->fabric.dims; i++)
         SC__TRY(astra1_dimension(r, i, &out->fabric.dim[i]));
+    note_astra1_delays(r);
     return SC_OK;
 }
 

@@ -208,42 +208,95 @@ static uint32_t links_of(const struct smi_matrix *m, uint32_t gpu) {
     return links;
 }
 
-static bool every_pair_has(const struct smi_matrix *m, uint32_t links) {
-    for (uint32_t a = 0; a < m->gpus; a++)
-        for (uint32_t b = 0; b < a; b++)
-            if (m->links[a][b] != links)
-                return false;
-    return true;
+/* The NVLinks of the GPU that has fewest, and of the one that has most. */
+struct smi_links {
+    uint32_t fewest;
+    uint32_t most;
+};
+
+static struct smi_links links_of_all(const struct smi_matrix *m) {
+    struct smi_links all = {links_of(m, 0), links_of(m, 0)};
+    for (uint32_t gpu = 1; gpu < m->gpus; gpu++) {
+        uint32_t links = links_of(m, gpu);
+        all.fewest = links < all.fewest ? links : all.fewest;
+        all.most = links > all.most ? links : all.most;
+    }
+    return all;
 }
 
-/* Every GPU has as many links as the first, and over them reaches all others. */
-static bool is_mesh(const struct smi_matrix *m) {
+/* The NVLinks of the pairs of GPUs that have fewest and most. */
+static struct smi_links links_of_pairs(const struct smi_matrix *m) {
+    uint32_t first = m->gpus > 1 ? m->links[0][1] : 0;
+    struct smi_links all = {first, first};
+    for (uint32_t a = 0; a < m->gpus; a++)
+        for (uint32_t b = 0; b < a; b++) {
+            uint32_t links = m->links[a][b];
+            all.fewest = links < all.fewest ? links : all.fewest;
+            all.most = links > all.most ? links : all.most;
+        }
+    return all;
+}
+
+/* From the first GPU all others are reached over NVLinks. */
+static bool nvlink_joins_all(const struct smi_matrix *m) {
     bool reached[SMI_MOST] = {true};
-    bool grows = true;
-    uint32_t links = links_of(m, 0);
-    while (grows) {
-        grows = false;
+    uint32_t count = 1;
+    uint32_t before = 0;
+    while (count > before) {
+        before = count;
         for (uint32_t a = 0; a < m->gpus; a++)
             for (uint32_t b = 0; b < m->gpus; b++)
-                if (reached[a] && !reached[b] && m->links[a][b])
-                    grows = reached[b] = true;
+                if (reached[a] && !reached[b] && m->links[a][b]) {
+                    reached[b] = true;
+                    count++;
+                }
     }
-    for (uint32_t a = 0; a < m->gpus; a++)
-        if (!reached[a] || links_of(m, a) != links)
-            return false;
-    return links > 0;
+    return m->gpus > 1 && count == m->gpus;
 }
 
 /* *links: NVLinks of a GPU, in all. */
 static enum sc__inside smi_inside(const struct smi_matrix *m, uint32_t *links) {
-    uint32_t pair = m->gpus > 1 ? m->links[0][1] : 0;
-    if (pair && every_pair_has(m, pair)) {
-        bool direct = pair * (m->gpus - 1) <= SMI_MOST_NVLINKS;
-        *links = direct ? pair * (m->gpus - 1) : pair;
-        return direct ? SC__INSIDE_FULL : SC__INSIDE_SWITCH;
+    struct smi_links pair = links_of_pairs(m);
+    bool too_many = pair.fewest * (m->gpus - 1) > SMI_MOST_NVLINKS;
+    *links = 0;
+    if (!nvlink_joins_all(m))
+        return SC__INSIDE_PCIE;
+    if (too_many) {
+        *links = pair.fewest;
+        return SC__INSIDE_SWITCH;
     }
-    *links = is_mesh(m) ? links_of(m, 0) : 0;
-    return *links ? SC__INSIDE_MESH : SC__INSIDE_PCIE;
+    *links = links_of_all(m).fewest;
+    return pair.fewest ? SC__INSIDE_FULL : SC__INSIDE_MESH;
+}
+
+/* One link to some and two to others has the V100 alone: 25 GB/s each, of which a machine
+ * with fewer than eight has not all. */
+static void
+fill_part_of_cube(const struct smi_matrix *m, uint32_t links, struct sc__cluster *out) {
+    struct smi_links pair = links_of_pairs(m);
+    if (out->gpu || !links || pair.fewest == pair.most || pair.most > 2)
+        return;
+    out->gpu = "v100";
+    out->nvlink = 25e9 * links;
+}
+
+static void note_unlike_links(const struct smi_matrix *m, enum sc__inside inside) {
+    /* to NVSwitches each pair names all links that the weaker of the two has */
+    struct smi_links all =
+        inside == SC__INSIDE_SWITCH ? links_of_pairs(m) : links_of_all(m);
+    if (inside == SC__INSIDE_PCIE && all.most)
+        sc__note(m->ctx,
+                 "nvlink-bridges",
+                 "%s: NVLink joins some GPUs and not others: all are taken to communicate "
+                 "over PCIe",
+                 m->file);
+    else if (inside != SC__INSIDE_PCIE && all.fewest < all.most)
+        sc__note(m->ctx,
+                 "unlike-links",
+                 "%s: GPUs have %u to %u NVLinks: the fewest count",
+                 m->file,
+                 all.fewest,
+                 all.most);
 }
 
 /* The kind that is sold with so many NVLinks; Blackwell has as many as Hopper, the A800
@@ -276,13 +329,6 @@ static uint32_t near_nics(const struct smi_matrix *m) {
     return below_a_switch;
 }
 
-static bool has_bridges(const struct smi_matrix *m) {
-    for (uint32_t gpu = 0; gpu < m->gpus; gpu++)
-        if (links_of(m, gpu))
-            return true;
-    return false;
-}
-
 sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
                                  const char *file,
                                  struct sc__str text,
@@ -302,14 +348,10 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
     out->node_nics = near_nics(m);
     out->inside = smi_inside(m, &links);
     out->gpu = gpu_with_links(links, m->grace, out->inside);
+    fill_part_of_cube(m, links, out);
     if (out->inside == SC__INSIDE_PCIE)
         out->nvlink = SC__PCIE_RATE;
-    if (out->inside == SC__INSIDE_PCIE && has_bridges(m))
-        sc__note(ctx,
-                 "nvlink-bridges",
-                 "%s: NVLink joins some GPUs and not others: all are taken to communicate "
-                 "over PCIe",
-                 file);
+    note_unlike_links(m, out->inside);
     sc__note(
         ctx,
         "smi-node",
@@ -318,7 +360,8 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
         file,
         m->gpus,
         links,
-        has_bridges(m) || m->gpus < 2 ? "" : " (topo -mp leaves them out: print topo -m)",
+        links_of_all(m).most || m->gpus < 2 ? ""
+                                            : " (topo -mp leaves them out: print topo -m)",
         out->node_nics,
         out->gpu ? sc__format(&ctx->arena, "%s by its NVLinks", out->gpu) : "none taken",
         file);

@@ -143,15 +143,17 @@ perfetto_put_args(struct perfetto *c, const struct sc__span *s, const struct sc_
         perfetto_put_number(c, ",\"layer\":", op->layer);
     if (op->bytes)
         perfetto_put_number(c, ",\"bytes\":", op->bytes);
-    if (op->kind == SC__OP_COLLECTIVE) {
+    if (op->kind == SC__OP_COMPUTE)
+        sc__printf(c->out, ",\"work\":\"%s\"", sc__work_name(op->work));
+    else {
         sc__putc(c->out, ',');
         perfetto_put_key_string(c, "group", sc__span_label(c->w, op));
+    }
+    if (op->kind == SC__OP_COLLECTIVE)
         sc__printf(c->out,
                    ",\"collective\":\"%s\",\"ranks\":%u",
                    sc__coll_name(op->coll),
                    sc__group_size(c->w, op->group));
-    } else if (op->kind == SC__OP_COMPUTE)
-        sc__printf(c->out, ",\"work\":\"%s\"", sc__work_name(op->work));
     sc__putc(c->out, '}');
 }
 

@@ -118,7 +118,10 @@ critical_path_take(struct critical_walk *k, uint32_t span, int64_t time, uint32_
     const struct sc__span *s = &k->t->spans[span];
     uint32_t other = critical_kept_waiting_by(k, span);
     int64_t from = other == SC__NONE ? s->start : s->ready;
-    if (from >= time)
+    /* what arrived in the moment in which it was taken, as at a rank that takes any, was on
+     * its way before; else nothing would be gone back */
+    bool flew = other != SC__NONE && k->t->spans[other].start < from;
+    if (from > time || (from == time && !flew))
         from = s->start;
     critical_push(k, s->class, span, from, time);
     if (other != SC__NONE && from == s->ready) {

@@ -1,7 +1,7 @@
 /* A sweep over the moments at which something of the class starts, becomes
- * ready or ends. A stream computes one thing at a time, so the state between two
- * moments is one compute span (or none) per stream, and the transfer that came
- * last: those of graphs hold no stream and may overlap.
+ * ready or ends. The state between two moments is what each stream has under way:
+ * one thing in a program, but transfers of graphs hold no stream and may overlap,
+ * and so may kernels that were measured.
  *
  * Why a class is idle the simulator has noted; for a measurement it is told
  * from what its streams do: a transfer under way is communication, one that
@@ -87,7 +87,7 @@ void sc__by_class(struct sc__arena *a,
 
 struct moment {
     int64_t time;
-    uint32_t span; /* or idle */
+    uint32_t span; /* its place in the class's, or the idle */
     uint8_t what;  /* in this order at equal times */
 };
 enum { ENDS, STARTS, IS_READY, IDLE_ENDS, IDLE_STARTS };
@@ -102,19 +102,53 @@ static int by_time(const void *x, const void *y) {
     return a->span < b->span ? -1 : a->span > b->span;
 }
 
+/* What a span under way says of its class. */
+enum under_way {
+    COMPUTES,
+    MOVES,         /* a transfer past ready */
+    WAITS_IN_SKEW, /* for peers of its own stage */
+    WAITS,
+    UNDER_WAY
+};
+
+/* In a list of those that say the same on the same stream, the last that came first. */
+struct link {
+    uint32_t next;
+    uint32_t before;
+    uint8_t list; /* enum under_way; UNDER_WAY: it has ended */
+};
+
 struct sweep {
     const struct sc__timeline *t;
     struct sc__arena *arena;
     struct sc__segments *out;
-    /* active: transfers */
-    uint32_t computing[SC__MAX_STREAMS];
-    uint32_t active[SC__MAX_STREAMS];
-    bool moving[SC__MAX_STREAMS]; /* past ready */
-    uint32_t idle;                /* in timeline.idles */
+    const uint32_t *spans; /* of the class; the numbers below count in it */
+    struct link *link;
+    uint32_t first[UNDER_WAY][SC__MAX_STREAMS];
+    uint32_t idle; /* in timeline.idles */
 };
 
-static const struct sc__op *op_of(const struct sweep *s, uint32_t span) {
-    return &s->t->workload->ops[s->t->spans[span].op];
+static const struct sc__op *op_of(const struct sweep *s, uint32_t at) {
+    return &s->t->workload->ops[s->t->spans[s->spans[at]].op];
+}
+
+static void enter(struct sweep *s, uint32_t at, enum under_way list) {
+    uint32_t *first = &s->first[list][op_of(s, at)->stream];
+    s->link[at] = (struct link){.next = *first, .before = SC__NONE, .list = (uint8_t)list};
+    if (*first != SC__NONE)
+        s->link[*first].before = at;
+    *first = at;
+}
+
+static void leave(struct sweep *s, uint32_t at) {
+    struct link *l = &s->link[at];
+    if (l->before == SC__NONE)
+        s->first[l->list][op_of(s, at)->stream] = l->next;
+    else
+        s->link[l->before].next = l->next;
+    if (l->next != SC__NONE)
+        s->link[l->next].before = l->before;
+    l->list = UNDER_WAY;
 }
 
 static uint8_t compute_kind(const struct sc__op *op) {
@@ -126,49 +160,47 @@ static uint8_t compute_kind(const struct sc__op *op) {
     return op->work == SC__WORK_HOST ? SC__SEGMENT_OTHER : by_phase[op->phase];
 }
 
-/* How telling a transfer is for an idle moment; 0: it says nothing. */
-static int weight(const struct sweep *s, unsigned stream) {
-    if (s->active[stream] == SC__NONE)
-        return 0;
-    if (s->moving[stream])
-        return stream == s->t->workload->compute_stream ? 4 : 3;
-    const struct sc__op *op = op_of(s, s->active[stream]);
-    return op->kind == SC__OP_COLLECTIVE &&
-                   !sc__group_across_stages(s->t->workload, op->group)
-               ? 2
-               : 1;
+static struct sc__segment
+segment_of(const struct sweep *s, uint32_t at, enum sc__segment_kind kind) {
+    return (struct sc__segment){.span = s->spans[at], .kind = (uint8_t)kind};
 }
 
+/* What tells most of an idle moment, a transfer on the compute stream before others. */
 static struct sc__segment guess(const struct sweep *s) {
-    static const uint8_t kinds[] = {SC__SEGMENT_BUBBLE,
-                                    SC__SEGMENT_BUBBLE,
-                                    SC__SEGMENT_SKEW,
-                                    SC__SEGMENT_COMM,
-                                    SC__SEGMENT_COMM};
-    struct sc__segment best = {.span = SC__NONE, .kind = SC__SEGMENT_BUBBLE};
-    int heaviest = 0;
-    for (unsigned i = 0; i < SC__MAX_STREAMS; i++) {
-        int w = weight(s, i);
-        if (w <= heaviest)
-            continue;
-        heaviest = w;
-        best = (struct sc__segment){.span = s->active[i], .kind = kinds[w]};
-    }
-    return best;
+    static const struct {
+        uint8_t list;
+        uint8_t kind;
+    } telling[] = {{MOVES, SC__SEGMENT_COMM},
+                   {WAITS_IN_SKEW, SC__SEGMENT_SKEW},
+                   {WAITS, SC__SEGMENT_BUBBLE}};
+    uint32_t compute = s->first[MOVES][s->t->workload->compute_stream];
+    if (compute != SC__NONE)
+        return segment_of(s, compute, SC__SEGMENT_COMM);
+    for (unsigned k = 0; k < sizeof telling / sizeof *telling; k++)
+        for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
+            if (s->first[telling[k].list][i] != SC__NONE)
+                return segment_of(s, s->first[telling[k].list][i], telling[k].kind);
+    return (struct sc__segment){.span = SC__NONE, .kind = SC__SEGMENT_BUBBLE};
 }
 
-static bool fits(const struct sweep *s, unsigned stream, uint32_t why) {
-    if (s->active[stream] == SC__NONE)
-        return false;
-    const struct sc__op *op = op_of(s, s->active[stream]);
-    bool collective = op->kind == SC__OP_COLLECTIVE;
+/* Whether it is of the group (all groups' messages: behind the last) that was waited for.
+ */
+static bool is_of(const struct sweep *s, uint32_t at, uint32_t group) {
+    const struct sc__op *op = op_of(s, at);
+    return group ==
+           (op->kind == SC__OP_COLLECTIVE ? op->group : s->t->workload->group_count);
+}
+
+/* The transfer of a stream that a class was idle for; SC__NONE: none. */
+static uint32_t waited_for(const struct sweep *s, unsigned stream, uint32_t why) {
     if (why == SC__IDLE_BUBBLE)
-        return !s->moving[stream] &&
-               !(collective && !sc__group_across_stages(s->t->workload, op->group));
+        return s->first[WAITS][stream];
     if (why == SC__IDLE_SKEW)
-        return collective && !s->moving[stream];
-    return why >= SC__IDLE_COMM && s->moving[stream] &&
-           why - SC__IDLE_COMM == (collective ? op->group : s->t->workload->group_count);
+        return s->first[WAITS_IN_SKEW][stream];
+    uint32_t at = why < SC__IDLE_COMM ? SC__NONE : s->first[MOVES][stream];
+    while (at != SC__NONE && !is_of(s, at, why - SC__IDLE_COMM))
+        at = s->link[at].next;
+    return at;
 }
 
 /* What the simulator noted, and the transfer it must have been. */
@@ -177,20 +209,22 @@ static struct sc__segment noted(const struct sweep *s, uint32_t why) {
                                     SC__SEGMENT_SKEW,
                                     SC__SEGMENT_OTHER,
                                     SC__SEGMENT_COMM};
-    struct sc__segment g = {.span = SC__NONE,
-                            .kind = kinds[why < SC__IDLE_COMM ? why : SC__IDLE_COMM]};
-    for (unsigned i = 0; i < SC__MAX_STREAMS && g.span == SC__NONE; i++)
-        if (fits(s, i, why))
-            g.span = s->active[i];
-    return g;
+    uint8_t kind = kinds[why < SC__IDLE_COMM ? why : SC__IDLE_COMM];
+    for (unsigned i = 0; i < SC__MAX_STREAMS; i++) {
+        uint32_t at = waited_for(s, i, why);
+        if (at != SC__NONE)
+            return segment_of(s, at, kind);
+    }
+    return (struct sc__segment){.span = SC__NONE, .kind = kind};
 }
 
 /* What the class is doing now. */
 static struct sc__segment state(const struct sweep *s) {
     for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
-        if (s->computing[i] != SC__NONE)
-            return (struct sc__segment){.span = s->computing[i],
-                                        .kind = compute_kind(op_of(s, s->computing[i]))};
+        if (s->first[COMPUTES][i] != SC__NONE)
+            return segment_of(s,
+                              s->first[COMPUTES][i],
+                              compute_kind(op_of(s, s->first[COMPUTES][i])));
     return s->idle == SC__NONE ? guess(s) : noted(s, s->t->idles[s->idle].why);
 }
 
@@ -214,15 +248,20 @@ static void segments_apply(struct sweep *s, const struct moment *m) {
         return;
     }
     const struct sc__op *op = op_of(s, m->span);
-    uint32_t *slot = &(op->kind == SC__OP_COMPUTE ? s->computing : s->active)[op->stream];
-    if (m->what == STARTS)
-        *slot = m->span;
-    if (*slot != m->span)
-        return;
+    if (m->what == IS_READY && s->link[m->span].list == UNDER_WAY)
+        return; /* it ended in the moment in which its last peer came */
+    if (m->what != STARTS)
+        leave(s, m->span);
     if (m->what == ENDS)
-        *slot = SC__NONE;
-    if (op->kind != SC__OP_COMPUTE)
-        s->moving[op->stream] = m->what == IS_READY;
+        return;
+    bool inside = op->kind == SC__OP_COLLECTIVE &&
+                  !sc__group_across_stages(s->t->workload, op->group);
+    enter(s,
+          m->span,
+          op->kind == SC__OP_COMPUTE ? COMPUTES
+          : m->what == IS_READY      ? MOVES
+          : inside                   ? WAITS_IN_SKEW
+                                     : WAITS);
 }
 
 static uint32_t collect(const struct sc__timeline *t,
@@ -234,10 +273,9 @@ static uint32_t collect(const struct sc__timeline *t,
         const struct sc__span *s = &t->spans[spans[i]];
         if (s->end <= s->start)
             continue; /* takes no time */
-        m[n++] = (struct moment){s->start, spans[i], STARTS};
-        m[n++] =
-            (struct moment){s->ready > s->start ? s->ready : s->start, spans[i], IS_READY};
-        m[n++] = (struct moment){s->end, spans[i], ENDS};
+        m[n++] = (struct moment){s->start, i, STARTS};
+        m[n++] = (struct moment){s->ready > s->start ? s->ready : s->start, i, IS_READY};
+        m[n++] = (struct moment){s->end, i, ENDS};
     }
     return n;
 }
@@ -267,11 +305,15 @@ void sc__segments(struct sc__arena *a,
         SC__NEW_ARRAY(a, struct moment, (size_t)count * 3 + (size_t)idles * 2 + 1);
     uint32_t n = collect(t, index->spans + first, count, m);
     n += collect_idles(t, index->idles + idle, idles, m + n);
-    struct sweep s = {.t = t, .arena = a, .out = out, .idle = SC__NONE};
+    struct sweep s = {.t = t,
+                      .arena = a,
+                      .out = out,
+                      .spans = index->spans + first,
+                      .link = SC__NEW_ARRAY(a, struct link, count + 1),
+                      .idle = SC__NONE};
     int64_t now = 0;
     memset(out, 0, sizeof *out);
-    memset(s.active, 0xff, sizeof s.active);
-    memset(s.computing, 0xff, sizeof s.computing);
+    memset(s.first, 0xff, sizeof s.first);
     qsort(m, n, sizeof *m, by_time);
     for (uint32_t i = 0; i < n; i++) {
         if (m[i].time > now)

@@ -235,6 +235,15 @@ static uint32_t rank_of_op(const struct sc__graph *r, uint32_t op) {
     return r->w->classes[low].rank;
 }
 
+/* Where a rank receives from anyone, who met is known when the message is there. */
+static void note_partners(struct sc__graph *r, uint32_t send, uint32_t recv) {
+    if (!r->started)
+        return;
+    r->partner[send] = recv;
+    r->partner[recv] = send;
+    r->met[recv] = r->x->now;
+}
+
 /* A message to a rank that receives from anyone. */
 static void
 arrive_anywhere(struct sc__graph *r, uint32_t send, uint32_t source, uint32_t class) {
@@ -245,6 +254,7 @@ arrive_anywhere(struct sc__graph *r, uint32_t send, uint32_t source, uint32_t cl
             continue;
         drop(u->posted, &u->posted_count, i);
         sc__account_wait(r->x, class, &r->w->ops[recv], -1);
+        note_partners(r, send, recv);
         receive_arrived(r, class, recv);
         return;
     }
@@ -258,6 +268,7 @@ static void post_anywhere(struct sc__graph *r, uint32_t class, uint32_t recv) {
         if (!fits(&r->w->ops[recv], &r->w->ops[send], rank_of_op(r, send)))
             continue;
         drop(u->arrived, &u->arrived_count, i);
+        note_partners(r, send, recv);
         receive_arrived(r, class, recv);
         return;
     }

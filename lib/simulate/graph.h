@@ -71,6 +71,7 @@ struct sc__graph {
     /* by operation, for the timeline; or NULL */
     int64_t *started;
     int64_t *met;
+    uint32_t *partner; /* match, and of a message to a rank that takes any: who met */
 };
 
 /* What is asked of the network for a send, or for a collective. */

@@ -135,6 +135,9 @@ sc_status sc__graph_prepare(struct sc__executor *x) {
     if (x->options.keep_timeline) {
         r->started = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
         r->met = SC__NEW_ARRAY(&x->arena, int64_t, w->op_count);
+        r->partner = SC__NEW_ARRAY(&x->arena, uint32_t, w->op_count);
+        if (w->op_count)
+            memcpy(r->partner, w->match, w->op_count * sizeof *r->partner);
     }
     SC__TRY(announce_all(r, rendezvous));
     for (uint32_t c = 0; c < w->class_count; c++)
@@ -161,6 +164,18 @@ static int compare_spans(const void *a, const void *b, void *self) {
     return x->op < y->op ? -1 : x->op > y->op;
 }
 
+/* A send names the span of its receive; every operation has one. */
+static void link_messages(const struct sc__graph *r, struct sc__timeline *t) {
+    uint32_t *span = SC__NEW_ARRAY(&r->x->arena, uint32_t, r->w->op_count);
+    for (uint32_t i = 0; i < t->count; i++)
+        span[t->spans[i].op] = i;
+    for (uint32_t i = 0; i < t->count; i++) {
+        uint32_t op = t->spans[i].op;
+        if (r->w->ops[op].kind == SC__OP_SEND && r->partner[op] != SC__NONE)
+            t->spans[i].peer_span = span[r->partner[op]];
+    }
+}
+
 /* The step is over when the last operation has ended. */
 sc_status sc__graph_check_end(struct sc__executor *x) {
     struct sc__timeline *t = x->out->timeline;
@@ -171,11 +186,13 @@ sc_status sc__graph_check_end(struct sc__executor *x) {
         if (x->out->classes[c].end > end)
             end = x->out->classes[c].end;
     x->now = end;
-    if (t && t->count)
+    if (t && t->count) {
         sc__sort(t->spans,
                  t->count,
                  sizeof *t->spans,
                  compare_spans,
                  (void *)(uintptr_t)x->w);
+        link_messages(x->graph, t);
+    }
     return SC_OK;
 }

@@ -135,3 +135,13 @@ check launches_of_another_device "$("$STEPCAST" show "$tmp/xpu.json" | grep -c '
 on_thread() { kernel "$1" 0 "$2" 0 | sed "s/\"args\": {\"stream\": 0}/\"tid\": $3/"; }
 document 0 1 "$(on_thread gemm 100 7)" "$(on_thread copy 70 '"stream 8"')" >"$tmp/threads.json"
 check streams_by_thread "$(step_of "$tmp/threads.json")" 100
+
+# kernels of a graph lie beside each other on one stream: it is free when the longest has ended, so that 50 us are the
+# host's and not 130; one after another they take 10 us more than the 200 that were measured
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel inside 10 10 7)" "$(kernel last 150 50 7)" >"$tmp/beside.json"
+check beside_each_other "$(step_of "$tmp/beside.json")" 210
+check beside_each_other_measured "$("$STEPCAST" compare "$tmp/beside.json" "$tmp/beside.json" --json - | sed -n '/"classes"/,/\]/s/.*"key": "\([a-z]*\)", "a_us": \([0-9.]*\),.*/\1 \2/p' | paste -sd,)" "compute 150,other 50"
+
+# a copy that does not name its GPU is on that of the kernels, however early it comes
+document 0 1 "$(kernel copy 0 10 7)" "$(kernel gemm 10 100 7 '"device": 0')" >"$tmp/unsaid.json"
+check gpu_not_said "$("$STEPCAST" show "$tmp/unsaid.json" | sed -n -e 's/.*on \([0-9]*\) streams.*/\1/p' -e 's/.*several GPUs.*/several/p')" 1

@@ -23,6 +23,10 @@ printf 'topology: [ Torus2D ]\nnpus_count: [ 16 ]\nbandwidth: [ 100 ]\nlatency: 
 expect astra_2_unknown 3 "torus.yml:1:13: error: unknown topology 'Torus2D'" "$STEPCAST" show --cluster "$tmp/torus.yml"
 check astra_1_as_astra_2 "$(all_reduce_times "$tmp/one.json" 32 analytic)" "$(all_reduce_times "$tmp/two.yml" 32 analytic)"
 
+# what its own network adds to a message is said, where there is some
+sed 's/"link-latency"/"router-latency": [0, 0, 25], "nic-latency": [0, 0, 0], "link-latency"/' "$tmp/one.json" >"$tmp/delays.json"
+check astra_1_delays "$("$STEPCAST" show --cluster "$tmp/delays.json" | grep -o '[a-z]*-latency is not modelled')" "router-latency is not modelled"
+
 # ns-3: the same links in SimAI's form, which says what a server is
 links='0 8 2400Gbps 0.00015ms 0
 1 8 2400Gbps 0.00015ms 0
@@ -225,6 +229,18 @@ GPU5\tSYS\tSYS\tNV1\tSYS\tNV2\tX\tNV1\tNV2\t1
 GPU6\tSYS\tNV2\tSYS\tSYS\tNV2\tNV1\tX\tNV1\t1
 GPU7\tNV2\tSYS\tSYS\tSYS\tNV1\tNV2\tNV1\tX\t1\n' >"$tmp/cube.txt"
 check smi_cube "$(all_reduce_times "$tmp/cube.txt" 8 analytic)" "$(all_reduce_times "gpu=v100 node=8 nvlink=150GB/s inside=mesh" 8 analytic)"
+# four of them in one machine, as AWS sells them: 4 or 5 links of a GPU, of which the rings have 4 at 25 GB/s
+printf '\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity
+GPU0\tX\tNV1\tNV1\tNV2\t0
+GPU1\tNV1\tX\tNV2\tNV1\t0
+GPU2\tNV1\tNV2\tX\tNV2\t0
+GPU3\tNV2\tNV1\tNV2\tX\t0\n' >"$tmp/half_cube.txt"
+check smi_unlike_links "$(all_reduce_times "$tmp/half_cube.txt" 4 analytic)" "$(all_reduce_times "gpu=v100 node=4 nvlink=100GB/s inside=full" 4 analytic)"
+expect smi_unlike_links_said 0 'GPUs have 4 to 5 NVLinks: the fewest count' "$STEPCAST" show --cluster "$tmp/half_cube.txt"
+# of GPUs behind NVSwitches one of which lost a link the rate is to be said
+smi_table NV18 8 | awk 'BEGIN { FS = OFS = "\t" } /^GPU3/ { gsub("NV18", "NV17") } /^GPU/ && !/^GPU3/ { $5 = "NV17" } 1' >"$tmp/lost.txt"
+expect smi_lost_link 3 'give nvlink=450GB/s' "$STEPCAST" show --cluster "$tmp/lost.txt"
+expect smi_lost_link_known 0 'GPUs have 17 to 18 NVLinks: the fewest count' "$STEPCAST" show --cluster "$tmp/lost.txt nvlink=425GB/s"
 expect smi_shown 0 'is        links of a node (nvidia-smi topo -m)' "$STEPCAST" show "$tmp/cube.txt"
 expect smi_nodes_without_a_rate 3 'give nics=8 nic=400Gbps' "$STEPCAST" coll all_reduce --cluster "$tmp/hopper.txt" --gpus 16
 sed 's/GPU5/GPU0/' "$tmp/cube.txt" >"$tmp/twice.txt"

@@ -3,7 +3,8 @@
 
 #include "test.h"
 
-/* A ring of 4 at 100 GB/s and 500 ns, and 2 of these at 25 GB/s and 1000 ns. */
+/* A ring of 4 at 100 GB/s and 500 ns, and 2 of these behind a switch at 25 GB/s and 1000 ns
+ * a link, two of which a message crosses (Switch::compute_hops_count of its network). */
 static struct sc__astra machine(void) {
     return (struct sc__astra){.net = {.dims = 2,
                                       .topology = {SC__ASTRA_RING, SC__ASTRA_SWITCH},
@@ -26,7 +27,7 @@ static void dimension_by_dimension(void **state) {
     (void)state;
     struct sc__astra a = machine();
     double ring = 3 * (500 + 2e6 / 100);
-    double outside = 1000 + 1e6 / 25;
+    double outside = 2 * 1000 + 1e6 / 25;
     assert_within(ns(&a, SC__ASTRA_REDUCESCATTER, 2, 8000000), ring + outside, 1e-9);
     assert_within(ns(&a, SC__ASTRA_ALLREDUCE, 2, 8000000), 2 * (ring + outside), 1e-9);
 }
@@ -64,7 +65,33 @@ static void messages_take_the_slowest_of_theirs(void **state) {
     assert_within(sc__astra_message(&a, inside, 1000000),
                   1e3 * (2 * 500 + 1e6 / 100),
                   1e-9);
-    assert_within(sc__astra_message(&a, across, 1000000), 1e3 * (1500 + 1e6 / 25), 1e-9);
+    assert_within(sc__astra_message(&a, across, 1000000),
+                  1e3 * (500 + 2 * 1000 + 1e6 / 25),
+                  1e-9);
+}
+
+/* 1 MiB from one NPU to another at 50 GB/s and 500 ns a link, as the tests of ASTRA-sim's
+ * network have it (test_congestion_unaware.cpp): three links of a ring, one of a full mesh,
+ * two through a switch. */
+static void messages_as_its_own_tests_have_them(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t topology;
+        uint32_t hops;
+        double ns;
+    } cases[] = {{SC__ASTRA_RING, 3, 21031},
+                 {SC__ASTRA_FULLY, 1, 20031},
+                 {SC__ASTRA_SWITCH, 1, 20531}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__astra a = {.net = {.dims = 1,
+                                      .topology = {cases[i].topology},
+                                      .npus = {8},
+                                      .bandwidth = {50},
+                                      .latency = {500}},
+                              .compat = true};
+        const uint32_t hops[SC__ASTRA_DIMS] = {cases[i].hops};
+        assert_within(sc__astra_message(&a, hops, 1 << 20), 1e3 * cases[i].ns, 1e-9);
+    }
 }
 
 int main(void) {
@@ -72,6 +99,7 @@ int main(void) {
         cmocka_unit_test(dimension_by_dimension),
         cmocka_unit_test(pieces_follow_each_other),
         cmocka_unit_test(as_the_binary_counts),
-        cmocka_unit_test(messages_take_the_slowest_of_theirs)};
+        cmocka_unit_test(messages_take_the_slowest_of_theirs),
+        cmocka_unit_test(messages_as_its_own_tests_have_them)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,7 +264,7 @@ static void astra_network(void **state) {
     assert_int_equal(c.fabric.dims, 2);
     assert_int_equal(c.fabric.dim[1].kind, SC__DIM_SWITCH);
     assert_true(c.fabric.dim[0].rate == 100 * 0x1p30 &&
-                c.fabric.dim[1].latency == SC__PS_PER_US);
+                c.fabric.dim[1].latency == 2 * SC__PS_PER_US); /* to the switch, from it */
     /* the closed form of a ring on the innermost dimension alone */
     struct sc__shape s = sc__cluster_shape(&c, NULL, 8);
     c.tuning.algo = SC__ALGO_RING;

@@ -106,6 +106,53 @@ static void measured_idleness_is_told_from_spans(void **state) {
     sc_close(s.ctx);
 }
 
+/* Who waits in a collective waits for a peer of its own stage. */
+static void measured_waiting_in_a_collective_is_skew(void **state) {
+    (void)state;
+    struct step_plan p = plain;
+    p.tp = 2;
+    struct step s = make(p, 0, 0);
+    uint32_t op = 0;
+    while (s.w->ops[op].kind != SC__OP_COLLECTIVE)
+        op++;
+    struct sc__span span = {.op = op, .ready = 40 * US, .end = 100 * US};
+    struct sc__timeline t = {.workload = s.w, .spans = &span, .count = 1, .end = 100 * US};
+    struct sc__segments g;
+    sc__by_class(&s.ctx->arena, &t, &s.index);
+    sc__segments(&s.ctx->arena, &t, &s.index, 0, &g);
+    assert_int_equal(g.total[SC__SEGMENT_SKEW], 40 * US);
+    assert_int_equal(g.total[SC__SEGMENT_COMM], 60 * US);
+    sc_close(s.ctx);
+}
+
+/* Three transfers of one stream at once, the second inside the third's time and both inside
+ * the first's, as graphs and measurements have them; then kernels alike. */
+static void what_lies_beside_each_other_is_all_counted(void **state) {
+    (void)state;
+    struct step s = make(plain, 0, 0);
+    static const uint8_t kinds[] = {SC__OP_RECV, SC__OP_COMPUTE};
+    for (unsigned k = 0; k < 2; k++) {
+        uint32_t op = 0;
+        while (s.w->ops[op].kind != kinds[k])
+            op++;
+        struct sc__span spans[] = {
+            {.op = op, .end = 100 * US},
+            {.op = op, .start = 10 * US, .ready = 10 * US, .end = 50 * US},
+            {.op = op, .start = 20 * US, .ready = 30 * US, .end = 90 * US}};
+        struct sc__timeline t = {.workload = s.w,
+                                 .spans = spans,
+                                 .count = 3,
+                                 .end = 120 * US};
+        struct sc__segments g;
+        sc__by_class(&s.ctx->arena, &t, &s.index);
+        sc__segments(&s.ctx->arena, &t, &s.index, 0, &g);
+        assert_int_equal(g.total[SC__SEGMENT_BUBBLE], 20 * US);
+        assert_int_equal(g.items[g.count - 2].span, 0);
+        assert_int_equal(g.items[g.count - 2].end, 100 * US);
+    }
+    sc_close(s.ctx);
+}
+
 /* The path of a pipeline with free communication: all that computes from the
  * first forward to the last update, and nothing that waits. */
 static void critical_path_covers_the_step(void **state) {
@@ -283,6 +330,8 @@ int main(void) {
         cmocka_unit_test(bubbles_are_those_of_1f1b),
         cmocka_unit_test(segments_are_the_account),
         cmocka_unit_test(measured_idleness_is_told_from_spans),
+        cmocka_unit_test(measured_waiting_in_a_collective_is_skew),
+        cmocka_unit_test(what_lies_beside_each_other_is_all_counted),
         cmocka_unit_test(critical_path_covers_the_step),
         cmocka_unit_test(critical_path_goes_through_messages),
         cmocka_unit_test(critical_path_follows_who_came_last),

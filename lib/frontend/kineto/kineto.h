@@ -98,11 +98,11 @@ struct sc__kineto_trace {
     uint32_t *streams; /* as numbered in the file */
     uint32_t stream_count;
     uint32_t stream_capacity;
-    struct sc__map stream_ids;         /* number in the file → index */
-    uint32_t last_stream;              /* index of the one seen last */
-    uint64_t last_key;                 /* its key */
-    int64_t device;                    /* of its first kernel; -1 = not said */
-    bool devices;                      /* there are kernels of others */
+    struct sc__map stream_ids; /* number in the file → index */
+    uint32_t last_stream;      /* index of the one seen last */
+    uint64_t last_key;         /* its key */
+    int64_t device;            /* of its first kernel that says one; -1: none does */
+    bool devices;              /* there are kernels of others */
     struct sc__kineto_kernel *kernels; /* by start */
     uint32_t kernel_count;
     uint32_t kernel_capacity;

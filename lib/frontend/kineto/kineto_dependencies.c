@@ -351,7 +351,12 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
                                   k->start,
                                   k->start + k->dur,
                                   c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
-    r->last[lane] = (struct last){k->start + k->dur, index_of_last(r) + 1, c && c->by_name};
+    /* kernels of a graph lie beside each other on one stream: it is free when all have
+     * ended */
+    int64_t free = k->start + k->dur;
+    if (r->last[lane].op && r->last[lane].end > free)
+        free = r->last[lane].end;
+    r->last[lane] = (struct last){free, index_of_last(r) + 1, c && c->by_name};
     if (k->phase == SC__BACKWARD)
         r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update)

@@ -175,9 +175,10 @@ static struct sc__kineto_comm comm_of(struct parser *p, const struct sc__kineto_
     return c;
 }
 
-/* A process that drives several GPUs (DataParallel) numbers the streams of each alike. */
+/* A process that drives several GPUs (DataParallel) numbers the streams of each alike. What
+ * does not say its GPU (copies, in some traces) is on the one that others name first. */
 static uint32_t device_of(struct sc__kineto_trace *t, const struct sc__kineto_event *e) {
-    if (!t->kernel_count)
+    if (!t->kernel_count || t->device < 0)
         t->device = e->device;
     if (e->device == t->device || e->device < 0 || e->device >= UINT32_MAX - 1)
         return 0;

@@ -28,8 +28,12 @@ struct sc__astra_network {
     uint8_t topology[SC__ASTRA_DIMS];
     uint32_t npus[SC__ASTRA_DIMS];
     double bandwidth[SC__ASTRA_DIMS]; /* as given: ASTRA-sim takes GiB/s, physically GB/s */
-    double latency[SC__ASTRA_DIMS];   /* ns */
+    double latency[SC__ASTRA_DIMS];   /* ns, of a link */
 };
+
+/* ns of a message to the next place of dimension d: to a switch and from it are two links.
+ */
+double sc__astra_latency(const struct sc__astra_network *n, uint32_t d);
 
 struct sc__astra {
     struct sc__astra_network net;
@@ -61,7 +65,7 @@ int64_t sc__astra_collective(const struct sc__astra *a,
                              enum sc__astra_collective kind,
                              const uint32_t *size,
                              uint64_t bytes);
-/* One message over hops[d] links of dimension d, ps. */
+/* One message by hops[d] places of dimension d, ps. */
 int64_t sc__astra_message(const struct sc__astra *a, const uint32_t *hops, uint64_t bytes);
 
 #endif

@@ -5,6 +5,10 @@
 #include "collective/schedule.h"
 #include "workload/workload.h"
 
+double sc__astra_latency(const struct sc__astra_network *n, uint32_t d) {
+    return (n->topology[d] == SC__ASTRA_SWITCH ? 2 : 1) * n->latency[d];
+}
+
 /* B bytes a nanosecond on a link of dimension d. */
 static double rate(const struct sc__astra *a, uint32_t d) {
     return a->compat ? a->net.bandwidth[d] * 0x1p30 / 1e9 : a->net.bandwidth[d];
@@ -16,7 +20,7 @@ static double whole_ns(const struct sc__astra *a, double ns) {
 
 /* One message of a step in dimension d, ns. */
 static double hop(const struct sc__astra *a, uint32_t d, double bytes) {
-    return whole_ns(a, a->net.latency[d] + bytes / rate(a, d));
+    return whole_ns(a, sc__astra_latency(&a->net, d) + bytes / rate(a, d));
 }
 
 /* What ASTRA-sim adds for memory passes and for handing messages over. A
@@ -79,7 +83,8 @@ static double halving_time(const struct sc__astra *a,
     struct sc__coll_counts c = counts_of(SC__FAMILY_HALVING, kind, n);
     double sent = bytes * (c.sent / c.passes);
     double volume = kind == SC__ASTRA_ALLGATHER ? sent : sent / n;
-    double one_pass = c.steps / c.passes * a->net.latency[d] + volume / rate(a, d);
+    double one_pass =
+        c.steps / c.passes * sc__astra_latency(&a->net, d) + volume / rate(a, d);
     return whole_ns(a, c.passes * one_pass);
 }
 
@@ -160,7 +165,7 @@ int64_t sc__astra_message(const struct sc__astra *a, const uint32_t *hops, uint6
     double latency = 0;
     double slowest = INFINITY;
     for (uint32_t d = 0; d < a->net.dims; d++) {
-        latency += hops[d] * a->net.latency[d];
+        latency += hops[d] * sc__astra_latency(&a->net, d);
         if (hops[d] && rate(a, d) < slowest)
             slowest = rate(a, d);
     }
