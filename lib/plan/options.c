@@ -761,5 +761,10 @@ const struct sc__option sc__model_options[] = {
          "messages between stages go whole from every tensor-parallel rank",
          off,
          scatter_gather),
+    FLAG("scatter-gather-tensors-in-pipeline",
+         MEGATRON,
+         "each sends a tp-th of them, and the receivers gather it (not in Megatron-Core)",
+         on,
+         scatter_gather),
     {0},
 };
