@@ -169,6 +169,12 @@ find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint3
     return false;
 }
 
+bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks) {
+    uint32_t front;
+    uint32_t back;
+    return find_ends(m->layers, m->mtp_layers, chunks, &front, &back);
+}
+
 /* Nothing is said about the ends, and all chunks have the same layers. */
 static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
     bool said = p->count_embedding || p->count_loss || p->first_layers || p->last_layers;

@@ -238,6 +238,10 @@ void sc__plan_note_idle(struct sc_context *ctx,
 sc_status
 sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
 
+/* So many chunks do not divide the layers, but with embedding, loss and prediction layers
+ * counted as layers all come out equal. */
+bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks);
+
 /* Layers of chunk `chunk` on `stage`: *first and how many. */
 uint32_t sc__plan_layers(const struct sc__plan *p,
                          const struct sc__model *m,

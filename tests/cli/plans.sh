@@ -145,6 +145,9 @@ check "dollars of a run without a word on prices" "$("$S" plans $few --train-tok
 # As many stages as divide the GPUs are tried, evenly cut or not: nobody finds a better plan by saying so.
 thirds="--model llama3-70b --cluster dgx-h100:96 --global-batch 96 --seq 4096 --tp 4 --cp 1 --top 1"
 check "stages that divide the GPUs" "$("$S" plans $thirds --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)" "$("$S" plans $thirds --pp 3 --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)"
+# 27 layers and the loss are 14 chunks of two, as run cuts them: nobody finds a better plan by asking for seven chunks.
+ends="--model deepseek-v2-lite --cluster dgx-h100:8 --global-batch 16 --seq 4096 --top 1"
+check "chunks that the loss makes even" "$("$S" plans $ends --json - | grep -o '"step_time_us": [0-9.]*')" "$("$S" plans $ends --pp 2 --vpp 7 --json - | grep -o '"step_time_us": [0-9.]*')"
 # So many micro-batches, whatever dp leaves of the GPUs; and what a plan with one rank of experts would say of theirs is said of none.
 "$S" plans --model llama3-8b --cluster dgx-h100:16 --global-batch 32 --seq 4096 --micro-batches 8 --json "$tmp/eight.json" >/dev/null
 check "micro-batches of every dp" "$(python3 -S -c "import json
