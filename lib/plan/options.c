@@ -121,12 +121,13 @@ const struct sc__option sc__model_options[] = {
      "LIST",
      NULL,
      TRAIN,
-     "what selective repeats: core_attn, layernorm, act, mlp, moe, moe_act, "
+     "what selective repeats: core_attn, layernorm, norm, act, mlp, moe, moe_act, "
      "shared_experts, mla_up_proj",
      0,
      .type = SC__TYPE_WORDS,
      .choices = modules,
-     .hint = "core_attn, layernorm, act, mlp, moe, moe_act, shared_experts or mla_up_proj",
+     .hint = "core_attn, layernorm, norm, act, mlp, moe, moe_act, shared_experts or "
+             "mla_up_proj",
      SC__PLAN_FIELD(recompute_modules)},
     WORD("recompute-method",
          "NAME",

@@ -169,6 +169,23 @@ find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint3
     return false;
 }
 
+/* Megatron's layernorm is that of norms which are modules of their own. With Transformer
+ * Engine a norm is part of the product behind it, which keeps its output, but before
+ * latents and before a router (get_gpt_layer_with_transformer_engine_submodules in
+ * gpt_layer_specs.py, IdentityOp in transformer_layer.py). */
+bool sc__plan_repeats_norm(const struct sc__plan *p,
+                           const struct sc__model *m,
+                           bool feed_forward,
+                           bool experts) {
+    if (p->recompute != SC__RECOMPUTE_SELECTIVE)
+        return false;
+    if (p->recompute_modules & SC__MODULE_NORM)
+        return true;
+    bool apart = feed_forward ? experts : m->kv_lora > 0;
+    return p->recompute_modules & SC__MODULE_LAYERNORM &&
+           (apart || p->fusion != SC__FUSION_MEGATRON);
+}
+
 bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks) {
     uint32_t front;
     uint32_t back;

@@ -24,13 +24,14 @@ enum sc__recompute {
 
 enum { /* --recompute-modules */
        SC__MODULE_CORE = 1,
-       SC__MODULE_NORM = 2,
+       SC__MODULE_LAYERNORM = 2, /* of Megatron: sc__plan_repeats_norm */
        SC__MODULE_ACTIVATION = 4,
        SC__MODULE_MLP = 8,  /* of layers without experts */
        SC__MODULE_MOE = 16, /* of layers with them, dispatch included */
        SC__MODULE_EXPERT_ACTIVATION = 32,
        SC__MODULE_SHARED = 64,
-       SC__MODULE_LATENT = 128 /* the way up of latent attention */
+       SC__MODULE_LATENT = 128, /* the way up of latent attention */
+       SC__MODULE_NORM = 256
 };
 
 enum { /* --cuda-graph: what is launched as one graph */
@@ -237,6 +238,13 @@ void sc__plan_note_idle(struct sc_context *ctx,
  * that can. */
 sc_status
 sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
+
+/* Whether selective recomputation makes the output of a norm again, that before the mixer
+ * or that before the feed-forward of a layer with experts or without. */
+bool sc__plan_repeats_norm(const struct sc__plan *p,
+                           const struct sc__model *m,
+                           bool feed_forward,
+                           bool experts);
 
 /* So many chunks do not divide the layers, but with embedding, loss and prediction layers
  * counted as layers all come out equal. */

@@ -95,7 +95,7 @@ static const char *const recompute_texts[] = {
     "selective|recompute=selective",
     "full|recompute=full",
     "selective: act|recompute=selective|recompute-modules=act",
-    "selective: layernorm,act|recompute=selective|recompute-modules=layernorm,act",
+    "selective: norm,act|recompute=selective|recompute-modules=norm,act",
     "selective: mlp,moe|recompute=selective|recompute-modules=mlp,moe",
     "first layer|recompute=full|recompute-method=block|recompute-layers=1",
     "first 2 layers|recompute=full|recompute-method=block|recompute-layers=2",

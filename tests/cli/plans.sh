@@ -257,7 +257,10 @@ core="--software megatron-core-2025"
 read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 32
 read_back b.yaml megatron-core-2025 "$core" --model mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1
 read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2 --fp8
-read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,act
+read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,mlp
+read_back b.yaml megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules layernorm,moe_act
+read_back g.sh megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules moe_act
+expect "modules that Megatron has not" 1 "layernorm and moe_act, not norm and act" "$S" plans --model llama3-8b --gpus 16 --global-batch 64 --seq 4096 --recompute selective --recompute-modules norm,act --write-launch "$tmp/no.sh"
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3
 read_back t.toml torchtitan-2026 "" --model llama3-70b --gpus 128 --zero 3 --tp 8 --recompute full --vpp 1
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3 --pp 2 --vpp 1 --fp8 --recompute full

@@ -504,6 +504,8 @@ time_of(struct sc_context *ctx, const char *text, unsigned phase, unsigned work)
 #define ALL_EXPERTS                                                                        \
     "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 1024;global-batch 8;host-launch 0"
 
+#define SHARED_EXPERT ALL_EXPERTS ";moe-shared-expert-intermediate-size 8192"
+
 /* Modules as Megatron names them: "mlp" is of layers without experts, "moe" of
  * those with them; what a module repeats is less than the forward that holds it. */
 static void test_recompute_modules(void **state) {
@@ -521,6 +523,25 @@ static void test_recompute_modules(void **state) {
                          SC__WORKS);
     double full = time_of(*state, ALL_EXPERTS ";recompute full", SC__RECOMPUTE, SC__WORKS);
     assert_true(none == 0 && act > 0 && act < moe && moe < full);
+    /* Transformer Engine's norm is part of the product behind it, but before a router */
+    double routers = time_of(*state,
+                             ALL_EXPERTS ";recompute selective;recompute-modules layernorm",
+                             SC__RECOMPUTE,
+                             SC__WORKS);
+    double norms = time_of(*state,
+                           ALL_EXPERTS ";recompute selective;recompute-modules norm",
+                           SC__RECOMPUTE,
+                           SC__WORKS);
+    assert_within(2 * routers, norms, 1e-6);
+    double whole = time_of(*state,
+                           SHARED_EXPERT ";recompute selective;recompute-modules act",
+                           SC__RECOMPUTE,
+                           SC__WORKS);
+    double routed = time_of(*state,
+                            SHARED_EXPERT ";recompute selective;recompute-modules moe_act",
+                            SC__RECOMPUTE,
+                            SC__WORKS);
+    assert_true(routed > 0 && routed < whole);
     double up = time_of(*state,
                         MLA ";recompute selective;recompute-modules mla_up_proj",
                         SC__RECOMPUTE,
