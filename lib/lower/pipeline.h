@@ -49,6 +49,10 @@ sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chu
 /* Stage that holds the last part. */
 uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp);
 
+/* Forwards of chunks before the first backward of a stage, interleaved. */
+uint32_t
+sc__schedule_warm_up(uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t micro_batches);
+
 /* What a stage does next. */
 struct sc__slot {
     uint8_t kind; /* 'F', 'B' (or input gradient), 'W' */

@@ -156,12 +156,23 @@ put_forward(struct schedule_order *o, const struct interleaving *n, uint32_t k) 
     schedule_put(o, 'F', s.micro_batch, s.chunk);
 }
 
+static uint32_t first_group(uint32_t pp, uint32_t m) {
+    return m < pp ? m : pp + m % pp;
+}
+
+uint32_t
+sc__schedule_warm_up(uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t micro_batches) {
+    uint64_t group = first_group(pp, micro_batches);
+    uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (vpp - 1) * group;
+    uint32_t total = micro_batches * vpp;
+    return want < total && micro_batches >= pp ? (uint32_t)want : total;
+}
+
 static void order_interleaved(
     struct schedule_order *o, uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t m) {
-    struct interleaving n = {pp, vpp, m, m < pp ? m : pp + m % pp};
-    uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (uint64_t)(vpp - 1) * n.first;
+    struct interleaving n = {pp, vpp, m, first_group(pp, m)};
     uint32_t total = m * vpp;
-    uint32_t warm = want < total && m >= pp ? (uint32_t)want : total;
+    uint32_t warm = sc__schedule_warm_up(pp, vpp, stage, m);
     for (uint32_t k = 0; k < warm; k++)
         put_forward(o, &n, k);
     for (uint32_t k = warm; k < total; k++) {

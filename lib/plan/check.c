@@ -429,10 +429,9 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
         sc__plan_run_batches(p) % p->mesh.pp)
         sc__note(ctx,
                  "interleaved-remainder",
-                 "%u micro-batches are not a multiple of pp %u, which older Megatron "
-                 "refuses: the "
-                 "first group takes "
-                 "the rest",
+                 "%u micro-batches are not a multiple of pp %u, which Megatron refuses "
+                 "unless told how many pass a chunk at once: the first group takes the "
+                 "rest",
                  sc__plan_run_batches(p),
                  p->mesh.pp);
     return SC_OK;
