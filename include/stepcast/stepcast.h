@@ -419,6 +419,8 @@ typedef struct sc_plan {
     sc_dtype exp_avg_sq_dtype;  /* of its second */
     sc_toggle lora_autocast;    /* adapters in fp32, their products in the type of the
                                    others; usually off */
+    uint32_t microbatch_group;  /* micro-batches that pass a chunk one after another,
+                                   interleaved; 0: as many as stages */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

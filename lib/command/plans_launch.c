@@ -167,6 +167,10 @@ static void put_sizes(const struct sc__plan *p, struct launch_text *out) {
         put_number(out, "expert-tensor-parallel-size", p->mesh.etp);
     if (p->vpp > 1)
         put_number(out, "num-virtual-stages-per-pipeline-rank", p->vpp);
+    if (p->microbatch_group)
+        put_number(out,
+                   "microbatch-group-size-per-virtual-pipeline-stage",
+                   p->microbatch_group);
     if (p->first_layers)
         put_number(out, "decoder-first-pipeline-num-layers", p->first_layers);
     if (p->last_layers)

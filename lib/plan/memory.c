@@ -24,8 +24,10 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
     if (p->schedule == SC__SCHEDULE_GPIPE)
         return m;
     if (p->schedule == SC__SCHEDULE_INTERLEAVED) {
+        struct sc__turns turns = sc__plan_turns(p);
         uint32_t batches = sc__plan_run_batches(p);
-        most = (sc__schedule_warm_up(p->mesh.pp, p->vpp, stage, batches) + 1.0) / p->vpp;
+        double warm = sc__schedule_warm_up(p->mesh.pp, p->vpp, turns, stage, batches);
+        most = (warm + 1) / p->vpp;
     }
     if (p->schedule == SC__SCHEDULE_ZB2P)
         most = 2 * pp;

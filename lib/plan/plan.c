@@ -327,6 +327,14 @@ uint32_t sc__plan_run_batches(const struct sc__plan *p) {
     return p->pipeline_batch ? p->pipeline_batch : p->micro_batches;
 }
 
+/* Forwards and backwards that hide each other's exchanges must not wait for one another:
+ * Megatron's overlap_moe_expert_parallel_comm begins with a forward more
+ * (get_pp_rank_microbatches of its schedules.py). */
+struct sc__turns sc__plan_turns(const struct sc__plan *p) {
+    return (struct sc__turns){.group = p->microbatch_group,
+                              .ahead = p->overlap_moe ? 1 : 0};
+}
+
 /* A run of so many is one that the schedule has. */
 static bool run_can_be(const struct sc__plan *p, uint32_t batches) {
     if (sc__schedule_overlaps_steps(p->schedule) || p->micro_batches % batches)

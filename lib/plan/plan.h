@@ -115,6 +115,7 @@ struct sc__plan {
     uint32_t micro_batches;
     uint32_t pipeline_batch; /* micro-batches between two times that the pipeline is empty;
                                 0: all */
+    uint32_t microbatch_group; /* that pass a chunk one after another; 0: as the stages */
     uint32_t seq;
     uint32_t vocab;          /* padded so that tp divides it */
     uint32_t vocab_multiple; /* what it was padded to, over tp */
@@ -238,6 +239,9 @@ void sc__plan_note_idle(struct sc_context *ctx,
  * that can. */
 sc_status
 sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
+
+/* How its micro-batches take turns with chunks. */
+struct sc__turns sc__plan_turns(const struct sc__plan *p);
 
 /* Whether selective recomputation makes the output of a norm again, that before the mixer
  * or that before the feed-forward of a layer with experts or without. */

@@ -215,6 +215,7 @@ static void test_chunks_in_flight(void **state) {
                                                           SC__SCHEDULE_INTERLEAVED,
                                                           4,
                                                           3,
+                                                          sc__plan_turns(&p),
                                                           s,
                                                           micro_batches,
                                                           &count);
