@@ -176,13 +176,14 @@ typedef enum sc_recompute {
 
 enum { /* sc_plan.recompute_modules: a sum; 0 is the core of attention */
        SC_MODULE_CORE_ATTENTION = 1,
-       SC_MODULE_LAYERNORM = 2,
+       SC_MODULE_LAYERNORM = 2, /* norms that Megatron has apart from products */
        SC_MODULE_ACTIVATION = 4,
        SC_MODULE_MLP = 8,
        SC_MODULE_MOE = 16,
        SC_MODULE_MOE_ACTIVATION = 32,
        SC_MODULE_SHARED_EXPERTS = 64,
-       SC_MODULE_MLA_UP_PROJECTION = 128
+       SC_MODULE_MLA_UP_PROJECTION = 128,
+       SC_MODULE_NORM = 256 /* all norms of a layer */
 };
 
 typedef enum sc_recompute_method {
@@ -418,6 +419,8 @@ typedef struct sc_plan {
     sc_dtype exp_avg_sq_dtype;  /* of its second */
     sc_toggle lora_autocast;    /* adapters in fp32, their products in the type of the
                                    others; usually off */
+    uint32_t microbatch_group;  /* micro-batches that pass a chunk one after another,
+                                   interleaved; 0: as many as stages */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

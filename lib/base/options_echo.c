@@ -15,16 +15,17 @@ choice_name(const struct sc__option *table, const struct sc__option *field, int 
     return NULL;
 }
 
+/* A word of several parts stands before those that are parts of it, and for all of them. */
 static const char *
 words_text(struct sc__arena *arena, const struct sc__choice *c, unsigned sum) {
     struct sc__buffer b;
     sc__buffer_init(&b, arena);
     for (; c->name; c++) {
         unsigned bits = (unsigned)c->value;
-        bool one = bits && !(bits & (bits - 1));
-        if (one && sum & bits)
-            sc__printf(&b, "%s%s", b.size ? "," : "", c->name);
-        sum &= one ? ~bits : sum;
+        if (!bits || (sum & bits) != bits)
+            continue;
+        sc__printf(&b, "%s%s", b.size ? "," : "", c->name);
+        sum &= ~bits;
     }
     return b.text;
 }

@@ -167,6 +167,10 @@ static void put_sizes(const struct sc__plan *p, struct launch_text *out) {
         put_number(out, "expert-tensor-parallel-size", p->mesh.etp);
     if (p->vpp > 1)
         put_number(out, "num-virtual-stages-per-pipeline-rank", p->vpp);
+    if (p->microbatch_group)
+        put_number(out,
+                   "microbatch-group-size-per-virtual-pipeline-stage",
+                   p->microbatch_group);
     if (p->first_layers)
         put_number(out, "decoder-first-pipeline-num-layers", p->first_layers);
     if (p->last_layers)
@@ -226,8 +230,8 @@ static void put_recompute(const struct sc__plan *p, struct launch_text *out) {
         unsigned module;
         const char *name;
     } modules[] = {{SC__MODULE_CORE, "core_attn"},
-                   {SC__MODULE_NORM, "layernorm"},
-                   {SC__MODULE_ACTIVATION, "act"},
+                   {SC__MODULE_LAYERNORM, "layernorm"},
+                   {SC__MODULE_EXPERT_ACTIVATION, "moe_act"},
                    {SC__MODULE_MLP, "mlp"},
                    {SC__MODULE_MOE, "moe"},
                    {SC__MODULE_SHARED, "shared_experts"},
@@ -290,6 +294,9 @@ unsaid(const struct sc__model *m, const struct sc__plan *p, const char *order) {
         return "of the types bf16, fp16 and fp8 are written";
     if (p->recompute == SC__RECOMPUTE_OPS)
         return "recomputation by operators is PyTorch's";
+    if (p->recompute == SC__RECOMPUTE_SELECTIVE &&
+        p->recompute_modules & (SC__MODULE_NORM | SC__MODULE_ACTIVATION))
+        return "it recomputes layernorm and moe_act, not norm and act";
     if (sc__plan_unwritten(p))
         return sc__plan_unwritten(p);
     if (order)

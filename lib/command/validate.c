@@ -110,7 +110,7 @@ static sc_status recompute_to_fit(struct row_forecast *f,
         SC__TRY(try_to_fit(f,
                            model,
                            "--recompute selective --recompute-modules "
-                           "core_attn,layernorm,act,moe_act",
+                           "core_attn,norm,act,moe_act",
                            ev,
                            done));
     for (unsigned quarters = 1; quarters < 4 && !*done && by_parts; quarters++)

@@ -296,6 +296,7 @@ static void lower_given(const struct pipeline_lowering *l) {
                                                    p->schedule,
                                                    p->pp,
                                                    p->vpp,
+                                                   p->turns,
                                                    s,
                                                    p->micro_batches,
                                                    p->run,

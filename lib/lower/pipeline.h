@@ -49,6 +49,22 @@ sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chu
 /* Stage that holds the last part. */
 uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp);
 
+/* How micro-batches take turns with chunks, interleaved. */
+struct sc__turns {
+    /* micro-batches that pass a chunk one after another, the last of them the rest; 0: as
+     * many as stages, the first of them and the rest */
+    uint32_t group;
+    uint32_t ahead; /* forwards more than usual before the first backward */
+};
+
+/* Forwards of chunks before the first backward of a stage, interleaved; where stages go on
+ * with a forward, one more has then been done. */
+uint32_t sc__schedule_warm_up(uint32_t pp,
+                              uint32_t vpp,
+                              struct sc__turns turns,
+                              uint32_t stage,
+                              uint32_t micro_batches);
+
 /* What a stage does next. */
 struct sc__slot {
     uint8_t kind; /* 'F', 'B' (or input gradient), 'W' */
@@ -62,6 +78,7 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
                                     enum sc__schedule s,
                                     uint32_t pp,
                                     uint32_t vpp,
+                                    struct sc__turns turns,
                                     uint32_t stage,
                                     uint32_t micro_batches,
                                     uint32_t *count);
@@ -71,6 +88,7 @@ struct sc__slot *sc__schedule_runs(struct sc__arena *a,
                                    enum sc__schedule s,
                                    uint32_t pp,
                                    uint32_t vpp,
+                                   struct sc__turns turns,
                                    uint32_t stage,
                                    uint32_t micro_batches,
                                    uint32_t run,
@@ -83,7 +101,8 @@ struct sc__pipeline {
     uint32_t pp;
     uint32_t vpp;
     uint32_t micro_batches;
-    uint32_t run;     /* micro-batches until it is empty again; 0: all */
+    uint32_t run; /* micro-batches until it is empty again; 0: all */
+    struct sc__turns turns;
     uint64_t message; /* bytes of one activation message between stages */
     bool overlap;     /* receives are posted ahead, so a transfer hides behind compute (as
                          Megatron     interleaves) */

@@ -248,6 +248,7 @@ static void prepare_replay(struct pipeline_replay *r, struct sc__arena *arena) {
                                                    p->schedule,
                                                    p->pp,
                                                    p->vpp,
+                                                   p->turns,
                                                    s,
                                                    p->micro_batches,
                                                    p->run,

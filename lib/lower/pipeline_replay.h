@@ -47,6 +47,7 @@ struct sc__pipeline_costs {
     uint32_t vpp;
     uint32_t micro_batches;
     uint32_t run; /* as of the pipeline */
+    struct sc__turns turns;
     bool overlap; /* receives are posted ahead */
     double tax;   /* compute is slower by this share while a transfer of its rank runs */
     bool exchange_taxes;                  /* the exchange of experts is such a transfer */

@@ -5,8 +5,10 @@
  *   GPipe        all forwards, all backwards
  *   interleaved  the same over m·vpp pieces: micro-batches go in groups of pp, the
  *                first of pp + m % pp, for a smaller group anywhere would lock the
- *                stages; a group passes chunk after chunk; warm-up is
- *                2(pp − stage − 1) + (vpp − 1)·(first group) pieces
+ *                stages, or of as many as is said; a group passes chunk after chunk;
+ *                warm-up is 2(pp − stage − 1) + (vpp − 1)·(first group) pieces, and one
+ *                more where forwards hide the exchanges of backwards
+ *                (get_pp_rank_microbatches, get_schedule_table of Megatron-Core)
  *   ZB-H1        1F1B whose weight gradients stage s puts off by s micro-batches,
  *                so that input gradients reach the stages before it sooner
  *                (Qi et al., Zero Bubble Pipeline Parallelism, 2024)
@@ -124,11 +126,10 @@ static void order_zbh1(struct schedule_order *o, uint32_t pp, uint32_t stage, ui
 }
 
 struct interleaving {
-    /* first: micro-batches of the first group */
-    uint32_t pp;
     uint32_t vpp;
     uint32_t m;
-    uint32_t first;
+    uint32_t first; /* micro-batches of the first group */
+    uint32_t size;  /* of the others, but for a last one that has the rest */
 };
 
 /* The k-th piece in the order of group after group, chunk after chunk. */
@@ -136,9 +137,9 @@ static struct sc__slot piece(const struct interleaving *n, uint32_t k) {
     uint32_t size = n->first;
     uint32_t start = 0;
     if (k >= n->first * n->vpp) {
-        uint32_t group = (k - n->first * n->vpp) / (n->pp * n->vpp);
-        size = n->pp;
-        start = n->first + group * n->pp;
+        uint32_t group = (k - n->first * n->vpp) / (n->size * n->vpp);
+        start = n->first + group * n->size;
+        size = n->size < n->m - start ? n->size : n->m - start;
     }
     uint32_t inside = k - start * n->vpp;
     return (struct sc__slot){.micro_batch = start + inside % size, .chunk = inside / size};
@@ -156,12 +157,34 @@ put_forward(struct schedule_order *o, const struct interleaving *n, uint32_t k) 
     schedule_put(o, 'F', s.micro_batch, s.chunk);
 }
 
-static void order_interleaved(
-    struct schedule_order *o, uint32_t pp, uint32_t vpp, uint32_t stage, uint32_t m) {
-    struct interleaving n = {pp, vpp, m, m < pp ? m : pp + m % pp};
-    uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (uint64_t)(vpp - 1) * n.first;
+static struct interleaving
+interleaving(uint32_t pp, uint32_t vpp, struct sc__turns turns, uint32_t m) {
+    uint32_t first = m < pp ? m : pp + m % pp;
+    if (turns.group)
+        return (struct interleaving){vpp, m, turns.group, turns.group};
+    return (struct interleaving){vpp, m, first, pp};
+}
+
+uint32_t sc__schedule_warm_up(uint32_t pp,
+                              uint32_t vpp,
+                              struct sc__turns turns,
+                              uint32_t stage,
+                              uint32_t micro_batches) {
+    uint64_t group = interleaving(pp, vpp, turns, micro_batches).first;
+    uint64_t want = 2 * (uint64_t)(pp - stage - 1) + (vpp - 1) * group + turns.ahead;
+    uint32_t total = micro_batches * vpp;
+    return want < total && micro_batches >= pp ? (uint32_t)want : total;
+}
+
+static void order_interleaved(struct schedule_order *o,
+                              uint32_t pp,
+                              uint32_t vpp,
+                              struct sc__turns turns,
+                              uint32_t stage,
+                              uint32_t m) {
+    struct interleaving n = interleaving(pp, vpp, turns, m);
     uint32_t total = m * vpp;
-    uint32_t warm = want < total && m >= pp ? (uint32_t)want : total;
+    uint32_t warm = sc__schedule_warm_up(pp, vpp, turns, stage, m);
     for (uint32_t k = 0; k < warm; k++)
         put_forward(o, &n, k);
     for (uint32_t k = warm; k < total; k++) {
@@ -273,6 +296,7 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
                                     enum sc__schedule s,
                                     uint32_t pp,
                                     uint32_t vpp,
+                                    struct sc__turns turns,
                                     uint32_t stage,
                                     uint32_t micro_batches,
                                     uint32_t *count) {
@@ -283,7 +307,7 @@ struct sc__slot *sc__schedule_order(struct sc__arena *a,
         order_gpipe(&o, micro_batches);
         break;
     case SC__SCHEDULE_INTERLEAVED:
-        order_interleaved(&o, pp, vpp, stage, micro_batches);
+        order_interleaved(&o, pp, vpp, turns, stage, micro_batches);
         break;
     case SC__SCHEDULE_ZBH1:
         order_zbh1(&o, pp, stage, micro_batches);
@@ -309,6 +333,7 @@ struct sc__slot *sc__schedule_runs(struct sc__arena *a,
                                    enum sc__schedule s,
                                    uint32_t pp,
                                    uint32_t vpp,
+                                   struct sc__turns turns,
                                    uint32_t stage,
                                    uint32_t micro_batches,
                                    uint32_t run,
@@ -316,7 +341,7 @@ struct sc__slot *sc__schedule_runs(struct sc__arena *a,
     uint32_t of_run = run ? run : micro_batches;
     uint32_t runs = micro_batches / of_run;
     uint32_t passes = sc__schedule_passes(s, of_run);
-    struct sc__slot *once = sc__schedule_order(a, s, pp, vpp, stage, of_run, count);
+    struct sc__slot *once = sc__schedule_order(a, s, pp, vpp, turns, stage, of_run, count);
     if (runs == 1)
         return once;
     uint32_t slots = *count;

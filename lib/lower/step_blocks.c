@@ -642,6 +642,7 @@ struct sc__pipeline sc__step_pipeline(struct sc__lowering *l) {
                                  .vpp = p->vpp,
                                  .micro_batches = p->micro_batches,
                                  .run = p->pipeline_batch,
+                                 .turns = sc__plan_turns(p),
                                  .message = (uint64_t)sc__plan_message(p, l->model),
                                  .overlap = p->overlap_p2p,
                                  .forward = forward,

@@ -418,6 +418,7 @@ static int64_t replay_schedule(const struct bounding *b, struct sc__step_replay 
         .vpp = p->vpp,
         .micro_batches = p->micro_batches,
         .run = p->pipeline_batch,
+        .turns = sc__plan_turns(p),
         .overlap = p->overlap_p2p,
         .tax = b->l->workload->comm_tax,
         .exchange_taxes = !(b->l->workload->untaxed >> SC__STREAM_EP & 1),

@@ -73,25 +73,31 @@ static bool of_feed_forward(unsigned part) {
            part == SC__PART_UNROUTE || part == SC__PART_SHARED;
 }
 
-static bool module_holds(unsigned modules, const struct sc__layer_kernel *x, bool moe) {
+static bool
+module_holds(const struct sc__lowering *l, const struct sc__layer_kernel *x, bool moe) {
+    unsigned modules = l->plan.recompute_modules;
     unsigned part = x->part;
     if (part == SC__PART_ATTENTION_CORE)
         return modules & SC__MODULE_CORE;
     if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM)
-        return modules & SC__MODULE_NORM;
+        return sc__plan_repeats_norm(&l->plan, l->model, part == SC__PART_MLP_NORM, moe);
     if (x->up)
         return modules & SC__MODULE_LATENT;
     if (!of_feed_forward(part))
         return false;
     if (modules & (moe ? SC__MODULE_MOE : SC__MODULE_MLP))
         return true;
-    if (part == SC__PART_SHARED)
-        return modules & SC__MODULE_SHARED;
-    /* Megatron's mlp_act keeps what fc1 made and runs only the activation again. */
-    bool activation = part == SC__PART_MLP_IN && x->kernel.kind == SC__KERNEL_MEMORY &&
+    bool shared = part == SC__PART_SHARED;
+    if (shared && modules & SC__MODULE_SHARED)
+        return true;
+    /* What the first product made is kept, and only the activation runs again. moe_act is
+     * that of the routed experts alone. */
+    bool activation = (part == SC__PART_MLP_IN || shared) &&
+                      x->kernel.kind == SC__KERNEL_MEMORY &&
                       x->kernel.work != SC__WORK_ROUTER;
+    bool routed = moe && !shared;
     return activation &&
-           modules & (moe ? SC__MODULE_EXPERT_ACTIVATION : SC__MODULE_ACTIVATION);
+           modules & (routed ? SC__MODULE_EXPERT_ACTIVATION : SC__MODULE_ACTIVATION);
 }
 
 double sc__step_repeat_share(const struct sc__lowering *l,
@@ -105,7 +111,7 @@ double sc__step_repeat_share(const struct sc__lowering *l,
         return ops_share(l->model, &heads, x);
     if (x->part == SC__PART_MLP_OUT && sc__step_stops_early(l, kind))
         return 0;
-    return module_holds(l->plan.recompute_modules, x, moe) ? 1 : 0;
+    return module_holds(l, x, moe) ? 1 : 0;
 }
 
 /* Backward needs what the last product reads, not what it makes, unless a norm or the

@@ -279,11 +279,43 @@ static sc_status check_runs(struct sc_context *ctx, const struct sc__plan *p) {
     return SC_OK;
 }
 
+/* The rules of forward_backward_pipelining_with_interleaving of Megatron-Core. */
+static sc_status check_turns(struct sc_context *ctx, const struct sc__plan *p) {
+    uint32_t group = p->microbatch_group;
+    uint32_t batches = sc__plan_run_batches(p);
+    if (!group || p->schedule != SC__SCHEDULE_INTERLEAVED)
+        return SC_OK;
+    if (group < p->mesh.pp || group > batches)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "leave --microbatch-group-size-per-virtual-pipeline-stage out",
+                        "groups of %u micro-batches: they have from %u, the stages, to %u, "
+                        "the micro-batches",
+                        group,
+                        p->mesh.pp,
+                        batches);
+    if (batches % group && batches % group < p->mesh.pp)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            "change --microbatch-group-size-per-virtual-pipeline-stage",
+            "%u micro-batches in groups of %u leave %u for the last, fewer than "
+            "the %u stages",
+            batches,
+            group,
+            batches % group,
+            p->mesh.pp);
+    return SC_OK;
+}
+
 static sc_status check_schedule(struct sc_context *ctx, const struct sc__plan *p) {
     bool interleaved = p->schedule == SC__SCHEDULE_INTERLEAVED;
     bool pairs = sc__schedule_is_dualpipe(p->schedule);
     uint32_t batches = sc__plan_run_batches(p);
     SC__TRY(check_runs(ctx, p));
+    SC__TRY(check_turns(ctx, p));
     if (pairs && batches < 2 * p->mesh.pp)
         return sc__fail(ctx,
                         SC_USAGE,
@@ -442,16 +474,16 @@ static sc_status check_batch(struct sc_context *ctx, const struct sc__plan *p) {
             p->mesh.dp,
             p->micro_batch,
             (unsigned long long)unit);
-    if (p->schedule == SC__SCHEDULE_INTERLEAVED && p->vpp > 1 &&
+    if (p->schedule == SC__SCHEDULE_INTERLEAVED && p->vpp > 1 && !p->microbatch_group &&
         sc__plan_run_batches(p) % p->mesh.pp)
-        sc__note(ctx,
-                 "interleaved-remainder",
-                 "%u micro-batches are not a multiple of pp %u, which older Megatron "
-                 "refuses: the "
-                 "first group takes "
-                 "the rest",
-                 sc__plan_run_batches(p),
-                 p->mesh.pp);
+        sc__note(
+            ctx,
+            "interleaved-remainder",
+            "%u micro-batches are not a multiple of pp %u, which Megatron refuses "
+            "unless --microbatch-group-size-per-virtual-pipeline-stage says otherwise: the "
+            "first group takes the rest",
+            sc__plan_run_batches(p),
+            p->mesh.pp);
     return SC_OK;
 }
 

@@ -23,8 +23,12 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
     double most = pp - stage;
     if (p->schedule == SC__SCHEDULE_GPIPE)
         return m;
-    if (p->vpp > 1)
-        most = (2 * (pp - stage - 1) + (p->vpp - 1) * pp + 1) / p->vpp;
+    if (p->schedule == SC__SCHEDULE_INTERLEAVED) {
+        struct sc__turns turns = sc__plan_turns(p);
+        uint32_t batches = sc__plan_run_batches(p);
+        double warm = sc__schedule_warm_up(p->mesh.pp, p->vpp, turns, stage, batches);
+        most = (warm + 1) / p->vpp;
+    }
     if (p->schedule == SC__SCHEDULE_ZB2P)
         most = 2 * pp;
     if (p->schedule == SC__SCHEDULE_ZBV)

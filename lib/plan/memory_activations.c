@@ -127,8 +127,6 @@ static double sub_norm_keeps(const struct sc__model *m,
 
 static double
 norm_output(const struct kept_sizes *s, const struct sc__plan *p, unsigned targets) {
-    if (recomputes(p, SC__MODULE_NORM))
-        return 0;
     return linear_input(p, s->hidden, s->cast, targets) / s->sp;
 }
 
@@ -178,7 +176,8 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
     unsigned values = x.kv_projections == 1 ? 0 : SC__LORA_V;
     double out = (double)m->heads * x.v_dim / s.tp;
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
-    sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | values);
+    if (!sc__plan_repeats_norm(p, m, false, false))
+        sum += norm_output(&s, p, SC__LORA_Q | SC__LORA_K | values);
     sum += queries_and_keys(m, p, &x, &s);
     sum += s.width * out * (m->attention_gate ? 3 : 1); /* the gate, and what it gated */
     sum += sub_norm_keeps(m, p, &s, out, true);
@@ -281,7 +280,9 @@ static double gathered_width(const struct sc__model *m, const struct sc__plan *p
 
 /* Permuted tokens and what the experts keep. Megatron (since Core 0.12) multiplies the
  * weights of the router's choice into the activation; in PyTorch they meet the experts'
- * outputs, which stay for them, and index_add keeps the product as well. */
+ * outputs, which stay for them, and index_add keeps the product as well. Shared experts are
+ * a feed-forward as any other, whose activation Megatron's moe_act leaves alone
+ * (shared_experts.py, mlp.py of its Core). */
 static double experts_keep(const struct sc__model *m, const struct sc__plan *p) {
     struct kept_sizes s = kept_sizes(m, p);
     if (recomputes(p, SC__MODULE_MOE))
@@ -295,7 +296,11 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
     sum += routed * between_linears(m, p, &s, m->expert_ffn, again);
     sum += 8 * s.tokens / s.sp * m->experts; /* the router's scores in fp32, and softmax */
     if (!recomputes(p, SC__MODULE_SHARED))
-        sum += s.tokens * between_linears(m, p, &s, m->shared_ffn / s.tp, again);
+        sum += s.tokens * between_linears(m,
+                                          p,
+                                          &s,
+                                          m->shared_ffn / s.tp,
+                                          recomputes(p, SC__MODULE_ACTIVATION));
     return sum;
 }
 
@@ -314,11 +319,12 @@ feed_forward_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t
     if (!sc__model_has_feed_forward(m, layer))
         return 0;
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
-    sum += norm_output(&s, p, SC__LORA_GATE | SC__LORA_UP);
+    bool moe = sc__model_has_experts(m, layer);
+    if (!sc__plan_repeats_norm(p, m, true, moe))
+        sum += norm_output(&s, p, SC__LORA_GATE | SC__LORA_UP);
     if (sc__plan_drops_hidden(p))
         sum += s.hidden / s.sp;
     sum += post_norm_keeps(m, p, &s);
-    bool moe = sc__model_has_experts(m, layer);
     if (moe && m->branch_norms)
         sum += branch_norms_keep(m, p, &s);
     return s.tokens * sum + (moe ? experts_keep(m, p) : dense_keeps(m, p));

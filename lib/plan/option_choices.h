@@ -33,6 +33,7 @@ static const struct sc__choice methods[] = {
 static const struct sc__choice modules[] = {
     {"core_attn", SC_MODULE_CORE_ATTENTION},
     {"layernorm", SC_MODULE_LAYERNORM},
+    {"norm", SC_MODULE_NORM},
     {"act", SC_MODULE_ACTIVATION | SC_MODULE_MOE_ACTIVATION},
     {"mlp", SC_MODULE_MLP},
     {"moe_act", SC_MODULE_MOE_ACTIVATION},

@@ -169,6 +169,29 @@ find_ends(uint32_t layers, uint32_t mtp, uint32_t chunks, uint32_t *front, uint3
     return false;
 }
 
+/* Megatron's layernorm is that of norms which are modules of their own. With Transformer
+ * Engine a norm is part of the product behind it, which keeps its output, but before
+ * latents and before a router (get_gpt_layer_with_transformer_engine_submodules in
+ * gpt_layer_specs.py, IdentityOp in transformer_layer.py). */
+bool sc__plan_repeats_norm(const struct sc__plan *p,
+                           const struct sc__model *m,
+                           bool feed_forward,
+                           bool experts) {
+    if (p->recompute != SC__RECOMPUTE_SELECTIVE)
+        return false;
+    if (p->recompute_modules & SC__MODULE_NORM)
+        return true;
+    bool apart = feed_forward ? experts : m->kv_lora > 0;
+    return p->recompute_modules & SC__MODULE_LAYERNORM &&
+           (apart || p->fusion != SC__FUSION_MEGATRON);
+}
+
+bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks) {
+    uint32_t front;
+    uint32_t back;
+    return find_ends(m->layers, m->mtp_layers, chunks, &front, &back);
+}
+
 /* Nothing is said about the ends, and all chunks have the same layers. */
 static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
     bool said = p->count_embedding || p->count_loss || p->first_layers || p->last_layers;
@@ -302,6 +325,14 @@ uint32_t sc__plan_passes(const struct sc__plan *p) {
 
 uint32_t sc__plan_run_batches(const struct sc__plan *p) {
     return p->pipeline_batch ? p->pipeline_batch : p->micro_batches;
+}
+
+/* Forwards and backwards that hide each other's exchanges must not wait for one another:
+ * Megatron's overlap_moe_expert_parallel_comm begins with a forward more
+ * (get_pp_rank_microbatches of its schedules.py). */
+struct sc__turns sc__plan_turns(const struct sc__plan *p) {
+    return (struct sc__turns){.group = p->microbatch_group,
+                              .ahead = p->overlap_moe ? 1 : 0};
 }
 
 /* A run of so many is one that the schedule has. */

@@ -24,13 +24,14 @@ enum sc__recompute {
 
 enum { /* --recompute-modules */
        SC__MODULE_CORE = 1,
-       SC__MODULE_NORM = 2,
+       SC__MODULE_LAYERNORM = 2, /* of Megatron: sc__plan_repeats_norm */
        SC__MODULE_ACTIVATION = 4,
        SC__MODULE_MLP = 8,  /* of layers without experts */
        SC__MODULE_MOE = 16, /* of layers with them, dispatch included */
        SC__MODULE_EXPERT_ACTIVATION = 32,
        SC__MODULE_SHARED = 64,
-       SC__MODULE_LATENT = 128 /* the way up of latent attention */
+       SC__MODULE_LATENT = 128, /* the way up of latent attention */
+       SC__MODULE_NORM = 256
 };
 
 enum { /* --cuda-graph: what is launched as one graph */
@@ -114,6 +115,7 @@ struct sc__plan {
     uint32_t micro_batches;
     uint32_t pipeline_batch; /* micro-batches between two times that the pipeline is empty;
                                 0: all */
+    uint32_t microbatch_group; /* that pass a chunk one after another; 0: as the stages */
     uint32_t seq;
     uint32_t vocab;          /* padded so that tp divides it */
     uint32_t vocab_multiple; /* what it was padded to, over tp */
@@ -237,6 +239,20 @@ void sc__plan_note_idle(struct sc_context *ctx,
  * that can. */
 sc_status
 sc__plan_check(struct sc_context *ctx, const struct sc__model *m, const struct sc__plan *p);
+
+/* How its micro-batches take turns with chunks. */
+struct sc__turns sc__plan_turns(const struct sc__plan *p);
+
+/* Whether selective recomputation makes the output of a norm again, that before the mixer
+ * or that before the feed-forward of a layer with experts or without. */
+bool sc__plan_repeats_norm(const struct sc__plan *p,
+                           const struct sc__model *m,
+                           bool feed_forward,
+                           bool experts);
+
+/* So many chunks do not divide the layers, but with embedding, loss and prediction layers
+ * counted as layers all come out equal. */
+bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks);
 
 /* Layers of chunk `chunk` on `stage`: *first and how many. */
 uint32_t sc__plan_layers(const struct sc__plan *p,

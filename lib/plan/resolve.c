@@ -201,6 +201,7 @@ static sc_status resolve_pipeline(struct sc_context *ctx,
         p->vpp = 2;
     if (p->schedule == SC__SCHEDULE_AUTO)
         p->schedule = p->vpp > 1 ? SC__SCHEDULE_INTERLEAVED : SC__SCHEDULE_1F1B;
+    p->microbatch_group = g->microbatch_group;
     p->uneven = sc__is_on(g->uneven_stages);
     p->count_embedding = sc__is_on(g->count_embedding);
     p->count_loss = sc__is_on(g->count_loss);

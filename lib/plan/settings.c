@@ -27,6 +27,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .micro_batch = p->micro_batch,
         .micro_batches = p->micro_batches,
         .pipeline_batch = p->pipeline_batch,
+        .microbatch_group = p->microbatch_group,
         .global_batch = p->global_batch,
         .seq = p->seq,
         .recompute = (sc_recompute)(p->recompute + 1),

@@ -95,7 +95,7 @@ static const char *const recompute_texts[] = {
     "selective|recompute=selective",
     "full|recompute=full",
     "selective: act|recompute=selective|recompute-modules=act",
-    "selective: layernorm,act|recompute=selective|recompute-modules=layernorm,act",
+    "selective: norm,act|recompute=selective|recompute-modules=norm,act",
     "selective: mlp,moe|recompute=selective|recompute-modules=mlp,moe",
     "first layer|recompute=full|recompute-method=block|recompute-layers=1",
     "first 2 layers|recompute=full|recompute-method=block|recompute-layers=2",
@@ -264,19 +264,19 @@ static void stage_values(struct range *r, uint32_t layers, uint32_t gpus) {
             add_value(r, d);
 }
 
-/* Chunks of a stage: even ones, and those that come out even with the embedding and
- * the head counted as a layer each (126 layers on 16 stages: 8). */
-static void chunk_values(uint32_t layers, uint32_t pp, struct range *r) {
+/* Chunks of a stage: even ones, and those that come out even with the ends counted as
+ * layers (126 layers on 16 stages: 8; 27 on 2: 7). */
+static void chunk_values(const struct sc__model *m, uint32_t pp, struct range *r) {
     if (pp == 1) {
         add_value(r, 1);
         return;
     }
-    parts(r, layers / pp, MOST_CHUNKS);
+    parts(r, m->layers / pp, MOST_CHUNKS);
     for (uint32_t d = 2; d <= MOST_CHUNKS; d++) {
         bool known = false;
         for (uint32_t i = 0; i < r->count; i++)
             known |= r->value[i] == d;
-        if (!known && (layers + 2) % (pp * d) == 0)
+        if (!known && sc__plan_ends_make_even(m, pp * d))
             add_value(r, d);
     }
 }
@@ -311,7 +311,7 @@ static void number_values(const struct enumeration *e, int which, struct range *
         if (m->experts && e->s->tries & SC__TRY_ETP && e->at.number[SC__NUMBER_TP] > 1)
             add_value(r, 1);
     } else if (which == SC__NUMBER_VPP)
-        chunk_values(m->layers, pp, r);
+        chunk_values(m, pp, r);
     else
         powers(r, 1, 8);
 }

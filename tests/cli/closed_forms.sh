@@ -36,8 +36,15 @@ of heads_of_their_own '[v["collective"] for v in r["volumes"] if v["group"] == "
 # messages of 1024 x 4096 x 2 bytes, 8 micro-batches: a quarter from each of 4 tensor-parallel ranks, put together where they arrive
 pipe="--num-layers 4 --hidden-size 4096 --num-attention-heads 32 --vocab-size 1024 --seq 1024 --global-batch 8 --gpus 8 --tp 4 --pp 2 --fusion 2021"
 moved='[(v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "pp" or v["collective"] == "ALLGATHER"]'
-of scattered_messages "$moved" "[(8, 16777216), (8, 67108864)]" $pipe
+of scattered_messages "$moved" "[(8, 16777216), (8, 67108864)]" $pipe --scatter-gather-tensors-in-pipeline
 of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-in-pipeline
+# megatron/p2p_communication.py cut them, megatron/core/pipeline_parallel/p2p_communication.py does not. DeepSpeed has pipe_partitioned, InternEvo scatter_gather_tensors
+for software in megatron-core-2025 megatron-core-2024 bridge-26.02 nanotron; do
+    of "whole_messages_of_$software" "$moved" "[(8, 67108864)]" $pipe --software $software --no-sequence-parallel
+done
+for software in megatron-2020 megatron-2022 megatron-deepspeed-2022 deepspeed internevo; do
+    of "scattered_messages_of_$software" "$moved" "[(8, 16777216), (8, 67108864)]" $pipe --software $software
+done
 
 # the update of the weights: of all of them on every rank, or of an eighth
 update() { "$STEPCAST" run --model llama3-8b --gpus 8 --seq 4096 --global-batch 8 --ignore-memory --zero "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }

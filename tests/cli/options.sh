@@ -95,3 +95,8 @@ expect idle_chunks 0 "--a2a-chunks has no effect" run tests/data/seed_001.txt --
 expect says_model 0 "llama2-7b: 6.738 B parameters · seq 2048 · batch 8 · micro-batch 1" sed -n 1p "$tmp/what"
 expect says_machine 0 "on dgx-h100 nic=800Gbps" cat "$tmp/what"
 expect json_model 0 '"parameters": 6738415616' cat "$tmp/what.json"
+# a word of several parts (act: of dense layers and of experts) is told as it was said, not as one of them
+for modules in act moe_act core_attn,norm,act; do
+    "$STEPCAST" run $one --recompute selective --recompute-modules "$modules" --json "$tmp/modules.json" >/dev/null
+    expect "tells_$modules" 0 "\"recompute-modules\": \"$modules\"" cat "$tmp/modules.json"
+done

@@ -69,3 +69,19 @@ expect too_many 2 "--pipeline-batch 8 would do" $base --pipeline-batch 429496729
 expect steps_overlap 2 "use --schedule zb-h1" $base --pipeline-batch 4 --schedule zb-2p
 expect few_for_dualpipev 2 "larger --pipeline-batch" $base --pipeline-batch 4 --schedule dualpipev
 expect no_effect 0 "pp is 1" $base --pipeline-batch 4 --pp 1 --dp 4
+
+# Groups of micro-batches that pass a chunk, as Megatron-Core's forward_backward_pipelining_with_interleaving has them: from
+# the stages to all, the rest of them none or at least the stages. Before its first backward stage 0 of 4 with 2 chunks has
+# 2·3 + N forwards, and that of the first pair: of 12 micro-batches 11, 13 and 19 chunks are held.
+layers="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --vocab-size 32000 --seq 1024 --micro-batch 1 --pp 4 --vpp 2 --gpus 4 --cluster dgx-h100:4 --position-embedding-type rope"
+word=--microbatch-group-size-per-virtual-pipeline-stage
+held() { "$STEPCAST" run $layers --json - "$@" 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["class_memory_bytes"][0]["activations"])'; }
+all=$(held --micro-batches 12)
+check groups_held "$(python3 -S -c "print(*(round(11 * x / $all, 6) for x in ($(held --micro-batches 12 $word 4), $(held --micro-batches 12 $word 6), $(held --micro-batches 12 $word 12))))")" "11.0 13.0 19.0"
+expect groups_too_small 2 "groups of 3 micro-batches: they have from 4, the stages, to 12" "$STEPCAST" run $layers --micro-batches 12 $word 3
+expect groups_too_large 2 "groups of 13 micro-batches: they have from 4, the stages, to 12" "$STEPCAST" run $layers --micro-batches 12 $word 13
+expect groups_that_leave_few 2 "12 micro-batches in groups of 5 leave 2 for the last, fewer than the 4 stages" "$STEPCAST" run $layers --micro-batches 12 $word 5
+expect groups_of_another_schedule 0 "microbatch-group-size-per-virtual-pipeline-stage has no effect" "$STEPCAST" run $layers --vpp 1 --micro-batches 12 $word 6
+expect rest_in_front 0 "14 micro-batches are not a multiple of pp 4, which Megatron refuses" "$STEPCAST" run $layers --micro-batches 14
+printf 'torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --vocab-size 32000 --seq-length 1024 --max-position-embeddings 1024 --position-embedding-type rope --micro-batch-size 1 --global-batch-size 14 --pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 1 --hidden-dropout 0 --attention-dropout 0 --bf16 %s 7\n' $word >"$tmp/groups.sh"
+check groups_of_a_script "$("$STEPCAST" run "$tmp/groups.sh" --cluster dgx-h100:4 --json - 2>/dev/null | python3 -S -c "import json, sys; r = json.load(sys.stdin); print(r['settings']['microbatch-group-size-per-virtual-pipeline-stage'], [n['code'] for n in r['input']['notes'] if 'remainder' in n['code'] or 'unknown' in n['code']])")" "7 []"

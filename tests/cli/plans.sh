@@ -145,6 +145,9 @@ check "dollars of a run without a word on prices" "$("$S" plans $few --train-tok
 # As many stages as divide the GPUs are tried, evenly cut or not: nobody finds a better plan by saying so.
 thirds="--model llama3-70b --cluster dgx-h100:96 --global-batch 96 --seq 4096 --tp 4 --cp 1 --top 1"
 check "stages that divide the GPUs" "$("$S" plans $thirds --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)" "$("$S" plans $thirds --pp 3 --json - | grep -o '"pp": [0-9]*\|"step_time_us": [0-9.]*' | xargs)"
+# 27 layers and the loss are 14 chunks of two, as run cuts them: nobody finds a better plan by asking for seven chunks.
+ends="--model deepseek-v2-lite --cluster dgx-h100:8 --global-batch 16 --seq 4096 --top 1"
+check "chunks that the loss makes even" "$("$S" plans $ends --json - | grep -o '"step_time_us": [0-9.]*')" "$("$S" plans $ends --pp 2 --vpp 7 --json - | grep -o '"step_time_us": [0-9.]*')"
 # So many micro-batches, whatever dp leaves of the GPUs; and what a plan with one rank of experts would say of theirs is said of none.
 "$S" plans --model llama3-8b --cluster dgx-h100:16 --global-batch 32 --seq 4096 --micro-batches 8 --json "$tmp/eight.json" >/dev/null
 check "micro-batches of every dp" "$(python3 -S -c "import json
@@ -254,7 +257,10 @@ core="--software megatron-core-2025"
 read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 32
 read_back b.yaml megatron-core-2025 "$core" --model mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1
 read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2 --fp8
-read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,act
+read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,mlp
+read_back b.yaml megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules layernorm,moe_act
+read_back g.sh megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules moe_act
+expect "modules that Megatron has not" 1 "layernorm and moe_act, not norm and act" "$S" plans --model llama3-8b --gpus 16 --global-batch 64 --seq 4096 --recompute selective --recompute-modules norm,act --write-launch "$tmp/no.sh"
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3
 read_back t.toml torchtitan-2026 "" --model llama3-70b --gpus 128 --zero 3 --tp 8 --recompute full --vpp 1
 read_back t.toml torchtitan-2026 "" --model llama3-8b --gpus 16 --zero 3 --pp 2 --vpp 1 --fp8 --recompute full

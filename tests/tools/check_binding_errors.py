@@ -202,6 +202,7 @@ class Plans(unittest.TestCase):
             "count_embedding": "account-for-embedding-in-pipeline-split",
             "count_loss": "account-for-loss-in-pipeline-split",
             "scatter_gather": "no-scatter-gather-tensors-in-pipeline",
+            "microbatch_group": "microbatch-group-size-per-virtual-pipeline-stage",
             "gemm_dtype": "fp8",
             "fp8_attention": "fp8-dot-product-attention",
             "torch_fsdp2": "use-torch-fsdp2",

@@ -131,6 +131,42 @@ static void parts_of_two_copies(void **state) {
     assert_int_equal(sc__schedule_last_stage(SC__SCHEDULE_DUALPIPE, 4), 3);
 }
 
+/* Groups of three, five micro-batches, two stages of two chunks: the table in the comments
+ * of Megatron-Core's forward_backward_pipelining_with_interleaving. Before the first
+ * backward 2 (pp − stage − 1) + (vpp − 1)·group forwards and, where exchanges of experts
+ * hide behind the other direction, one more (get_pp_rank_microbatches), and that of the
+ * first pair. */
+static void interleaved_groups(void **state) {
+    static const uint32_t micro_batch[] = {0, 1, 2, 0, 1, 2, 3, 4, 3, 4};
+    static const uint32_t chunk[] = {0, 0, 0, 1, 1, 1, 0, 0, 1, 1};
+    (void)state;
+    for (uint32_t k = 0; k < 4; k++) {
+        const struct sc__turns turns = {.group = 3, .ahead = k / 2};
+        uint32_t stage = k % 2;
+        uint32_t done[2] = {0};
+        uint32_t before = 0;
+        uint32_t count;
+        const struct sc__slot *o = sc__schedule_order(&ctx->arena,
+                                                      SC__SCHEDULE_INTERLEAVED,
+                                                      2,
+                                                      2,
+                                                      turns,
+                                                      stage,
+                                                      5,
+                                                      &count);
+        assert_int_equal(count, 20);
+        while (o[before].kind == 'F')
+            before++;
+        assert_int_equal(before, 2 * (1 - stage) + 3 + k / 2 + 1);
+        for (uint32_t i = 0; i < count; i++) {
+            bool back = o[i].kind == 'B';
+            uint32_t at = done[back]++;
+            assert_int_equal(o[i].micro_batch, micro_batch[at]);
+            assert_int_equal(o[i].chunk, back ? 1 - chunk[at] : chunk[at]);
+        }
+    }
+}
+
 /* Megatron: 2 (pp − stage − 1) + (vpp − 1) pp forwards to warm up, then one of each. */
 static void interleaved_warm_up(void **state) {
     (void)state;
@@ -141,6 +177,7 @@ static void interleaved_warm_up(void **state) {
                                                     SC__SCHEDULE_INTERLEAVED,
                                                     4,
                                                     3,
+                                                    (struct sc__turns){0},
                                                     stage,
                                                     16,
                                                     &count);
@@ -212,6 +249,7 @@ int main(void) {
         cmocka_unit_test(bytes_of_characters),
         cmocka_unit_test(parts_of_a_v),
         cmocka_unit_test(parts_of_two_copies),
+        cmocka_unit_test(interleaved_groups),
         cmocka_unit_test(interleaved_warm_up),
         cmocka_unit_test(slow_gpus_lose_nothing),
         cmocka_unit_test(recovery_has_four_parts),

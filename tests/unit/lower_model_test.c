@@ -191,6 +191,43 @@ static void test_micro_batches_in_flight(void **state) {
     }
 }
 
+/* Chunks that were forward and not yet backward, of an order: activations are those of as
+ * many, also where micro-batches are no multiple of the stages, or fewer. */
+static void test_chunks_in_flight(void **state) {
+    struct sc_context *ctx = *state;
+    for (uint32_t micro_batches = 1; micro_batches <= 20; micro_batches++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[256];
+        snprintf(text,
+                 sizeof text,
+                 "num-layers 24;hidden-size 4096;num-attention-heads 32;vocab-size 32000;"
+                 "seq 1024;pp 4;vpp 3;gpus 4;global-batch %u;dtype fp16;fusion 2021",
+                 micro_batches);
+        assert_int_equal(plan_of(ctx, text, &m, &p), SC_OK);
+        double sbh = 1024 * 4096.0;
+        double layer = sbh * (34 + 5 * 32 * 1024 / 4096.0);
+        for (uint32_t s = 1; s < 3; s++) {
+            uint32_t count;
+            uint32_t open = 0;
+            uint32_t most = 0;
+            const struct sc__slot *o = sc__schedule_order(&ctx->arena,
+                                                          SC__SCHEDULE_INTERLEAVED,
+                                                          4,
+                                                          3,
+                                                          sc__plan_turns(&p),
+                                                          s,
+                                                          micro_batches,
+                                                          &count);
+            for (uint32_t i = 0; i < count; i++) {
+                open += o[i].kind == 'F' ? 1u : -1u;
+                most = open > most ? open : most;
+            }
+            same_share(sc__plan_memory(&m, &p, s).activations, 2 * most * layer);
+        }
+    }
+}
+
 /* Figure 1 of the paper as digitised by Calculon, GiB. */
 static void test_memory_of_figure_one(void **state) {
     static const struct {
@@ -504,6 +541,8 @@ time_of(struct sc_context *ctx, const char *text, unsigned phase, unsigned work)
 #define ALL_EXPERTS                                                                        \
     "model qwen3-30b-a3b;gpus 8;ep 8;etp 1;seq 1024;global-batch 8;host-launch 0"
 
+#define SHARED_EXPERT ALL_EXPERTS ";moe-shared-expert-intermediate-size 8192"
+
 /* Modules as Megatron names them: "mlp" is of layers without experts, "moe" of
  * those with them; what a module repeats is less than the forward that holds it. */
 static void test_recompute_modules(void **state) {
@@ -521,6 +560,25 @@ static void test_recompute_modules(void **state) {
                          SC__WORKS);
     double full = time_of(*state, ALL_EXPERTS ";recompute full", SC__RECOMPUTE, SC__WORKS);
     assert_true(none == 0 && act > 0 && act < moe && moe < full);
+    /* Transformer Engine's norm is part of the product behind it, but before a router */
+    double routers = time_of(*state,
+                             ALL_EXPERTS ";recompute selective;recompute-modules layernorm",
+                             SC__RECOMPUTE,
+                             SC__WORKS);
+    double norms = time_of(*state,
+                           ALL_EXPERTS ";recompute selective;recompute-modules norm",
+                           SC__RECOMPUTE,
+                           SC__WORKS);
+    assert_within(2 * routers, norms, 1e-6);
+    double whole = time_of(*state,
+                           SHARED_EXPERT ";recompute selective;recompute-modules act",
+                           SC__RECOMPUTE,
+                           SC__WORKS);
+    double routed = time_of(*state,
+                            SHARED_EXPERT ";recompute selective;recompute-modules moe_act",
+                            SC__RECOMPUTE,
+                            SC__WORKS);
+    assert_true(routed > 0 && routed < whole);
     double up = time_of(*state,
                         MLA ";recompute selective;recompute-modules mla_up_proj",
                         SC__RECOMPUTE,
@@ -633,6 +691,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_memory_of_korthikanti, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_zero_bubble, setup, teardown),
         cmocka_unit_test_setup_teardown(test_micro_batches_in_flight, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_chunks_in_flight, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_figure_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_traffic_of_random_dense_plans,

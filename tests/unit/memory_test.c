@@ -268,6 +268,49 @@ static void recomputed_block(void **state) {
                   1e-9);
 }
 
+/* What modules that run again no longer keep, bytes a token of a layer. moe_act is the
+ * activation of the routed experts (experts.py of Megatron-Core), not that of shared ones
+ * (shared_experts.py: an MLP as any other). layernorm are the norms that are no part of a
+ * product: before latents and before a router (gpt_layer_specs.py). */
+static void modules_that_run_again(void **state) {
+#define SHARED_EXPERT SHAPE_OF_EXPERTS "moe-shared-expert-intermediate-size 512;gpus 4;"
+#define LATENTS                                                                            \
+    SHAPE "multi-latent-attention;kv-lora-rank 256;qk-head-dim 64;"                        \
+          "qk-pos-emb-head-dim 32;v-head-dim 64;gpus 1;"
+#define DENSE SHAPE "gpus 1;"
+    static const struct {
+        const char *shape;
+        const char *modules;
+        double less;
+    } cases[] = {{SHARED_EXPERT, "moe_act", 2 * 2 * FFN},
+                 {SHARED_EXPERT, "act", 2 * 2 * FFN + 2 * 512},
+                 {SHARED_EXPERT, "shared_experts", 6 * 512},
+                 {SHARED_EXPERT, "layernorm", 2 * HIDDEN},
+                 {SHARED_EXPERT, "norm", 4 * HIDDEN},
+                 {SHARED_EXPERT "fusion eager;", "layernorm", 4 * HIDDEN},
+                 {DENSE, "layernorm", 0},
+                 {DENSE, "norm", 4 * HIDDEN},
+                 {DENSE, "moe_act", 0},
+                 {LATENTS, "layernorm", 2 * HIDDEN}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[768];
+        snprintf(text, sizeof text, "%sglobal-batch 4", cases[i].shape);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        double kept = sc__layer_activations(&m, &p, 0);
+        snprintf(text,
+                 sizeof text,
+                 "%sglobal-batch 4;recompute selective;recompute-modules %s",
+                 cases[i].shape,
+                 cases[i].modules);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        assert_within(kept - sc__layer_activations(&m, &p, 0) + 1,
+                      1024 * cases[i].less + 1,
+                      1e-9);
+    }
+}
+
 static void fits_to_the_byte(void **state) {
     struct sc__model m;
     struct sc__plan p;
@@ -290,6 +333,7 @@ int main(void) {
         cmocka_unit_test(checkpoints),
         cmocka_unit_test(activations_of_grouped_queries),
         cmocka_unit_test(recomputed_block),
+        cmocka_unit_test(modules_that_run_again),
         cmocka_unit_test(fits_to_the_byte),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

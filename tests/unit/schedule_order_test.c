@@ -40,8 +40,15 @@ make_runs(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m, uint32
     job.m = m;
     memset(job.end, 0xff, sizeof job.end);
     for (uint32_t s = 0; s < p; s++)
-        job.slot[s] =
-            sc__schedule_runs(&ctx->arena, schedule, p, v, s, m, run, &job.count[s]);
+        job.slot[s] = sc__schedule_runs(&ctx->arena,
+                                        schedule,
+                                        p,
+                                        v,
+                                        (struct sc__turns){0},
+                                        s,
+                                        m,
+                                        run,
+                                        &job.count[s]);
 }
 
 static void make_orders(enum sc__schedule schedule, uint32_t p, uint32_t v, uint32_t m) {

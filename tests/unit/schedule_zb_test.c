@@ -245,8 +245,14 @@ static void lines_are_never_slower_than_h1(void **state) {
             randomise(&run, &seed);
             int64_t period = find(&run, &o);
             for (uint32_t s = 0; s < p; s++)
-                h1[s] =
-                    sc__schedule_order(&ctx->arena, SC__SCHEDULE_ZBH1, p, 1, s, m, &count);
+                h1[s] = sc__schedule_order(&ctx->arena,
+                                           SC__SCHEDULE_ZBH1,
+                                           p,
+                                           1,
+                                           (struct sc__turns){0},
+                                           s,
+                                           m,
+                                           &count);
             assert_true(period <= replay(&run, h1));
         }
 }

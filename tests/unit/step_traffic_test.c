@@ -145,14 +145,20 @@ static void copies_of_dualpipe(void **state) {
     }
 }
 
-/* Ranks that hold the same activations send a quarter each, and put it together. */
+/* Ranks that hold the same activations send a quarter each, and put it together:
+ * Megatron-LM until Core, which sends all of it from every rank. */
 static void pieces_of_messages(void **state) {
     const double messages = 2 * 8; /* of 8 micro-batches, there and back */
     struct traffic whole = of(state,
                               SHAPE,
                               "tp 4;pp 2;gpus 8;global-batch 8;"
                               "no-scatter-gather-tensors-in-pipeline");
-    struct traffic parts = of(state, SHAPE, "tp 4;pp 2;gpus 8;global-batch 8");
+    struct traffic core = of(state, SHAPE, "tp 4;pp 2;gpus 8;global-batch 8");
+    struct traffic parts = of(state,
+                              SHAPE,
+                              "tp 4;pp 2;gpus 8;global-batch 8;"
+                              "scatter-gather-tensors-in-pipeline");
+    assert_within(core.message_bytes, messages * act, 1e-9);
     assert_within(whole.message_bytes, messages * act, 1e-9);
     assert_number(whole.bytes[SC__GROUP_TP][SC__ALLGATHER], ==, 0);
     assert_within(parts.message_bytes, messages * act / 4, 1e-9);
