@@ -287,12 +287,13 @@ typedef enum sc_optimizer {
 
 typedef enum sc_cross_entropy {
     SC_CROSS_ENTROPY_AUTO,    /* fused; plain PyTorch: fp32 */
-    SC_CROSS_ENTROPY_FUSED,   /* Megatron's: one fp32 copy of the logits */
+    SC_CROSS_ENTROPY_FUSED,   /* Megatron's, compiled: one fp32 copy of the logits */
     SC_CROSS_ENTROPY_FP32,    /* PyTorch's, of logits widened to fp32 */
     SC_CROSS_ENTROPY_HALF,    /* PyTorch's, of the logits as they are */
     SC_CROSS_ENTROPY_CHUNKED, /* logits are never there as a whole */
     SC_CROSS_ENTROPY_FLASH,   /* one kernel (flash-attention's): logits and gradient */
-    SC_CROSS_ENTROPY_TE /* Transformer Engine's: the gradient in place of the logits */
+    SC_CROSS_ENTROPY_TE,     /* Transformer Engine's: the gradient in place of the logits */
+    SC_CROSS_ENTROPY_UNFUSED /* Megatron's, operator by operator on the fp32 copy */
 } sc_cross_entropy;
 
 enum { /* sc_plan.lora_targets: linear layers with adapters, a sum */

@@ -231,10 +231,24 @@ static void embedding_kernels(struct sc__lowering *l) {
     }
 }
 
-/* Megatron's loss is compiled with the rest since its layers are; PyTorch's stays a row of
- * kernels beside compiled layers too. */
+/* Bytes an element of Megatron's loss without --cross-entropy-loss-fusion
+ * (megatron/core/tensor_parallel/cross_entropy.py): of the fp32 logits the largest is read,
+ * subtracted, raised to e, summed and divided by; the gradient multiplies what is left.
+ * Logits of two bytes are widened before and narrowed behind it. */
+static double loss_bytes(const struct sc__plan *p, enum sc__phase phase) {
+    double widened = sc__plan_width(p) < 4 ? sc__plan_width(p) + 4 : 0;
+    double operators = phase == SC__FORWARD ? 4 + 8 + 8 + 4 + 8 : 8;
+    return widened + operators;
+}
+
+/* Megatron's loss is compiled where it is asked to be; PyTorch's stays a row of kernels
+ * beside compiled layers too. */
 static struct sc__kernel
 loss_kernel(const struct sc__lowering *l, enum sc__phase phase, uint64_t rows, uint64_t v) {
+    if (l->plan.loss == SC__LOSS_UNFUSED)
+        return sc__elementwise(l->kernel_model,
+                               "cross_entropy_unfused",
+                               loss_bytes(&l->plan, phase) * (double)(rows * v));
     enum sc__memory_op op = SC__MEM_CROSS_ENTROPY_F;
     bool compiled = l->plan.fusion == SC__FUSION_MEGATRON;
     if (compiled && l->plan.loss == SC__LOSS_HALF)

@@ -184,7 +184,7 @@ loss_keeps(const struct sc__model *m, const struct sc__plan *p, double n, double
         return fmax(n * 2 * e, n * e + head);
     if (p->loss == SC__LOSS_TE)
         return n * e * (1 + m->mtp_layers);
-    if (p->loss == SC__LOSS_FUSED)
+    if (p->loss == SC__LOSS_FUSED || p->loss == SC__LOSS_UNFUSED)
         return n * (4 * (1 + m->mtp_layers) + e);
     return fmax(n * 3 * 4, n * e + head);
 }

@@ -138,6 +138,7 @@ static const struct sc__choice entropies[] = {{"fused", SC_CROSS_ENTROPY_FUSED},
                                               {"chunked", SC_CROSS_ENTROPY_CHUNKED},
                                               {"flash", SC_CROSS_ENTROPY_FLASH},
                                               {"te", SC_CROSS_ENTROPY_TE},
+                                              {"unfused", SC_CROSS_ENTROPY_UNFUSED},
                                               {0}};
 #define LORA_QKV (SC_LORA_QUERY | SC_LORA_KEY | SC_LORA_VALUE)
 #define LORA_MLP (SC_LORA_GATE | SC_LORA_UP | SC_LORA_DOWN)

@@ -402,8 +402,8 @@ const struct sc__option sc__model_options[] = {
          "NAME",
          NULL,
          TRAIN,
-         "the loss: fused (Megatron), fp32 or half (PyTorch, of logits in fp32 or as they "
-         "are), flash or te (one kernel), chunked (never all logits at once)",
+         "the loss: fused or unfused (Megatron), fp32 or half (PyTorch, of logits in fp32 "
+         "or as they are), flash or te (one kernel), chunked (never all logits at once)",
          entropies,
          cross_entropy),
     WORD("reshard-after-forward",

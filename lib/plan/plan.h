@@ -65,7 +65,8 @@ enum sc__loss { /* how the cross entropy is computed */
                 SC__LOSS_HALF,
                 SC__LOSS_CHUNKED,
                 SC__LOSS_FLASH,
-                SC__LOSS_TE
+                SC__LOSS_TE,
+                SC__LOSS_UNFUSED
 };
 
 enum { /* --lora-targets */

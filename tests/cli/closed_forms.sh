@@ -158,6 +158,20 @@ check loss_in_fp32 "$(python3 -S -c "
 fused, fp32, half, eager = $(loss), $(loss --cross-entropy fp32), $(loss --cross-entropy half), $(loss --fusion eager)
 print(abs(fp32 / eager - 1) < 0.05, fused < half < fp32)")" "True True"
 
+# Megatron's loss operator by operator (cross_entropy.py): 38 + 14 bytes a logit of bf16, 32 + 8 of fp32 (whose step is throttled otherwise), no faster than the H200 reads and writes
+check loss_unfused "$(python3 -S -c "
+narrow, wide, fused = $(loss --cross-entropy unfused), $(loss --cross-entropy unfused --dtype fp32), $(loss)
+logits = 2 * 4096 * 131072
+print(1.3 < narrow / wide < 1.42, 0.75 * 4.8e6 < 52 * logits / narrow < 4.8e6, narrow > 1.5 * fused)")" "True True True"
+# … which its fp32 copy needs no more memory for, and which a launch script turns off
+loss_bytes() { "$STEPCAST" run --num-layers 2 --hidden-size 4096 --num-attention-heads 32 --vocab-size 131072 --seq 4096 --global-batch 2 --micro-batch 2 --gpus 1 --gpu h200 --ignore-memory "$@" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["memory_bytes"]["logits"])'; }
+check loss_unfused_memory "$(loss_bytes --cross-entropy unfused)" "$((6 * 2 * 4096 * 131072))"
+of_2024() { loss --software megatron-core-2024 "$@"; }
+echo --cross-entropy-loss-fusion >"$tmp/fused.sh"
+echo --use-distributed-optimizer >"$tmp/unfused.sh"
+check loss_by_flag "$(python3 -S -c "
+print($(of_2024 --megatron-args "$tmp/fused.sh") == $(of_2024 --cross-entropy fused), $(of_2024 --megatron-args "$tmp/unfused.sh") == $(of_2024 --cross-entropy unfused))")" "True True"
+
 # memory of the states of Adam: 2 bytes of weights, 4 of gradients and 12 of the optimizer a parameter, sharded by ZeRO
 ways="--model llama2-7b --gpus 8 --global-batch 8 --seq 1024 --cluster dgx-h100:8"
 of states '[round(r["memory_bytes"][k] / r["memory_bytes"]["weights"], 6) for k in ("gradients", "optimizer")]' '[2.0, 6.0]' $ways --zero 0
