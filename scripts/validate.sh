@@ -10,7 +10,8 @@ third=$(mktemp)
 fourth=$(mktemp)
 fifth=$(mktemp)
 sixth=$(mktemp)
-trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth" "$fifth" "$sixth"' EXIT
+seventh=$(mktemp)
+trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth" "$fifth" "$sixth" "$seventh"' EXIT
 stepcast=$1
 shared=${STEPCAST_SHARED:-../shared}/truth
 if [ -f "$shared/collectives.csv" ]; then
@@ -21,7 +22,7 @@ steps=data/truth/training_steps.csv
 printf '\n== training steps: %s\n' "$steps"
 "$stepcast" validate "$steps" -j "$(getconf _NPROCESSORS_ONLN)" \
     --markdown "$tables" --plot docs/validation.svg || exit
-python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/training_steps_5.csv data/truth/training_steps_6.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
+python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/training_steps_5.csv data/truth/training_steps_6.csv data/truth/training_steps_7.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
 mv data/bands.json.tmp data/bands.json
 printf '\n== a second table, a third of it left out of every fit\n'
 "$stepcast" validate data/truth/training_steps_2.csv --markdown "$second" || exit
@@ -33,6 +34,8 @@ printf '\n== a fifth table, plain PyTorch and DeepSpeed, half of its sources lef
 "$stepcast" validate data/truth/training_steps_5.csv --markdown "$fifth" || exit
 printf '\n== a sixth table, MLPerf, campaigns and reports, half of its sources left out of every mending\n'
 "$stepcast" validate data/truth/training_steps_6.csv --markdown "$sixth" || exit
+printf '\n== a seventh table, papers, MLPerf v5.1 and framework documentation, half of its sources left out of every mending\n'
+"$stepcast" validate data/truth/training_steps_7.csv --markdown "$seventh" || exit
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {
@@ -51,6 +54,8 @@ printf '\n== steps that no constant was fitted to\n'
     cat "$fifth"
     printf '\n## A sixth table\n\n'
     cat "$sixth"
+    printf '\n## A seventh table\n\n'
+    cat "$seventh"
     cat <<TEXT
 
 ## Steps that no constant was fitted to
