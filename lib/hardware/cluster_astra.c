@@ -124,7 +124,7 @@ static void note_astra1_delays(const struct astra1_reading *r) {
     for (unsigned k = 0; k < sizeof keys / sizeof *keys; k++) {
         const json_t *list = json_object_get(r->root, keys[k]);
         size_t i = 0;
-        while (i < json_array_size(list) && !json_number_value(json_array_get(list, i)))
+        while (i < json_array_size(list) && json_number_value(json_array_get(list, i)) == 0)
             i++;
         if (i < json_array_size(list))
             sc__note(r->ctx,
