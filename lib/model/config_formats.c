@@ -720,6 +720,8 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         return SC_OK;
     sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = kind_of(c)};
+    if (!t.kind && sc__config_job(l, c))
+        return SC_OK;
     if (!t.kind)
         return sc__launch_fail(
             l,

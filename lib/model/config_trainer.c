@@ -19,11 +19,8 @@ static bool has_section(const struct sc__config *c, const char *beginning) {
  * names none. */
 static sc_status
 take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    static const char *const keys[] = {"model_name_or_path",
-                                       "base_model",
-                                       "model",
-                                       "pretrain",
-                                       NULL};
+    static const char *const keys[] =
+        {"model_name_or_path", "base_model", "model", "model_id", "pretrain", NULL};
     if (sc__launch_overridden(l, "model"))
         return SC_OK;
     for (const char *const *key = keys; *key; key++)

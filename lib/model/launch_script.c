@@ -668,18 +668,17 @@ static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc_
 static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     struct sc_context *ctx = l->ctx;
     const char *file = l->file;
-    struct sc__str text = l->text;
     const struct sc__settings *settings = &l->first;
     struct sc__setting_list slurm;
     enum sc__config_kind kind;
     for (unsigned i = 0; i <= SC__FLAG_UNKNOWN; i++)
         sc__buffer_init(&l->by_kind[i], &ctx->arena);
-    SC__TRY(refuse_nul(ctx, file, text));
+    SC__TRY(refuse_nul(ctx, file, l->text));
     SC__TRY(sc__launch_read_pins(settings, &l->pinned));
     SC__TRY(sc__config_words(l, &kind));
-    sc__launch_slurm(&ctx->arena, text, &slurm);
+    sc__launch_slurm(&ctx->arena, l->text, &slurm); /* that of a job is its launch now */
     if (!kind) {
-        SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &l->pinned, &l->shell));
+        SC__TRY(sc__shell_evaluate(ctx, file, l->text, &slurm, &l->pinned, &l->shell));
         SC__TRY(find_words(l));
         SC__TRY(sc__config_trainer_script(l));
         SC__TRY(sc__launch_swift(l));

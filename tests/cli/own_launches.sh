@@ -242,3 +242,68 @@ done
 printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
 grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
 same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused
+
+# ---- jobs ----
+# what SkyPilot and Kubernetes run is a script, on nodes that stand beside it; lines are those of the file
+cat >"$dir/sky.yaml" <<'Y'
+resources:
+  accelerators: H100:8
+num_nodes: 2
+envs:
+  LAYERS: 8
+setup: |
+  pip install x
+run: |
+  cd ~/x
+  torchrun --nproc_per_node $SKYPILOT_NUM_GPUS_PER_NODE --nnodes $SKYPILOT_NUM_NODES pretrain_gpt.py --num-layers $LAYERS \
+    --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16
+Y
+fork "" "--bf16"
+same skypilot "$dir/sky.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+said skypilot_is_said 'is read as a job of SkyPilot: what it launches, on 2 nodes of 8 GPUs'
+sed 's/accelerators: H100:8/accelerators: {H100: 8}/; s/\$SKYPILOT_NUM_GPUS_PER_NODE --nnodes \$SKYPILOT_NUM_NODES/8 --nnodes 2/' "$dir/sky.yaml" >"$dir/mapping.yaml"
+same skypilot_mapping "$dir/mapping.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+sed 's/\$LAYERS/$NONE/' "$dir/sky.yaml" >"$dir/none.yaml"
+"$S" run "$dir/none.yaml" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'none.yaml:10: error: --num-layers has no value: $NONE is not set' "$dir/err" && echo "ok skypilot_line" || { echo "not ok skypilot_line"; cat "$dir/err"; }
+kubernetes() { # the words of the container, as a YAML list
+    cat >"$dir/k8s.yaml" <<Y
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+$1
+            env:
+            - name: LAYERS
+              value: "8"
+            resources:
+              limits:
+                nvidia.com/gpu: 8
+    Worker:
+      replicas: 1
+Y
+}
+kubernetes "            command: [torchrun, --nproc_per_node, '8', --nnodes, '2']
+            args: [pretrain_gpt.py, --num-layers, '8', --hidden-size, '1024', --num-attention-heads, '16', --seq-length, '2048', --max-position-embeddings=2048, --vocab-size, '50304', --micro-batch-size, '2', --global-batch-size, '128', --bf16]"
+same kubernetes "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+said kubernetes_is_said 'is read as a job of Kubernetes: what it launches, on 2 nodes of 8 GPUs'
+kubernetes "            command: [/bin/bash, -c]
+            args:
+            - |
+              python -u pretrain_gpt.py --num-layers \$LAYERS --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16"
+same kubernetes_script "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+n=0
+for hostile in 'apiVersion: v1\nkind: Pod\n' 'resources: {a: b}\nrun: ""\n' 'resources: {accelerators: "x:99999999999"}\nnum_nodes: 4294967295\nrun: "torchrun x.py --num-layers 2"\n' \
+    "apiVersion: v1\\nkind: Job\\nspec: {containers: [{command: [\"it's\", -c], args: []}]}\\n"; do
+    printf "$hostile" >"$dir/hostile.yaml"
+    timeout 20 "$S" run "$dir/hostile.yaml" >"$dir/out" 2>"$dir/err"
+    code=$?
+    n=$((n + 1))
+    { [ $code = 2 ] || [ $code = 3 ]; } && grep -q error "$dir/err" && echo "ok hostile_job_$n" || { echo "not ok hostile_job_$n $code"; cat "$dir/err"; }
+done
