@@ -109,6 +109,16 @@ take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         add_default(l, out, &(struct sc__flag){"seq", "2048"}, "max_len");
 }
 
+/* Alpaca-LoRA and its kin: batch_size is that of all GPUs, of which steps of accumulation
+ * are made (finetune.py). */
+static void
+take_alpaca(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *batch = sc__config_exact(c, "batch_size");
+    if (l->command && batch && sc__config_exact(c, "base_model") &&
+        sc__config_exact(c, "micro_batch_size"))
+        sc__config_add(l, out, "global-batch", batch);
+}
+
 /* TRL's trainers on answers (GRPO, DPO): sequences are a prompt and an answer, and what
  * makes or judges answers is no part of a step of plain training. */
 static void
@@ -440,6 +450,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     SC__TRY(take_model(l, c, out));
     take_defaults(l, c, out);
     take_openrlhf(l, c, out);
+    take_alpaca(l, c, out);
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

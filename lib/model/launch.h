@@ -101,6 +101,7 @@ sc_status sc__launch_pai(struct sc__launch *l);
 void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed);
 /* --optimizer-cpu-offload and what stands beside it. */
 void sc__launch_offload(struct sc__launch *l);
+void sc__launch_moe_recompute(struct sc__launch *l);
 /* --attention-backend, --transformer-impl local and Transformer Engine's switches. */
 void sc__launch_attention(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */

@@ -228,7 +228,8 @@ static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
            !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
-           !strcmp(name, "config_file");              /* of `accelerate launch` */
+           !strcmp(name, "base_model") ||
+           !strcmp(name, "config_file"); /* of `accelerate launch` */
 }
 
 static uint32_t
@@ -691,6 +692,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     SC__TRY(sc__launch_pai(l));
     sc__launch_bf16_stage(l, kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX);
     sc__launch_offload(l);
+    sc__launch_moe_recompute(l);
     sc__launch_attention(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);

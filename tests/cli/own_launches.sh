@@ -307,3 +307,21 @@ for hostile in 'apiVersion: v1\nkind: Pod\n' 'resources: {a: b}\nrun: ""\n' 'res
     n=$((n + 1))
     { [ $code = 2 ] || [ $code = 3 ]; } && grep -q error "$dir/err" && echo "ok hostile_job_$n" || { echo "not ok hostile_job_$n $code"; cat "$dir/err"; }
 done
+
+# Alpaca-LoRA and its kin name a base_model on the command line: a rank is one of adapters, and
+# batch_size that of all GPUs
+alpaca() { echo "torchrun --nproc_per_node=4 finetune.py --base_model='huggyllama/llama-7b' --data_path=a.json --cutoff_len=512 --lora_r=16 --micro_batch_size=4 $*" >"$dir/alpaca.sh"; }
+alpaca "--batch_size=128 --lora_target_modules='[q_proj,k_proj,v_proj,o_proj]'"
+same alpaca_lora "$dir/alpaca.sh" -- --model llama-7b --gpus 4 --seq 512 --micro-batch 4 --global-batch 128 --recompute full --lora 16 --lora-targets q_proj,k_proj,v_proj,o_proj --overlap-grad yes --software hf-transformers
+unsaid alpaca_lora_is_known 'not know'
+
+# --moe-layer-recompute repeats the experts, beside the core of attention where that is repeated
+experts="--bf16 --num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --swiglu"
+fork "" "$experts --moe-layer-recompute"
+cp "$dir/fork.sh" "$dir/again.sh"
+fork "" "$experts"
+same moe_layer_recompute "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules moe
+fork "" "$experts --moe-layer-recompute --recompute-granularity selective"
+cp "$dir/fork.sh" "$dir/again.sh"
+fork "" "$experts"
+same moe_layer_recompute_beside "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules core_attn,moe
