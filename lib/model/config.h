@@ -99,6 +99,10 @@ void sc__config_add(struct sc__launch *l,
 void sc__config_note_not_modelled(const struct sc__launch *l,
                                   struct sc__config_item *item,
                                   enum sc__config_kind kind);
+/* A value that hangs on what is not known is refused, unless the option is given. */
+sc_status sc__config_known(const struct sc__launch *l,
+                           const struct sc__config_item *item,
+                           const char *flag);
 /* What nobody asked for and by its name changes the step: a degree of parallelism is
  * refused, the rest is noted. */
 sc_status sc__config_note_unread(const struct sc__launch *l,

@@ -144,6 +144,7 @@ static sc_status take_key(struct config_taking *t,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = plain_number(arena, item->value);
+    SC__TRY(sc__config_known(t->l, item, k->flag));
     if (!strcmp(k->flag, "model")) {
         struct sc__flag_list flags = {0};
         SC__TRY(sc__config_model_id(t->l, item, &flags));

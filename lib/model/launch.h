@@ -118,6 +118,8 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
 /* launch_pins.c: --set NAME=value; those that the script does not use are noted. */
 sc_status sc__launch_read_pins(const struct sc__settings *s, struct sc__setting_list *out);
 void sc__launch_note_pins(const struct sc__launch *l);
+sc_status
+sc__launch_refuse_nul(struct sc_context *ctx, const char *file, struct sc__str text);
 
 /* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the
  * names of other launchers; 0: they do not say. */

@@ -325,3 +325,16 @@ fork "" "$experts --moe-layer-recompute --recompute-granularity selective"
 cp "$dir/fork.sh" "$dir/again.sh"
 fork "" "$experts"
 same moe_layer_recompute_beside "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules core_attn,moe
+
+# ---- errors have places ----
+# of a value in a script: its line
+printf '#!/bin/bash\nARGS="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --bf16"\npython pretrain_gpt.py $ARGS \\\n    --optimizer ademamix\n' >"$dir/place.sh"
+"$S" run "$dir/place.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -qF "place.sh:4: error: --optimizer: unknown 'ademamix'" "$dir/err" && echo "ok value_has_a_line" || { echo "not ok value_has_a_line"; cat "$dir/err"; }
+"$S" run "$dir/place.sh" --optimizer ademamix >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q "^error: --optimizer: unknown 'ademamix'" "$dir/err" && echo "ok option_has_none" || { echo "not ok option_has_none"; cat "$dir/err"; }
+# of a trainer's flag whose value hangs on what is not known: what it hangs on
+printf 'N=$(nvidia-smi -L | wc -l)\naccelerate launch --num_processes $N train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 1 --max_length 1024 --bf16\n' >"$dir/hangs.sh"
+"$S" run "$dir/hangs.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q "hangs.sh:2: error: num_processes cannot be known: it hangs on the output of" "$dir/err" && echo "ok hangs" || { echo "not ok hangs"; cat "$dir/err"; }
+same hangs_given "$dir/hangs.sh" --gpus 8 -- --model llama2-7b --gpus 8 --micro-batch 1 --seq 1024 --update amp --software hf-transformers
