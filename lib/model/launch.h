@@ -1,7 +1,8 @@
 /* launch: a launch script as flags. launch_script.c evaluates the script and finds
  * the command that trains; launch_flags.c says what each flag means here;
  * launch_words.c which words other programs have for them; launch_world.c how many
- * GPUs it asks for; launch_follow.c what several flags say together; launch_beside.c
+ * GPUs it asks for; launch_follow.c what several flags say together; launch_mlperf.c what
+ * variables of a script that runs nothing say; launch_beside.c
  * reads files that it names. */
 #ifndef SC_MODEL_LAUNCH_H
 #define SC_MODEL_LAUNCH_H
@@ -114,6 +115,9 @@ sc_status sc__launch_vocabulary(struct sc__launch *l);
 /* --spec and the like: code of the user's own that makes the layers. */
 sc_status sc__launch_spec(struct sc__launch *l);
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
+
+/* A config_*.sh of MLPerf, which runs nothing: its variables as words. */
+bool sc__launch_mlperf(struct sc__launch *l);
 
 /* launch_pins.c: --set NAME=value; those that the script does not use are noted. */
 sc_status sc__launch_read_pins(const struct sc__settings *s, struct sc__setting_list *out);

@@ -359,7 +359,7 @@ static sc_status find_words(struct sc__launch *l) {
     l->count = 0;
     l->words = NULL;
     SC__TRY(choose_command(l));
-    if (!l->words && !l->shell.exit_line)
+    if (!l->words && !l->shell.exit_line && !sc__launch_mlperf(l))
         take_variables(l);
     if (l->count)
         return SC_OK;

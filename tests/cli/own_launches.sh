@@ -338,3 +338,37 @@ printf 'N=$(nvidia-smi -L | wc -l)\naccelerate launch --num_processes $N train.p
 "$S" run "$dir/hangs.sh" >"$dir/out" 2>"$dir/err"
 [ $? = 3 ] && grep -q "hangs.sh:2: error: num_processes cannot be known: it hangs on the output of" "$dir/err" && echo "ok hangs" || { echo "not ok hangs"; cat "$dir/err"; }
 same hangs_given "$dir/hangs.sh" --gpus 8 -- --model llama2-7b --gpus 8 --micro-batch 1 --seq 1024 --update amp --software hf-transformers
+
+# config_*.sh of MLPerf run nothing: variables say the plan, MINIBS the batch of a replica (128 of 16
+# replicas are the 2048 of 64x8x128x4x8)
+cat >"$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" <<'Y'
+export MINIBS="${MINIBS:=128}"
+export TENSOR_MODEL_PARALLEL=4
+export PIPELINE_MODEL_PARALLEL=8
+export DGXNNODES="${DGXNNODES:=64}"
+export DGXSYSTEM=$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\.sh$//' )
+source $(dirname ${BASH_SOURCE[0]})/config_common.sh
+export MICRO_BATCH_SIZE=2
+export TP_COMM_OVERLAP=True
+export INTERLEAVED_PIPELINE=4
+Y
+rest="--model gpt3-175b --fp8 --sequence-parallel --software mlperf-v4"
+same mlperf "$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" $rest -- $rest --gpus 512 --tp 4 --pp 8 --vpp 4 --micro-batch 2 --global-batch 2048 --tp-comm-overlap
+said mlperf_is_said 'is read as a configuration of an MLPerf submission'
+cat >"$dir/config_GB300.sh" <<'Y'
+export MINIBS=72
+export TENSOR_MODEL_PARALLEL=2
+export PIPELINE_MODEL_PARALLEL=8
+export CONTEXT_PARALLEL=2
+export MICRO_BATCH_SIZE=1
+export DGXNNODES=128
+export DGXNGPU=4
+export DGXSYSTEM=x
+Y
+same mlperf_nodes_of_four "$dir/config_GB300.sh" --model llama3-70b -- --model llama3-70b --gpus 512 --tp 2 --pp 8 --cp 2 --micro-batch 1 --global-batch 1152
+printf 'export NNODES=1\nexport GPUS_PER_NODE=8\nexport GBS=32\nexport MBS=2\nexport TP=1\nexport PP=1\nexport CP=1\nexport DGXSYSTEM=x\n' >"$dir/config_MI355X.sh"
+same mlperf_of_amd "$dir/config_MI355X.sh" --model llama3-8b -- --model llama3-8b --gpus 8 --micro-batch 2 --global-batch 32
+# the same variables of another script are nobody's
+grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
+"$S" run "$dir/other.sh" --model llama3-8b >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'there is no Megatron flag' "$dir/err" && echo "ok not_mlperf" || echo "not ok not_mlperf"
