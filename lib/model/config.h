@@ -122,6 +122,10 @@ void sc__config_add(struct sc__launch *l,
 void sc__config_note_not_modelled(const struct sc__launch *l,
                                   struct sc__config_item *item,
                                   enum sc__config_kind kind);
+/* A value that hangs on what is not known is refused, unless the option is given. */
+sc_status sc__config_known(const struct sc__launch *l,
+                           const struct sc__config_item *item,
+                           const char *flag);
 /* What nobody asked for and by its name changes the step: a degree of parallelism is
  * refused, the rest is noted. */
 sc_status sc__config_note_unread(const struct sc__launch *l,
@@ -166,6 +170,8 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
 const char *sc__config_deepspeed_stage(const char *name);
 /* What is written of the linear layers that have adapters; NULL: nothing. */
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
+/* A job of SkyPilot or Kubernetes: its launch becomes the text of l (config_jobs.c). */
+bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */

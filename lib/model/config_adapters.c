@@ -47,7 +47,8 @@ static const char *firefly_mode(const struct sc__config *c) {
 
 /* LLaMA-Factory's finetuning_type, ms-swift's train_type, Axolotl's adapter, a switch;
  * where none of them stands, a rank is one of adapters, but in Axolotl. */
-static bool trains_adapters(const struct sc__config *c, bool rank) {
+static bool
+trains_adapters(const struct sc__launch *l, const struct sc__config *c, bool rank) {
     /* TRL; FastChat and Qwen; the examples of peft; LLaVA */
     static const char *const switches[] = {"use_peft",
                                            "use_lora",
@@ -64,7 +65,9 @@ static bool trains_adapters(const struct sc__config *c, bool rank) {
     for (const char *const *key = switches; *key; key++)
         if (sc__config_value(c, *key))
             return is_on(c, *key);
-    if (sc__config_value(c, "adapter") || sc__config_value(c, "base_model"))
+    /* Axolotl's files; scripts that name a base_model are Alpaca-LoRA's kin */
+    bool axolotl = sc__config_value(c, "base_model") && !l->command;
+    if (sc__config_value(c, "adapter") || axolotl)
         return named(c, "adapter") != NULL;
     return rank;
 }
@@ -127,13 +130,26 @@ put_targets(struct sc__launch *l, struct sc__buffer *list, const char *written) 
         sc__config_put_name(list, sc__launch_lora_targets(l, written));
 }
 
+/* "[q_proj,v_proj]" and "['q_proj', 'v_proj']" of a command line: names behind commas. */
+static const char *without_brackets(struct sc_context *ctx, const char *list) {
+    char *plain = sc__strdup(&ctx->arena, list);
+    char *to = plain;
+    if (*list != '[')
+        return list;
+    for (const char *from = list; *from; from++)
+        if (!strchr("[]'\" ", *from))
+            *to++ = *from;
+    *to = 0;
+    return plain;
+}
+
 /* Lists, words behind commas, or one word for all of a layer. */
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c) {
     struct sc__buffer list;
     sc__buffer_init(&list, &l->ctx->arena);
     for (uint32_t i = 0; i < c->count; i++)
         if (names_targets(&c->items[i]) && !sc__config_nothing(c->items[i].value))
-            put_targets(l, &list, c->items[i].value);
+            put_targets(l, &list, without_brackets(l->ctx, c->items[i].value));
     return list.size ? list.text : NULL;
 }
 
@@ -262,7 +278,7 @@ sc_status sc__config_adapters(struct sc__launch *l,
                                adapter);
     if (is_word(rank, "0")) /* none: OpenRLHF's and DeepSpeed-Chat's default */
         rank = NULL;
-    if (!trains_adapters(c, rank)) {
+    if (!trains_adapters(l, c, rank)) {
         if (rank)
             sc__note(l->ctx,
                      "option-unused",

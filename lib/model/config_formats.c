@@ -104,6 +104,7 @@ static sc_status take_key(struct config_taking *t,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = plain_number(arena, item->value);
+    SC__TRY(sc__config_known(t->l, item, k->flag));
     if (!strcmp(k->flag, "model")) {
         struct sc__flag_list flags = {0};
         SC__TRY(sc__config_model_id(t->l, item, &flags));
@@ -710,6 +711,8 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     sc__config_yaml_truth(c);
     sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = kind_of(c)};
+    if (!t.kind && sc__config_job(l, c))
+        return SC_OK;
     if (!t.kind)
         return sc__launch_fail(
             l,
@@ -748,7 +751,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
 
 static bool names_trainer(const struct sc__config *c) {
     return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size") ||
-           sc__config_openrlhf(c);
+           sc__config_openrlhf(c) || sc__config_exact(c, "base_model");
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {

@@ -182,3 +182,21 @@ sc_status sc__config_note_unread(const struct sc__launch *l,
     }
     return SC_OK;
 }
+
+sc_status sc__config_known(const struct sc__launch *l,
+                           const struct sc__config_item *item,
+                           const char *flag) {
+    uint32_t mark = sc__shell_mark(item->value);
+    if (!mark || mark > l->shell.unknown_count || sc__launch_overridden(l, flag))
+        return SC_OK;
+    return sc__launch_fail(l,
+                           item->line,
+                           sc__format(&l->ctx->arena,
+                                      "give the variable it comes from with --set "
+                                      "NAME=value, or --%s",
+                                      flag),
+                           "%.60s cannot be known: it hangs on %s (line %u)",
+                           item->key,
+                           l->shell.unknowns[mark - 1].what,
+                           l->shell.unknowns[mark - 1].line);
+}

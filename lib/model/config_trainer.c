@@ -19,11 +19,8 @@ static bool has_section(const struct sc__config *c, const char *beginning) {
  * names none. */
 static sc_status
 take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    static const char *const keys[] = {"model_name_or_path",
-                                       "base_model",
-                                       "model",
-                                       "pretrain",
-                                       NULL};
+    static const char *const keys[] =
+        {"model_name_or_path", "base_model", "model", "model_id", "pretrain", NULL};
     if (sc__launch_overridden(l, "model"))
         return SC_OK;
     for (const char *const *key = keys; *key; key++)
@@ -110,6 +107,16 @@ take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         add_default(l, out, &(struct sc__flag){"global-batch", "128"}, "train_batch_size");
     if (!answers && !says_flag(c, "seq"))
         add_default(l, out, &(struct sc__flag){"seq", "2048"}, "max_len");
+}
+
+/* Alpaca-LoRA and its kin: batch_size is that of all GPUs, of which steps of accumulation
+ * are made (finetune.py). */
+static void
+take_alpaca(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *batch = sc__config_exact(c, "batch_size");
+    if (l->command && batch && sc__config_exact(c, "base_model") &&
+        sc__config_exact(c, "micro_batch_size"))
+        sc__config_add(l, out, "global-batch", batch);
 }
 
 /* TRL's trainers on answers (GRPO, DPO): sequences are a prompt and an answer, and what
@@ -442,6 +449,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     SC__TRY(take_model(l, c, out));
     take_defaults(l, c, out);
     take_openrlhf(l, c, out);
+    take_alpaca(l, c, out);
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

@@ -1,7 +1,8 @@
 /* launch: a launch script as flags. launch_script.c evaluates the script and finds
  * the command that trains; launch_flags.c says what each flag means here;
  * launch_words.c which words other programs have for them; launch_world.c how many
- * GPUs it asks for; launch_follow.c what several flags say together; launch_beside.c
+ * GPUs it asks for; launch_follow.c what several flags say together; launch_mlperf.c what
+ * variables of a script that runs nothing say; launch_beside.c
  * reads files that it names. */
 #ifndef SC_MODEL_LAUNCH_H
 #define SC_MODEL_LAUNCH_H
@@ -101,6 +102,7 @@ sc_status sc__launch_pai(struct sc__launch *l);
 void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed);
 /* --optimizer-cpu-offload and what stands beside it. */
 void sc__launch_offload(struct sc__launch *l);
+void sc__launch_moe_recompute(struct sc__launch *l);
 /* --attention-backend, --transformer-impl local and Transformer Engine's switches. */
 void sc__launch_attention(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */
@@ -114,9 +116,14 @@ sc_status sc__launch_vocabulary(struct sc__launch *l);
 sc_status sc__launch_spec(struct sc__launch *l);
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm);
 
+/* A config_*.sh of MLPerf, which runs nothing: its variables as words. */
+bool sc__launch_mlperf(struct sc__launch *l);
+
 /* launch_pins.c: --set NAME=value; those that the script does not use are noted. */
 sc_status sc__launch_read_pins(const struct sc__settings *s, struct sc__setting_list *out);
 void sc__launch_note_pins(const struct sc__launch *l);
+sc_status
+sc__launch_refuse_nul(struct sc_context *ctx, const char *file, struct sc__str text);
 
 /* GPUs that the words of a command ask for: --nproc_per_node × --nnodes, and the
  * names of other launchers; 0: they do not say. */

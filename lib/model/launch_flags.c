@@ -345,6 +345,7 @@ static const char *const no_effect[] = {"save*",
                                         "kill-switch-path",
                                         "max-padding-length",
                                         "patch-tokenizer-type",
+                                        "moe-layer-recompute",
                                         "enable-shared-expert", /* --num-shared-experts */
                                         "extra-vocab-size", /* of sc__launch_vocabulary */
                                         NULL};

@@ -384,6 +384,21 @@ void sc__launch_offload(struct sc__launch *l) {
         take_host_threads(l);
 }
 
+/* --moe-layer-recompute, an older name of the module moe of selective recomputation
+ * (transformer_config.py), which it turns on. */
+void sc__launch_moe_recompute(struct sc__launch *l) {
+    const char *how = sc__launch_nth(l, "recompute-granularity", 0);
+    bool selective =
+        (how && !strcmp(how, "selective")) || sc__launch_nth(l, "recompute-activations", 0);
+    bool other = (how && !selective) || sc__launch_nth(l, "recompute", 0) ||
+                 sc__launch_nth(l, "recompute-modules", 0);
+    if (other || !sc__launch_switched(l, "moe-layer-recompute"))
+        return;
+    if (!selective)
+        sc__launch_add(l, "recompute-granularity", "selective");
+    sc__launch_add(l, "recompute-modules", selective ? "core_attn moe" : "moe");
+}
+
 static bool is_zero(const char *value) {
     return value && !strcmp(value, "0");
 }

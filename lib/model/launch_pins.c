@@ -1,4 +1,5 @@
-/* launch_pins: values that --set gives to variables of a launch script. */
+/* launch_pins: values that --set gives to variables of a launch script; and what no script
+ * has. */
 #include "model/launch.h"
 
 #include <ctype.h>
@@ -89,4 +90,24 @@ void sc__launch_note_pins(const struct sc__launch *l) {
                      name,
                      l->file);
     }
+}
+
+sc_status
+sc__launch_refuse_nul(struct sc_context *ctx, const char *file, struct sc__str text) {
+    const char *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
+    struct sc__place at = {.file = file, .line = 1, .column = 1};
+    if (!nul)
+        return SC_OK;
+    for (const char *p = text.p; p < nul; p++) {
+        at.column++;
+        if (*p == '\n') {
+            at.line++;
+            at.column = 1;
+        }
+    }
+    return sc__fail(ctx,
+                    SC_INPUT,
+                    &at,
+                    "the file is binary or damaged",
+                    "NUL byte in a text file");
 }

@@ -228,7 +228,8 @@ static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
            !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
-           !strcmp(name, "config_file");              /* of `accelerate launch` */
+           !strcmp(name, "base_model") ||
+           !strcmp(name, "config_file"); /* of `accelerate launch` */
 }
 
 static uint32_t
@@ -358,7 +359,7 @@ static sc_status find_words(struct sc__launch *l) {
     l->count = 0;
     l->words = NULL;
     SC__TRY(choose_command(l));
-    if (!l->words && !l->shell.exit_line)
+    if (!l->words && !l->shell.exit_line && !sc__launch_mlperf(l))
         take_variables(l);
     if (l->count)
         return SC_OK;
@@ -646,40 +647,34 @@ static void note_unset(struct sc__launch *l) {
 
 /* ---- all of it ---- */
 
-static sc_status refuse_nul(struct sc_context *ctx, const char *file, struct sc__str text) {
-    const char *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
-    struct sc__place at = {.file = file, .line = 1, .column = 1};
-    if (!nul)
-        return SC_OK;
-    for (const char *p = text.p; p < nul; p++) {
-        at.column++;
-        if (*p == '\n') {
-            at.line++;
-            at.column = 1;
-        }
-    }
-    return sc__fail(ctx,
-                    SC_INPUT,
-                    &at,
-                    "the file is binary or damaged",
-                    "NUL byte in a text file");
+/* Where the script gives an option whose value is refused. */
+static bool place_of(const void *self, const char *name, struct sc__place *at) {
+    const struct sc__launch *l = self;
+    struct sc__str behind;
+    bool own = !l->other_program && l->words && sc__launch_nth(l, name, 0) &&
+               !sc__launch_overridden(l, name);
+    if (sc__config_where(self, name, at))
+        return true;
+    if (!own || (l->config && l->config->count))
+        return false;
+    *at = (struct sc__place){.file = l->file, .line = find_in_script(l, name, &behind)};
+    return true;
 }
 
 static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     struct sc_context *ctx = l->ctx;
     const char *file = l->file;
-    struct sc__str text = l->text;
     const struct sc__settings *settings = &l->first;
     struct sc__setting_list slurm;
     enum sc__config_kind kind;
     for (unsigned i = 0; i <= SC__FLAG_UNKNOWN; i++)
         sc__buffer_init(&l->by_kind[i], &ctx->arena);
-    SC__TRY(refuse_nul(ctx, file, text));
+    SC__TRY(sc__launch_refuse_nul(ctx, file, l->text));
     SC__TRY(sc__launch_read_pins(settings, &l->pinned));
     SC__TRY(sc__config_words(l, &kind));
-    sc__launch_slurm(&ctx->arena, text, &slurm);
+    sc__launch_slurm(&ctx->arena, l->text, &slurm); /* that of a job is its launch now */
     if (!kind) {
-        SC__TRY(sc__shell_evaluate(ctx, file, text, &slurm, &l->pinned, &l->shell));
+        SC__TRY(sc__shell_evaluate(ctx, file, l->text, &slurm, &l->pinned, &l->shell));
         SC__TRY(find_words(l));
         SC__TRY(sc__config_trainer_script(l));
         SC__TRY(sc__launch_swift(l));
@@ -692,6 +687,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     SC__TRY(sc__launch_pai(l));
     sc__launch_bf16_stage(l, kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX);
     sc__launch_offload(l);
+    sc__launch_moe_recompute(l);
     sc__launch_attention(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);
@@ -705,7 +701,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     *out = (struct sc__settings){.nth = sc__launch_nth,
                                  .self = l,
                                  .ctx = ctx,
-                                 .where = sc__config_where};
+                                 .where = place_of};
     return SC_OK;
 }
 

@@ -242,3 +242,133 @@ done
 printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
 grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
 same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused
+
+# ---- jobs ----
+# what SkyPilot and Kubernetes run is a script, on nodes that stand beside it; lines are those of the file
+cat >"$dir/sky.yaml" <<'Y'
+resources:
+  accelerators: H100:8
+num_nodes: 2
+envs:
+  LAYERS: 8
+setup: |
+  pip install x
+run: |
+  cd ~/x
+  torchrun --nproc_per_node $SKYPILOT_NUM_GPUS_PER_NODE --nnodes $SKYPILOT_NUM_NODES pretrain_gpt.py --num-layers $LAYERS \
+    --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16
+Y
+fork "" "--bf16"
+same skypilot "$dir/sky.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+said skypilot_is_said 'is read as a job of SkyPilot: what it launches, on 2 nodes of 8 GPUs'
+sed 's/accelerators: H100:8/accelerators: {H100: 8}/; s/\$SKYPILOT_NUM_GPUS_PER_NODE --nnodes \$SKYPILOT_NUM_NODES/8 --nnodes 2/' "$dir/sky.yaml" >"$dir/mapping.yaml"
+same skypilot_mapping "$dir/mapping.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+sed 's/\$LAYERS/$NONE/' "$dir/sky.yaml" >"$dir/none.yaml"
+"$S" run "$dir/none.yaml" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'none.yaml:10: error: --num-layers has no value: $NONE is not set' "$dir/err" && echo "ok skypilot_line" || { echo "not ok skypilot_line"; cat "$dir/err"; }
+kubernetes() { # the words of the container, as a YAML list
+    cat >"$dir/k8s.yaml" <<Y
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: pytorch
+$1
+            env:
+            - name: LAYERS
+              value: "8"
+            resources:
+              limits:
+                nvidia.com/gpu: 8
+    Worker:
+      replicas: 1
+Y
+}
+kubernetes "            command: [torchrun, --nproc_per_node, '8', --nnodes, '2']
+            args: [pretrain_gpt.py, --num-layers, '8', --hidden-size, '1024', --num-attention-heads, '16', --seq-length, '2048', --max-position-embeddings=2048, --vocab-size, '50304', --micro-batch-size, '2', --global-batch-size, '128', --bf16]"
+same kubernetes "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+said kubernetes_is_said 'is read as a job of Kubernetes: what it launches, on 2 nodes of 8 GPUs'
+kubernetes "            command: [/bin/bash, -c]
+            args:
+            - |
+              python -u pretrain_gpt.py --num-layers \$LAYERS --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16"
+same kubernetes_script "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+n=0
+for hostile in 'apiVersion: v1\nkind: Pod\n' 'resources: {a: b}\nrun: ""\n' 'resources: {accelerators: "x:99999999999"}\nnum_nodes: 4294967295\nrun: "torchrun x.py --num-layers 2"\n' \
+    "apiVersion: v1\\nkind: Job\\nspec: {containers: [{command: [\"it's\", -c], args: []}]}\\n"; do
+    printf "$hostile" >"$dir/hostile.yaml"
+    timeout 20 "$S" run "$dir/hostile.yaml" >"$dir/out" 2>"$dir/err"
+    code=$?
+    n=$((n + 1))
+    { [ $code = 2 ] || [ $code = 3 ]; } && grep -q error "$dir/err" && echo "ok hostile_job_$n" || { echo "not ok hostile_job_$n $code"; cat "$dir/err"; }
+done
+
+# Alpaca-LoRA and its kin name a base_model on the command line: a rank is one of adapters, and
+# batch_size that of all GPUs
+alpaca() { echo "torchrun --nproc_per_node=4 finetune.py --base_model='huggyllama/llama-7b' --data_path=a.json --cutoff_len=512 --lora_r=16 --micro_batch_size=4 $*" >"$dir/alpaca.sh"; }
+alpaca "--batch_size=128 --lora_target_modules='[q_proj,k_proj,v_proj,o_proj]'"
+same alpaca_lora "$dir/alpaca.sh" -- --model llama-7b --gpus 4 --seq 512 --micro-batch 4 --global-batch 128 --recompute full --lora 16 --lora-targets q_proj,k_proj,v_proj,o_proj --overlap-grad yes --software hf-transformers
+unsaid alpaca_lora_is_known 'not know'
+
+# --moe-layer-recompute repeats the experts, beside the core of attention where that is repeated
+experts="--bf16 --num-experts 8 --moe-router-topk 2 --moe-ffn-hidden-size 512 --swiglu"
+fork "" "$experts --moe-layer-recompute"
+cp "$dir/fork.sh" "$dir/again.sh"
+fork "" "$experts"
+same moe_layer_recompute "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules moe
+fork "" "$experts --moe-layer-recompute --recompute-granularity selective"
+cp "$dir/fork.sh" "$dir/again.sh"
+fork "" "$experts"
+same moe_layer_recompute_beside "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules core_attn,moe
+
+# ---- errors have places ----
+# of a value in a script: its line
+printf '#!/bin/bash\nARGS="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --bf16"\npython pretrain_gpt.py $ARGS \\\n    --optimizer ademamix\n' >"$dir/place.sh"
+"$S" run "$dir/place.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -qF "place.sh:4: error: --optimizer: unknown 'ademamix'" "$dir/err" && echo "ok value_has_a_line" || { echo "not ok value_has_a_line"; cat "$dir/err"; }
+"$S" run "$dir/place.sh" --optimizer ademamix >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q "^error: --optimizer: unknown 'ademamix'" "$dir/err" && echo "ok option_has_none" || { echo "not ok option_has_none"; cat "$dir/err"; }
+# of a trainer's flag whose value hangs on what is not known: what it hangs on
+printf 'N=$(nvidia-smi -L | wc -l)\naccelerate launch --num_processes $N train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 1 --max_length 1024 --bf16\n' >"$dir/hangs.sh"
+"$S" run "$dir/hangs.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q "hangs.sh:2: error: num_processes cannot be known: it hangs on the output of" "$dir/err" && echo "ok hangs" || { echo "not ok hangs"; cat "$dir/err"; }
+same hangs_given "$dir/hangs.sh" --gpus 8 -- --model llama2-7b --gpus 8 --micro-batch 1 --seq 1024 --update amp --software hf-transformers
+
+# config_*.sh of MLPerf run nothing: variables say the plan, MINIBS the batch of a replica (128 of 16
+# replicas are the 2048 of 64x8x128x4x8)
+cat >"$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" <<'Y'
+export MINIBS="${MINIBS:=128}"
+export TENSOR_MODEL_PARALLEL=4
+export PIPELINE_MODEL_PARALLEL=8
+export DGXNNODES="${DGXNNODES:=64}"
+export DGXSYSTEM=$(basename $(readlink -f ${BASH_SOURCE[0]}) | sed 's/^config_//' | sed 's/\.sh$//' )
+source $(dirname ${BASH_SOURCE[0]})/config_common.sh
+export MICRO_BATCH_SIZE=2
+export TP_COMM_OVERLAP=True
+export INTERLEAVED_PIPELINE=4
+Y
+rest="--model gpt3-175b --fp8 --sequence-parallel --software mlperf-v4"
+same mlperf "$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" $rest -- $rest --gpus 512 --tp 4 --pp 8 --vpp 4 --micro-batch 2 --global-batch 2048 --tp-comm-overlap
+said mlperf_is_said 'is read as a configuration of an MLPerf submission'
+cat >"$dir/config_GB300.sh" <<'Y'
+export MINIBS=72
+export TENSOR_MODEL_PARALLEL=2
+export PIPELINE_MODEL_PARALLEL=8
+export CONTEXT_PARALLEL=2
+export MICRO_BATCH_SIZE=1
+export DGXNNODES=128
+export DGXNGPU=4
+export DGXSYSTEM=x
+Y
+same mlperf_nodes_of_four "$dir/config_GB300.sh" --model llama3-70b -- --model llama3-70b --gpus 512 --tp 2 --pp 8 --cp 2 --micro-batch 1 --global-batch 1152
+printf 'export NNODES=1\nexport GPUS_PER_NODE=8\nexport GBS=32\nexport MBS=2\nexport TP=1\nexport PP=1\nexport CP=1\nexport DGXSYSTEM=x\n' >"$dir/config_MI355X.sh"
+same mlperf_of_amd "$dir/config_MI355X.sh" --model llama3-8b -- --model llama3-8b --gpus 8 --micro-batch 2 --global-batch 32
+# the same variables of another script are nobody's
+grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
+"$S" run "$dir/other.sh" --model llama3-8b >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'there is no Megatron flag' "$dir/err" && echo "ok not_mlperf" || echo "not ok not_mlperf"
