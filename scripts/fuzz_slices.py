@@ -44,7 +44,7 @@ class Target:
         self.program = f"{build}/tests/fuzz/{name}_fuzz"
         self.given = f"tests/fuzz/corpus/{name}"
         self.grown = f"build/fuzz-corpus/{name}"
-        self.findings = f"build/fuzz-findings/{name}"
+        self.findings = os.path.abspath(f"build/fuzz-findings/{name}")  # a target may work in another folder
         self.kept = f"tests/fuzz/grown/{name}.tar.gz"
         self.record = {"seconds": 0, "cases": 0, "slices": 0, "since_finding": 0, "minimised": 0, **record}
 

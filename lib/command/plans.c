@@ -264,7 +264,10 @@ static sc_status nothing_fits(const struct sc__plans *x) {
                         s->too_large,
                         100 * s->memory_margin);
     return sc__usage(x->req,
-                     "a global batch that more splits divide, or fewer options fixed",
+                     s->way_out
+                         ? s->way_out
+                         : "a global batch that more splits divide, or fewer options "
+                           "fixed",
                      "no plan can be made for %u GPUs%s%s",
                      s->machines[s->machine_count - 1].gpus,
                      s->why ? ": " : "",

@@ -182,10 +182,12 @@ static void lower_stage(const struct pipeline_lowering *l,
 
 /* ---- orders that depend on times ---- */
 
-/* No chunk counts as longer than this, so that the times of all slots of a stage and of
- * the way through the pipeline can be added: a step of such chunks is refused later. */
+int64_t sc__pipeline_longest(uint32_t pp, uint32_t vpp, uint32_t micro_batches) {
+    return INT64_MAX / 4 / (3 * (int64_t)vpp * micro_batches + 2 * (int64_t)pp);
+}
+
 static int64_t longest_counted(const struct sc__pipeline *p) {
-    return INT64_MAX / 4 / (3 * (int64_t)p->vpp * p->micro_batches + 2 * (int64_t)p->pp);
+    return sc__pipeline_longest(p->pp, p->vpp, p->micro_batches);
 }
 
 static int64_t op_time(const struct pipeline_lowering *l, const struct sc__op *op) {

@@ -49,6 +49,11 @@ sc__schedule_part(enum sc__schedule s, uint32_t pp, uint32_t stage, uint32_t chu
 /* Stage that holds the last part. */
 uint32_t sc__schedule_last_stage(enum sc__schedule s, uint32_t pp);
 
+/* No chunk counts as longer than this, ps, where times are added before the step is run:
+ * those of all slots of a stage and of the way through the pipeline can then be added. A
+ * step of such chunks is refused when it runs. */
+int64_t sc__pipeline_longest(uint32_t pp, uint32_t vpp, uint32_t micro_batches);
+
 /* How micro-batches take turns with chunks, interleaved. */
 struct sc__turns {
     /* micro-batches that pass a chunk one after another, the last of them the rest; 0: as

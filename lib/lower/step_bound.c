@@ -57,6 +57,7 @@ struct bounding {
     struct sc__lowering *l;
     struct sc__mesh mesh; /* as ranks are placed */
     double taxed;         /* what a transfer beside compute adds to it, of its own length */
+    int64_t longest;      /* no block counts as longer */
     const struct sc__stage_places *places; /* NULL: transfers are not counted */
     struct price *prices;
     uint32_t price_count;
@@ -105,10 +106,11 @@ static int64_t message_alone(const struct bounding *b, uint32_t from) {
         return 0;
     uint32_t here = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, from);
     uint32_t next = sc__mesh_move(&b->mesh, 0, SC__DIM_PP, (from + 1) % l->plan.mesh.pp);
-    return sc__message_time_between(l->cluster,
-                                    sc__cluster_gpu(l->cluster, here),
-                                    sc__cluster_gpu(l->cluster, next),
-                                    (uint64_t)sc__plan_message(&l->plan, l->model));
+    int64_t time = sc__message_time_between(l->cluster,
+                                            sc__cluster_gpu(l->cluster, here),
+                                            sc__cluster_gpu(l->cluster, next),
+                                            (uint64_t)sc__plan_message(&l->plan, l->model));
+    return time < b->longest ? time : b->longest;
 }
 
 static int64_t shortest_message(const struct bounding *b) {
@@ -198,6 +200,18 @@ static void note_collective(const struct bounding *b,
         c->alone = start;
 }
 
+/* Of a block of so many operations, so that it is not longer than the longest. */
+static int64_t
+cost_alone(struct bounding *b, uint32_t place, const struct sc__op *op, uint32_t ops) {
+    int64_t most = b->longest / ops;
+    int64_t cost = 0;
+    if (op->kind == SC__OP_COMPUTE)
+        cost = op->cost;
+    if (op->kind == SC__OP_COLLECTIVE)
+        cost = collective_alone(b, place, op);
+    return cost < most ? cost : most;
+}
+
 /* Runs a block from the given clocks of the streams on; busy may be NULL. */
 static struct sc__block_cost replay_block(struct bounding *b,
                                           uint32_t block,
@@ -214,9 +228,7 @@ static struct sc__block_cost replay_block(struct bounding *b,
         bool on_compute = op->stream == SC__STREAM_COMPUTE;
         bool collective = op->kind == SC__OP_COLLECTIVE;
         int64_t start = clock[op->stream];
-        int64_t cost = op->kind == SC__OP_COMPUTE ? op->cost : 0;
-        if (collective)
-            cost = collective_alone(b, place, op);
+        int64_t cost = cost_alone(b, place, op, x->ops);
         if (collective && busy)
             busy[op->stream] += cost;
         if (!on_compute && !(op->after & 1u << SC__STREAM_COMPUTE))
@@ -273,12 +285,12 @@ static bool block_kind_used(const struct sc__plan *p, int kind) {
     return kind < SC__BLOCK_WGRAD || sc__schedule_splits(p->schedule);
 }
 
-static int64_t compute_alone(const struct sc__workload *w, const struct sc__block *x) {
+static int64_t compute_alone(struct bounding *b, const struct sc__block *x) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < x->ops; i++) {
-        const struct sc__op *op = &w->ops[x->first_op + i];
+        const struct sc__op *op = &b->l->workload->ops[x->first_op + i];
         if (op->kind == SC__OP_COMPUTE && op->stream == SC__STREAM_COMPUTE)
-            sum += op->cost;
+            sum += cost_alone(b, 0, op, x->ops);
     }
     return sum;
 }
@@ -304,7 +316,7 @@ bound_chunk(struct bounding *b, uint32_t stage, uint32_t chunk) {
             continue;
         const struct sc__block *block = &b->l->workload->blocks[c->blocks[k]];
         c->cost[k] = cost_block(b, c->blocks[k], place, c->busy[k]);
-        c->compute[k] = compute_alone(b->l->workload, block);
+        c->compute[k] = compute_alone(b, block);
         c->rounded[k] = 4 * (int64_t)block->ops;
     }
     return c;
@@ -442,10 +454,12 @@ int64_t sc__step_bound(struct sc__lowering *l,
                        int64_t limit,
                        struct sc__step_replay *replay) {
     double tax = l->workload->comm_tax;
-    struct bounding b = {.l = l,
-                         .mesh = placed ? *placed : l->plan.mesh,
-                         .taxed = tax / (1 + tax)};
     const struct sc__plan *p = &l->plan;
+    struct bounding b = {.l = l,
+                         .mesh = placed ? *placed : p->mesh,
+                         .taxed = tax / (1 + tax),
+                         .longest =
+                             sc__pipeline_longest(p->mesh.pp, p->vpp, sc__plan_passes(p))};
     /* from both ends: what a stage waits for first is not asked */
     bool overlap = (sc__schedule_overlaps_steps(p->schedule) && p->mesh.pp > 1) ||
                    p->schedule == SC__SCHEDULE_DUALPIPE;
@@ -509,8 +523,14 @@ time_unit(struct bounding *b, int kind, uint32_t layer, bool again) {
 void sc__step_units(struct sc__lowering *l,
                     const struct sc__mesh *placed,
                     struct sc__step_units *out) {
-    struct bounding b = {.l = l, .mesh = placed ? *placed : l->plan.mesh};
+    const struct sc__plan *p = &l->plan;
     const struct sc__model *m = l->model;
+    /* layers, embedding and head, and both for each prediction layer make one pass */
+    int64_t units = (int64_t)m->layers + 2 + 2 * (int64_t)m->mtp_layers;
+    struct bounding b = {.l = l,
+                         .mesh = placed ? *placed : p->mesh,
+                         .longest =
+                             sc__pipeline_longest(p->mesh.pp, 1, p->micro_batches) / units};
     struct sc__unit_times of_kind[2][SC__LAYER_KINDS];
     bool known[SC__LAYER_KINDS] = {false};
     sc__step_blocks_begin(l);

@@ -187,7 +187,8 @@ struct sc__search {
     uint32_t *front; /* of the Pareto front, fastest first */
     uint32_t front_count;
     uint32_t front_room;
-    const char *why; /* the first refused plan was */
+    const char *why;     /* the first refused plan was */
+    const char *way_out; /* the hint of that; NULL: it has none */
 };
 
 /* Makes a machine of a description; gpus 0: as it says. */

@@ -607,8 +607,11 @@ void sc__trials_say_why(struct sc__trials *t) {
     struct sc__search *s = t->s;
     struct sc__search_plan first = seed_plan(s, 0);
     struct trial trial = {.trials = t, .ctx = s->ctx, .plan = &first, .limit = INT64_MAX};
-    if (evaluate(&trial) != SC_OK)
+    if (evaluate(&trial) != SC_OK) {
+        const char *hint = sc_error_hint(s->ctx);
         s->why = sc__strdup(&s->ctx->arena, sc_error_message(s->ctx));
+        s->way_out = hint ? sc__strdup(&s->ctx->arena, hint) : NULL;
+    }
     sc__clear_error(s->ctx);
 }
 

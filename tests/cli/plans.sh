@@ -66,6 +66,10 @@ print(step == best["step_time_us"])' "$S")" True
 expect no_model 2 "plans are searched for a model" "$S" plans --gpus 8 --global-batch 8
 expect no_gpus 2 "the number of GPUs is not known" "$S" plans --model llama3-8b --global-batch 8
 expect too_large 1 "fits into memory with 8 % to spare" "$S" plans --model llama3-405b --gpus 8 --global-batch 8 --seq 8192
+# parts that take years each: their sums are still numbers, and the error has its own way out
+expect too_long 2 "no plan can be made for 16 GPUs: the step takes more than 26 days" \
+    "$S" plans --model llama3-8b --cluster dgx-h100:16 --global-batch 64 --ignore-memory --host-launch 2e9
+check too_long_hint "$(grep -c 'hint: look for a time or a size with too many digits' "$tmp/err")" 1
 expect no_split 2 "no plan can be made for 24 GPUs" "$S" plans --model llama3-8b --gpus 24 --global-batch 1 --seq 2048 --tp 8 --pp 1
 expect a_file 2 "takes a model" "$S" plans tests/data/seed_003.txt --gpus 8 --global-batch 8
 
