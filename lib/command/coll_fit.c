@@ -219,6 +219,12 @@ take_log(struct sc_request *req, const char *path, struct log_tables *out) {
 
 static sc_status
 check_any(struct sc_request *req, const char *path, const struct log_tables *tables) {
+    for (uint32_t i = 0; i < tables->samples.count; i++)
+        if (tables->samples.items[i].cluster->ideal)
+            return sc__usage(req,
+                             "--cluster with the machine that was measured",
+                             "communication is free on %s: measurements say nothing of it",
+                             tables->samples.items[i].cluster->name);
     if (tables->count)
         return SC_OK;
     const struct sc_context *ctx = req->ctx;

@@ -121,6 +121,10 @@ expect fixed_file 3 "not of 32" "$STEPCAST" coll all_reduce -c tests/data/cluste
 check fit_names_cause "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --fit $tmp/log | grep -c '^#   rate of rings over NVLink: x 0.9')" 1
 # a log that is as predicted moves nothing
 "$STEPCAST" coll all_reduce -c dgx-a100:8 -b 8 -e 8G -f 2 >$tmp/as-predicted
+# … and against a network that costs nothing every ratio is infinite
+for how in fit against; do
+    expect "${how}_what_is_free" 2 "communication is free on ideal: measurements say nothing of it" "$STEPCAST" coll all_reduce -c ideal:8 --$how $tmp/as-predicted
+done
 expect fit_nothing 0 "note: no constant moves" "$STEPCAST" coll all_reduce -c dgx-a100:8 --fit $tmp/as-predicted
 # NVLSTree that is slower than predicted is no reason to change rings
 "$STEPCAST" coll all_reduce -c dgx-h100:16 -b 8 -e 8G -f 2 | awk '!/^#/ && /nvlstree/ {$6 *= 1.15; $7 /= 1.15; $8 /= 1.15} {print}' >$tmp/slow-tree
