@@ -174,10 +174,11 @@ static bool runs_fsdp(const struct sc__config *c) {
     return named && !fsdp_strategy(c, "no_shard", "3");
 }
 
-/* The file of DeepSpeed, as trainers and as `accelerate launch` name it. */
+/* The file of DeepSpeed, as trainers and as accelerate, its flags and its own file (in a
+ * section there), name it. */
 static const char *deepspeed_file(const struct sc__config *c) {
     const char *file = sc__config_value(c, "deepspeed");
-    return file ? file : sc__config_exact(c, "deepspeed_config_file");
+    return file ? file : sc__config_value(c, "deepspeed_config_file");
 }
 
 static bool runs_deepspeed(const struct sc__config *c) {

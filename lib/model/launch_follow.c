@@ -116,7 +116,7 @@ static uint32_t stage_in_text(struct sc__str text) {
             continue;
         const char *p = text.p + i + sizeof word - 1;
         const char *end = text.p + text.n;
-        while (p < end && (*p == ' ' || *p == ':'))
+        while (p < end && *p && strchr(" \t\r\n:", *p))
             p++;
         found++;
         stage = p < end && *p >= '0' && *p <= '3' ? (uint32_t)(*p - '0') : UINT32_MAX;
@@ -308,7 +308,7 @@ sc_status sc__launch_deepspeed(struct sc__launch *l) {
     if (!file)
         return SC_OK;
     struct sc__str beside = {NULL, 0};
-    const char *written = sc__shell_written(&l->ctx->arena, &l->shell, file);
+    const char *written = sc__launch_written(l, file);
     struct sc__str own = written ? sc__str(written) : l->text;
     if (stage_in_text(own) == UINT32_MAX)
         SC__TRY(sc__launch_read_beside(l, file, &beside));

@@ -389,6 +389,10 @@ refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path ha
 # accelerate's file says how; LLM Foundry's MPT has the defaults of its class; NeMo Automodel names classes
 printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: none\n' >"$dir/accelerate.yaml"
 same accelerate "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software deepspeed
+# … or in DeepSpeed's own file
+printf '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}' >"$dir/stage.json"
+printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: stage.json\n' >"$dir/accelerate.yaml"
+same accelerate_file "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software deepspeed
 printf 'distributed_type: FSDP\nmixed_precision: fp8\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\n' >"$dir/accelerate.yaml"
 same accelerate_fsdp "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --use-torch-fsdp2 --reshard-after-forward no --recompute full --fp8 --fp8-scaling dynamic --software fsdp-eager
 cat >"$dir/foundry.yaml" <<'Y'
