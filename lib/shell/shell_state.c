@@ -92,8 +92,9 @@ static void join_variable(struct shell *sh,
     v->set = true;
 }
 
-void
-shell_join_states(struct shell *sh, const struct shell_state *other, uint32_t condition) {
+void shell_join_states(struct shell *sh,
+                       const struct shell_state *other,
+                       uint32_t condition) {
     static const struct sc__shell_variable none;
     shell_join_files(sh, other->files, condition);
     for (uint32_t i = 0; i < other->variable_count; i++) {
