@@ -368,6 +368,10 @@ Y
 same mlperf_nodes_of_four "$dir/config_GB300.sh" --model llama3-70b -- --model llama3-70b --gpus 512 --tp 2 --pp 8 --cp 2 --micro-batch 1 --global-batch 1152
 printf 'export NNODES=1\nexport GPUS_PER_NODE=8\nexport GBS=32\nexport MBS=2\nexport TP=1\nexport PP=1\nexport CP=1\nexport DGXSYSTEM=x\n' >"$dir/config_MI355X.sh"
 same mlperf_of_amd "$dir/config_MI355X.sh" --model llama3-8b -- --model llama3-8b --gpus 8 --micro-batch 2 --global-batch 32
+# AMD's adapters: 21 of the layers are computed again, in fp8
+printf 'export DGXNNODES=1\nexport DGXNGPU=8\nexport TP=2\nexport PP=2\nexport VP=4\nexport CP=1\nexport SP=True\nexport MBS=1\nexport MINIBS=4\nexport MAX_SEQLEN=8192\nexport FP8=True\nexport FP8_PARAMS=False\nexport ACG=full && export ACM=block && export ACL=21\nexport ASYM_PP_EMBED=True\nexport ASYM_PP_LOSS=True\nexport DGXSYSTEM=x\n' >"$dir/config_MI300X.sh"
+same mlperf_says_more "$dir/config_MI300X.sh" --model llama3-70b --num-layers 78 --lora 16 -- --model llama3-70b --num-layers 78 --lora 16 --gpus 8 --tp 2 --pp 2 --vpp 4 --sequence-parallel --micro-batch 1 --global-batch 8 --seq 8192 --fp8 --recompute full --recompute-method block --recompute-layers 21 --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
+same mlperf_said_otherwise "$dir/config_MI300X.sh" --model llama3-70b --num-layers 78 --lora 16 --recompute none --no-sequence-parallel -- --model llama3-70b --num-layers 78 --lora 16 --gpus 8 --tp 2 --pp 2 --vpp 4 --micro-batch 1 --global-batch 8 --seq 8192 --fp8 --recompute none --no-sequence-parallel --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
 # the same variables of another script are nobody's
 grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
 "$S" run "$dir/other.sh" --model llama3-8b >"$dir/out" 2>"$dir/err"
