@@ -391,12 +391,18 @@ void sc__launch_moe_recompute(struct sc__launch *l) {
     bool selective =
         (how && !strcmp(how, "selective")) || sc__launch_nth(l, "recompute-activations", 0);
     bool other = (how && !selective) || sc__launch_nth(l, "recompute", 0) ||
-                 sc__launch_nth(l, "recompute-modules", 0);
+                 sc__launch_overridden(l, "recompute-modules");
+    const char *modules = sc__launch_nth(l, "recompute-modules", 0);
     if (other || !sc__launch_switched(l, "moe-layer-recompute"))
         return;
     if (!selective)
         sc__launch_add(l, "recompute-granularity", "selective");
-    sc__launch_add(l, "recompute-modules", selective ? "core_attn moe" : "moe");
+    if (!modules && selective)
+        modules = "core_attn";
+    drop_flag(l, "recompute-modules");
+    sc__launch_add(l,
+                   "recompute-modules",
+                   modules ? sc__format(&l->ctx->arena, "%s moe", modules) : "moe");
 }
 
 static bool is_zero(const char *value) {

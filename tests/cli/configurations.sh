@@ -79,6 +79,12 @@ truth_words yes yes no
 truth_words on On OFF
 printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "mixed_precision: 'no'" >"$dir/quoted.yaml"
 same truth_quoted "$dir/quoted.yaml" --gpus 1 -- --model llama3-8b --gpus 1 --seq 4096 --micro-batch 1 --dtype fp32 --software hf-transformers
+# no engine is named by a false (fsdp of TrainingArguments is one, or words)
+for engine in "fsdp: false" "fsdp: no" "deepspeed: false"; do
+    printf 'model_name_or_path: meta-llama/Meta-Llama-3-8B\nper_device_train_batch_size: 1\nmax_length: 4096\nbf16: true\n' >"$dir/plain.yaml"
+    { cat "$dir/plain.yaml"; echo "$engine"; } >"$dir/engine.yaml"
+    same "no_engine_${engine%%:*}_${engine#*: }" "$dir/engine.yaml" --gpus 8 -- --megatron-args "$dir/plain.yaml" --gpus 8
+done
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \

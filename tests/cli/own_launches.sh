@@ -325,6 +325,10 @@ fork "" "$experts --moe-layer-recompute --recompute-granularity selective"
 cp "$dir/fork.sh" "$dir/again.sh"
 fork "" "$experts"
 same moe_layer_recompute_beside "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules core_attn,moe
+fork "" "$experts --moe-layer-recompute --recompute-granularity selective --recompute-modules layernorm"
+cp "$dir/fork.sh" "$dir/again.sh"
+fork "" "$experts"
+same moe_layer_recompute_with_modules "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules layernorm,moe
 
 # ---- errors have places ----
 # of a value in a script: its line
