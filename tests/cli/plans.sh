@@ -360,3 +360,7 @@ print(p['ettr'] < 0.95, near(p['days'], t['days']['p50']), near(p['cost_usd'], t
 }
 check "dollars of a run with failures" "$(of_a_run requeue)" "True True True True"
 check "dollars of spare machines" "$(of_a_run spares=20)" "True True True True"
+# Overlapped dispatch has a chunk more in flight: of two plans the one without fits (89 % of the memory, not 96).
+of_a_chunk="--num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 --seq 6144 --num-experts 4 --moe-router-topk 2 --cluster dgx-h100:4 --pp 2 --ep 2 --vpp 2 --tp 1 --cp 1 --micro-batch 1 --global-batch 64 --recompute none --zero 1"
+"$S" plans $of_a_chunk --try overlap >"$tmp/out"
+check "overlap beside memory" "$(grep -c '^2 plans for 4 GPUs: 1 fit with 8 % of the memory free, 1 do not' "$tmp/out")" 1
