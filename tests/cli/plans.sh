@@ -257,6 +257,8 @@ core="--software megatron-core-2025"
 read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 32
 read_back b.yaml megatron-core-2025 "$core" --model mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1
 read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2 --fp8
+read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --tp 2 --pp 2 --vpp 2 --micro-batch 1 --microbatch-group-size-per-virtual-pipeline-stage 4
+check "groups of micro-batches in Bridge's word" "$(grep -c 'microbatch_group_size_per_vp_stage: 4' "$tmp/b.yaml")" 1
 read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,mlp
 read_back b.yaml megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules layernorm,moe_act
 read_back g.sh megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules moe_act
