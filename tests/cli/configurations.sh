@@ -254,6 +254,17 @@ sed 's/^tensor_parallel_degree.*/&\ncontext_parallel_degree = 2\ncontext_paralle
 same torchtitan_rotates "$dir/rotate.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
 sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
 refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
+# Interleaved1F1B has rounds of as many micro-batches: 10 on 4 stages are two of 5, 9 none
+rounds() { # local batch
+    printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = %s\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = "Interleaved1F1B"\n[activation_checkpoint]\nmode = "full"\n[compile]\nenable = true\n' "$1" >"$dir/rounds.toml"
+}
+of_rounds="--model llama3-8b --gpus 8 --pp 4 --schedule interleaved --seq 4096 --micro-batch 1 --recompute full --use-torch-fsdp2 --software torchtitan-2026 --vpp 2"
+rounds 10
+same torchtitan_rounds "$dir/rounds.toml" --gpus 8 --vpp 2 -- $of_rounds --micro-batches 10 --microbatch-group-size-per-virtual-pipeline-stage 5
+rounds 8
+same torchtitan_full_rounds "$dir/rounds.toml" --gpus 8 --vpp 2 -- $of_rounds --micro-batches 8
+rounds 9
+refuse torchtitan_unlike_rounds 3 "Interleaved1F1B does not take 9 micro-batches in 2 rounds of as many" "$S" run "$dir/rounds.toml" --gpus 8 --vpp 2
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
 same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf --cross-entropy fp32
