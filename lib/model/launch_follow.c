@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names) {
@@ -412,7 +413,7 @@ static bool is_zero(const char *value) {
 /* Attention operator by operator: Megatron's own (DotProductAttention of its local layers,
  * which flash attention replaces in older models alone), or that of Transformer Engine
  * where its other kinds are switched off. */
-void sc__launch_attention(struct sc__launch *l) {
+sc_status sc__launch_attention(struct sc__launch *l) {
     const char *backend = sc__launch_word_behind(l, "attention-backend");
     const char *layers = sc__launch_word_behind(l, "transformer-impl");
     bool said = backend && strcmp(backend, "auto") != 0;
@@ -420,9 +421,17 @@ void sc__launch_attention(struct sc__launch *l) {
     bool local = !said && layers && !strcmp(layers, "local");
     bool off = !said && is_zero(variable(l, "NVTE_FLASH_ATTN")) &&
                is_zero(variable(l, "NVTE_FUSED_ATTN"));
+    uint32_t cp = flag_number(l, "context-parallel-size", "cp");
     if (!(unfused || local || off) || l->other_program ||
         sc__launch_overridden(l, "attention") || sc__launch_nth(l, "attention", 0))
-        return;
+        return SC_OK;
+    if (cp > 1)
+        return sc__launch_fail(l,
+                               l->line,
+                               "leave one of both out, or give --attention",
+                               "attention operator by operator and "
+                               "--context-parallel-size %" PRIu32 ": Megatron refuses both",
+                               cp);
     sc__launch_add(l, "attention", "unfused");
     sc__note(l->ctx,
              "megatron-attention",
@@ -431,6 +440,19 @@ void sc__launch_attention(struct sc__launch *l) {
              unfused ? sc__format(&l->ctx->arena, "--attention-backend %s", backend)
              : local ? "--transformer-impl local"
                      : "NVTE_FLASH_ATTN and NVTE_FUSED_ATTN are 0");
+    return SC_OK;
+}
+
+/* --cross-entropy-loss-fusion is compiled unless --cross-entropy-fusion-impl names
+ * Transformer Engine's kernel. */
+void sc__launch_loss(struct sc__launch *l) {
+    const char *kernel = sc__launch_word_behind(l, "cross-entropy-fusion-impl");
+    if (!kernel || strcmp(kernel, "te") != 0 ||
+        !sc__launch_switched(l, "cross-entropy-loss-fusion") ||
+        sc__launch_overridden(l, "cross-entropy"))
+        return;
+    drop_flag(l, "cross-entropy");
+    sc__launch_add(l, "cross-entropy", "te");
 }
 
 static bool drops(const char *share) {

@@ -239,6 +239,15 @@ for fused in "--attention-backend flash" "--attention-backend auto --transformer
     "$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
     unsaid "fused_${fused##* }" 'operator by operator'
 done
+# neither of both knows context parallelism (DotProductAttention, UnfusedDotProductAttention)
+fork "" "--bf16 --attention-backend unfused --context-parallel-size 2"
+"$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'attention operator by operator and --context-parallel-size 2: Megatron refuses both' "$dir/err" && echo "ok unfused_rings" || echo "not ok unfused_rings"
+# the loss by Transformer Engine's kernel, which fusion alone turns on
+fork "" "--bf16 --cross-entropy-loss-fusion --cross-entropy-fusion-impl te"
+same loss_of_engine "$dir/fork.sh" -- --megatron-args "$dir/fused.sh" --cross-entropy te
+fork "" "--bf16 --cross-entropy-fusion-impl te"
+same loss_of_engine_off "$dir/fork.sh" -- --megatron-args "$dir/fused.sh"
 printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
 grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
 same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused

@@ -279,6 +279,7 @@ done
 read_back g.sh megatron-core-2025 "$core" --model llama3-8b --gpus 16 --dropout --grad-dtype bf16 --bucket 100M --vocab-size 50001 --make-vocab-size-divisible-by 1
 read_back g.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --grad-dtype bf16 --bucket 100M
 check "gradients of two bytes are half the bucket's size in parameters" "$(grep -c 'grad-reduce-in-bf16\|ddp-bucket-size 52428800' "$tmp/g.sh") $(grep -c 'grad_reduce_in_fp32: false\|bucket_size: 52428800' "$tmp/g.yaml")" "2 2"
+check "the loss that is forecast is asked for" "$(grep -c -e '--cross-entropy-loss-fusion' "$tmp/g.sh")" 1
 expect "what goes with a launch file" 0 "has no word for --gpu-spread 0.02: give them" "$S" plans $tiny --gpu-spread 0.02 --write-launch "$tmp/s.sh"
 for more in "" --exhaustive; do
     "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -S -c "
