@@ -254,6 +254,14 @@ sed 's/^tensor_parallel_degree.*/&\ncontext_parallel_degree = 2\ncontext_paralle
 same torchtitan_rotates "$dir/rotate.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
 sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
 refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
+# axes of MaxText's mesh that are not known are no data parallelism; those of one rank are nothing
+printf 'per_device_batch_size: 4\nmodel_name: llama3-8b\nmax_target_length: 4096\nici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\n' >"$dir/mesh.yml"
+for axis in ici_sequence dcn_tensor_transpose ici_fsdp_transpose; do
+    { cat "$dir/mesh.yml"; echo "${axis}_parallelism: 2"; } >"$dir/axis.yml"
+    refuse "maxtext_$axis" 3 "${axis}_parallelism 2: by its name it is a degree of parallelism" "$S" run "$dir/axis.yml" --gpus 8 --ignore-memory
+done
+{ cat "$dir/mesh.yml"; printf 'dcn_data_parallelism: 1\nici_data_parallelism: 1\nici_sequence_parallelism: 1\nici_expert_parallelism: 1\npipeline_parallel_layers: -1\nasync_checkpointing: true\n'; } >"$dir/axis.yml"
+same maxtext_axes_of_one "$dir/axis.yml" --gpus 8 --ignore-memory -- --megatron-args "$dir/mesh.yml" --gpus 8 --ignore-memory
 # Interleaved1F1B has rounds of as many micro-batches: 10 on 4 stages are two of 5, 9 none
 rounds() { # local batch
     printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = %s\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = "Interleaved1F1B"\n[activation_checkpoint]\nmode = "full"\n[compile]\nenable = true\n' "$1" >"$dir/rounds.toml"
