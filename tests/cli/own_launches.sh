@@ -307,6 +307,29 @@ kubernetes "            command: [/bin/bash, -c]
             - |
               python -u pretrain_gpt.py --num-layers \$LAYERS --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16"
 same kubernetes_script "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+# the launcher of an MPIJob is on no GPU
+words=$(sed -n 's/.*\(pretrain_gpt.py .*\)/\1/p' "$dir/fork.sh" | sed 's/ /, /g')
+cat >"$dir/mpi.yaml" <<Y
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - command: [mpirun, python, $words]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - resources:
+              limits:
+                nvidia.com/gpu: 8
+Y
+same kubernetes_mpi "$dir/mpi.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
 n=0
 for hostile in 'apiVersion: v1\nkind: Pod\n' 'resources: {a: b}\nrun: ""\n' 'resources: {accelerators: "x:99999999999"}\nnum_nodes: 4294967295\nrun: "torchrun x.py --num-layers 2"\n' \
     "apiVersion: v1\\nkind: Job\\nspec: {containers: [{command: [\"it's\", -c], args: []}]}\\n"; do
