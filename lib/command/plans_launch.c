@@ -30,6 +30,9 @@ static const struct {
     {"group-query-attention", "", ""},
     {"num-experts", "num_moe_experts", NULL},
     {"num-virtual-stages-per-pipeline-rank", "virtual_pipeline_model_parallel_size", NULL},
+    {"microbatch-group-size-per-virtual-pipeline-stage",
+     "microbatch_group_size_per_vp_stage",
+     NULL},
     {"decoder-first-pipeline-num-layers", "num_layers_in_first_pipeline_stage", NULL},
     {"decoder-last-pipeline-num-layers", "num_layers_in_last_pipeline_stage", NULL},
     {"fp8-format", "fp8", NULL},
@@ -265,6 +268,12 @@ put_training(const struct sc__model *m, const struct sc__plan *p, struct launch_
         put_word(out, "fp8-format", "hybrid");
     if (p->sequence_parallel)
         put_flag(out, "sequence-parallel");
+    /* Megatron-LM's loss is operator by operator unless it is told; a recipe's is not */
+    bool compiled = p->loss == SC__LOSS_FUSED && p->fusion == SC__FUSION_MEGATRON;
+    if (!out->recipe && (compiled || p->loss == SC__LOSS_TE))
+        put_flag(out, "cross-entropy-loss-fusion");
+    if (!out->recipe && p->loss == SC__LOSS_TE)
+        put_word(out, "cross-entropy-fusion-impl", "te");
     if (p->tp_overlap == SC__TP_CHUNKS)
         put_flag(out, "tp-comm-overlap");
     if (p->mesh.cp > 1)

@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-#define SMI_MOST 128         /* columns */
+#define SMI_MOST 128 /* columns */
+#define P100_NVLINKS 4
 #define SMI_MOST_NVLINKS 18u /* that a GPU has (Hopper, Blackwell) */
 
 enum smi_path { SMI_SELF, SMI_PIX, SMI_PXB, SMI_PHB, SMI_NODE, SMI_SYS, SMI_NVLINK };
@@ -269,12 +270,14 @@ static enum sc__inside smi_inside(const struct smi_matrix *m, uint32_t *links) {
     return pair.fewest ? SC__INSIDE_FULL : SC__INSIDE_MESH;
 }
 
-/* One link to some and two to others has the V100 alone: 25 GB/s each, of which a machine
- * with fewer than eight has not all. */
+/* One link to some and two to others have V100 and P100, and more than four in all the V100
+ * alone: 25 GB/s each, of which a machine with fewer than eight has not all. The P100's
+ * have 20 GB/s, so that which it is must be known. */
 static void
 fill_part_of_cube(const struct smi_matrix *m, uint32_t links, struct sc__cluster *out) {
     struct smi_links pair = links_of_pairs(m);
-    if (out->gpu || !links || pair.fewest == pair.most || pair.most > 2)
+    bool alike = pair.fewest == pair.most || pair.most > 2;
+    if (out->gpu || !links || alike || links_of_all(m).most <= P100_NVLINKS)
         return;
     out->gpu = "v100";
     out->nvlink = 25e9 * links;

@@ -160,8 +160,11 @@ sc_status sc__config_note_unread(const struct sc__launch *l,
         const struct sc__config_item *item = &c->items[i];
         uint32_t degree = 0;
         bool number = sc__parse_u32(sc__str(item->value), &degree);
-        if (!(looked_at & (1u << kind)) || item->asked || !tells(item->last) ||
-            is_off(item->value, "1"))
+        /* of MaxText's many keys the axes of its mesh alone */
+        bool counts = kind == SC__CONFIG_MAXTEXT
+                          ? number && sc__str_ends(sc__str(item->last), "_parallelism")
+                          : looked_at & (1u << kind) && tells(item->last);
+        if (!counts || item->asked || is_off(item->value, "1"))
             continue;
         if (number && strstr(item->last, "parallel"))
             return sc__launch_fail(l,

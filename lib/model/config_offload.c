@@ -30,7 +30,7 @@ static void offload_by_deepspeed(struct sc__launch *l,
                                  struct sc__flag_list *out) {
     const char *file = sc__config_value(c, "deepspeed");
     if (!file)
-        file = sc__config_exact(c, "deepspeed_config_file"); /* of accelerate */
+        file = sc__config_value(c, "deepspeed_config_file"); /* of accelerate */
     /* stage3_no_offloading.conf says that nothing is */
     bool named = file && strstr(file, "offload") && !strstr(file, "no_offload");
     bool third =

@@ -97,6 +97,38 @@ take_float8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_li
         sc__config_add(l, out, "fp8-recipe", "rowwise");
 }
 
+/* PyTorch's interleaved schedule has as many rounds as the stages go into the
+ * micro-batches, all of as many of these (number_of_rounds of ScheduleInterleaved1F1B). */
+static sc_status take_rounds(struct sc__launch *l,
+                             const struct sc__config *c,
+                             const struct sc__config_batch *b,
+                             struct sc__flag_list *out) {
+    const char *schedule = sc__config_value(c, "pipeline_parallel_schedule");
+    uint32_t batches = b->piece ? b->local / b->piece : 0;
+    bool cut_otherwise = sc__launch_overridden(l, "schedule") ||
+                         sc__launch_overridden(l, "pp") ||
+                         sc__launch_overridden(l, "micro-batch") ||
+                         sc__launch_overridden(l, "micro-batches");
+    if (!schedule || strcmp(schedule, "Interleaved1F1B") != 0 || b->stages <= 1 ||
+        batches <= b->stages || cut_otherwise)
+        return SC_OK;
+    uint32_t rounds = batches / b->stages;
+    if (batches % rounds)
+        return sc__launch_fail(l,
+                               0,
+                               "give --micro-batch, and --global-batch or --micro-batches",
+                               "Interleaved1F1B does not take %" PRIu32
+                               " micro-batches in %" PRIu32 " rounds of as many",
+                               batches,
+                               rounds);
+    if (batches % b->stages)
+        sc__config_add(l,
+                       out,
+                       "microbatch-group-size-per-virtual-pipeline-stage",
+                       sc__format(&l->ctx->arena, "%" PRIu32, batches / rounds));
+    return SC_OK;
+}
+
 sc_status sc__config_torchtitan(struct sc__launch *l,
                                 const struct sc__config *c,
                                 struct sc__flag_list *out) {
@@ -111,14 +143,13 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
     /* a larger global batch goes through the pipeline local batch by local batch */
     const char *whole = sc__config_value(c, "training.global_batch_size");
     const char *says = whole && strcmp(whole, "-1") ? "pipeline-batch" : "micro-batches";
-    SC__TRY(sc__config_local_batch(
-        l,
-        &(struct sc__config_batch){.local = batch,
-                                   .stages = stages,
-                                   .piece = piece,
-                                   .piece_key = "pipeline_parallel_microbatch_size",
-                                   .runs = says},
-        out));
+    struct sc__config_batch local = {.local = batch,
+                                     .stages = stages,
+                                     .piece = piece,
+                                     .piece_key = "pipeline_parallel_microbatch_size",
+                                     .runs = says};
+    SC__TRY(sc__config_local_batch(l, &local, out));
+    SC__TRY(take_rounds(l, c, &local, out));
     const char *shard = sc__config_value(c, "data_parallel_shard_degree");
     if (!shard || strcmp(shard, "1"))
         sc__config_add(l, out, "use-torch-fsdp2", NULL);

@@ -40,6 +40,10 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
     return SC_OK;
 }
 
+static bool names_something(const char *value) {
+    return value && !sc__config_nothing(value) && !sc__config_false(value);
+}
+
 /* A key that is this flag, in the words of any trainer. */
 static bool says_flag(const struct sc__config *c, const char *flag) {
     for (const struct sc__config_key *k = sc__config_keys; k->key; k++) {
@@ -168,24 +172,24 @@ fsdp_strategy(const struct sc__config *c, const char *word, const char *number) 
 static bool runs_fsdp(const struct sc__config *c) {
     const char *fsdp = sc__config_value(c, "fsdp");
     const char *backend = sc__config_openrlhf(c) ? sc__config_exact(c, "backend") : NULL;
-    bool named = (fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
+    bool named = names_something(fsdp) || has_section(c, "fsdp.") ||
                  has_section(c, "fsdp_config.") || sc__config_on(c, "use_fsdp") ||
                  (backend && strstr(backend, "fsdp"));
     return named && !fsdp_strategy(c, "no_shard", "3");
 }
 
-/* The file of DeepSpeed, as trainers and as `accelerate launch` name it. */
+/* The file of DeepSpeed, as trainers and as accelerate, its flags and its own file (in a
+ * section there), name it. */
 static const char *deepspeed_file(const struct sc__config *c) {
     const char *file = sc__config_value(c, "deepspeed");
-    return file ? file : sc__config_exact(c, "deepspeed_config_file");
+    return file ? file : sc__config_value(c, "deepspeed_config_file");
 }
 
 static bool runs_deepspeed(const struct sc__config *c) {
     const char *file = deepspeed_file(c);
     bool other = sc__config_openrlhf(c) && runs_fsdp(c);
     return !other &&
-           ((file && !sc__config_nothing(file)) ||
-            sc__config_value(c, "zero_optimization.stage") ||
+           (names_something(file) || sc__config_value(c, "zero_optimization.stage") ||
             sc__config_on(c, "use_deepspeed") || sc__config_exact(c, "zero_stage") ||
             sc__config_openrlhf(c) || has_section(c, "deepspeed_config."));
 }

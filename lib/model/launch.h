@@ -85,6 +85,8 @@ bool sc__launch_switched(const struct sc__launch *l, const char *flag);
 /* The words of Megatron-SWIFT (`megatron sft`) as those of Megatron. */
 bool sc__launch_calls_swift(const char *const *words, uint32_t count);
 sc_status sc__launch_swift(struct sc__launch *l);
+/* The text of a file that the script has written when it launches; NULL: it writes none. */
+const char *sc__launch_written(const struct sc__launch *l, const char *name);
 /* The text of a file that the launch names, if one is beside it, or none. */
 sc_status
 sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__str *text);
@@ -104,7 +106,8 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed);
 void sc__launch_offload(struct sc__launch *l);
 void sc__launch_moe_recompute(struct sc__launch *l);
 /* --attention-backend, --transformer-impl local and Transformer Engine's switches. */
-void sc__launch_attention(struct sc__launch *l);
+sc_status sc__launch_attention(struct sc__launch *l);
+void sc__launch_loss(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */
 void sc__launch_dropout(struct sc__launch *l, bool script);
 void sc__launch_precision(struct sc__launch *l, bool script);

@@ -47,10 +47,14 @@ sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__
     return path ? sc__read_all(l->ctx, path, BESIDE_LARGEST, text) : SC_OK;
 }
 
-/* The text of a file that the script writes, or NULL. What the script does not know stands
- * for "auto", a value that counts for nothing. */
+const char *sc__launch_written(const struct sc__launch *l, const char *name) {
+    return sc__shell_written(l->command ? l->command->files : l->shell.files, name);
+}
+
+/* The text of a file that the script writes, or NULL. For what is not known of it "auto"
+ * stands, a value that counts for nothing. */
 static const char *written_text(const struct sc__launch *l, const char *name) {
-    const char *text = sc__shell_written(&l->ctx->arena, &l->shell, name);
+    const char *text = sc__launch_written(l, name);
     uint32_t mark = text ? sc__shell_mark(text) : 0;
     if (!mark)
         return text;
@@ -135,7 +139,9 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
                                        "deepspeed_config_file",
                                        NULL};
     for (const char *const *key = keys; *key; key++) {
-        const char *name = sc__config_exact(c, *key);
+        bool in_sections = !strcmp(*key, "deepspeed_config_file"); /* accelerate's file */
+        const char *name =
+            in_sections ? sc__config_value(c, *key) : sc__config_exact(c, *key);
         bool found;
         if (!name || !has_ending(name, endings))
             continue;

@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names) {
@@ -116,7 +117,7 @@ static uint32_t stage_in_text(struct sc__str text) {
             continue;
         const char *p = text.p + i + sizeof word - 1;
         const char *end = text.p + text.n;
-        while (p < end && (*p == ' ' || *p == ':'))
+        while (p < end && *p && strchr(" \t\r\n:", *p))
             p++;
         found++;
         stage = p < end && *p >= '0' && *p <= '3' ? (uint32_t)(*p - '0') : UINT32_MAX;
@@ -308,7 +309,7 @@ sc_status sc__launch_deepspeed(struct sc__launch *l) {
     if (!file)
         return SC_OK;
     struct sc__str beside = {NULL, 0};
-    const char *written = sc__shell_written(&l->ctx->arena, &l->shell, file);
+    const char *written = sc__launch_written(l, file);
     struct sc__str own = written ? sc__str(written) : l->text;
     if (stage_in_text(own) == UINT32_MAX)
         SC__TRY(sc__launch_read_beside(l, file, &beside));
@@ -391,12 +392,18 @@ void sc__launch_moe_recompute(struct sc__launch *l) {
     bool selective =
         (how && !strcmp(how, "selective")) || sc__launch_nth(l, "recompute-activations", 0);
     bool other = (how && !selective) || sc__launch_nth(l, "recompute", 0) ||
-                 sc__launch_nth(l, "recompute-modules", 0);
+                 sc__launch_overridden(l, "recompute-modules");
+    const char *modules = sc__launch_nth(l, "recompute-modules", 0);
     if (other || !sc__launch_switched(l, "moe-layer-recompute"))
         return;
     if (!selective)
         sc__launch_add(l, "recompute-granularity", "selective");
-    sc__launch_add(l, "recompute-modules", selective ? "core_attn moe" : "moe");
+    if (!modules && selective)
+        modules = "core_attn";
+    drop_flag(l, "recompute-modules");
+    sc__launch_add(l,
+                   "recompute-modules",
+                   modules ? sc__format(&l->ctx->arena, "%s moe", modules) : "moe");
 }
 
 static bool is_zero(const char *value) {
@@ -406,7 +413,7 @@ static bool is_zero(const char *value) {
 /* Attention operator by operator: Megatron's own (DotProductAttention of its local layers,
  * which flash attention replaces in older models alone), or that of Transformer Engine
  * where its other kinds are switched off. */
-void sc__launch_attention(struct sc__launch *l) {
+sc_status sc__launch_attention(struct sc__launch *l) {
     const char *backend = sc__launch_word_behind(l, "attention-backend");
     const char *layers = sc__launch_word_behind(l, "transformer-impl");
     bool said = backend && strcmp(backend, "auto") != 0;
@@ -414,9 +421,17 @@ void sc__launch_attention(struct sc__launch *l) {
     bool local = !said && layers && !strcmp(layers, "local");
     bool off = !said && is_zero(variable(l, "NVTE_FLASH_ATTN")) &&
                is_zero(variable(l, "NVTE_FUSED_ATTN"));
+    uint32_t cp = flag_number(l, "context-parallel-size", "cp");
     if (!(unfused || local || off) || l->other_program ||
         sc__launch_overridden(l, "attention") || sc__launch_nth(l, "attention", 0))
-        return;
+        return SC_OK;
+    if (cp > 1)
+        return sc__launch_fail(l,
+                               l->line,
+                               "leave one of both out, or give --attention",
+                               "attention operator by operator and "
+                               "--context-parallel-size %" PRIu32 ": Megatron refuses both",
+                               cp);
     sc__launch_add(l, "attention", "unfused");
     sc__note(l->ctx,
              "megatron-attention",
@@ -425,6 +440,19 @@ void sc__launch_attention(struct sc__launch *l) {
              unfused ? sc__format(&l->ctx->arena, "--attention-backend %s", backend)
              : local ? "--transformer-impl local"
                      : "NVTE_FLASH_ATTN and NVTE_FUSED_ATTN are 0");
+    return SC_OK;
+}
+
+/* --cross-entropy-loss-fusion is compiled unless --cross-entropy-fusion-impl names
+ * Transformer Engine's kernel. */
+void sc__launch_loss(struct sc__launch *l) {
+    const char *kernel = sc__launch_word_behind(l, "cross-entropy-fusion-impl");
+    if (!kernel || strcmp(kernel, "te") != 0 ||
+        !sc__launch_switched(l, "cross-entropy-loss-fusion") ||
+        sc__launch_overridden(l, "cross-entropy"))
+        return;
+    drop_flag(l, "cross-entropy");
+    sc__launch_add(l, "cross-entropy", "te");
 }
 
 static bool drops(const char *share) {

@@ -1,12 +1,13 @@
 /* launch_mlperf: config_*.sh of MLPerf submissions. They run nothing: variables say the
- * plan, which run_and_time.sh hands to NeMo by its configuration. The model, the length and
- * the precision stand in files beside it, which are not read. */
-#include "model/launch.h"
+ * plan, which run_and_time.sh hands to NeMo by its configuration (conf/custom.yaml and
+ * megatron_gpt_peft_tuning_config.yaml there say which is what). The model, and mostly the
+ * length and the precision, stand in files beside it, which are not read. */
+#include "model/config.h"
 
 #include <string.h>
 
-/* The last that the script gives a variable, in NVIDIA's name or AMD's; NULL: neither, or
- * one that says nothing. */
+/* The last that the script gives a variable, which may have another name, mostly AMD's;
+ * NULL: neither, or one that says nothing. */
 static const char *
 variable(const struct sc__launch *l, const char *nvidia, const char *amd) {
     for (uint32_t i = 0; i < l->shell.variable_count; i++) {
@@ -27,15 +28,43 @@ number(const struct sc__launch *l, const char *nvidia, const char *amd, uint32_t
     return text && sc__parse_u32(sc__str(text), &n) && n ? n : usual;
 }
 
-static void
-put(struct sc__launch *l, uint32_t *capacity, const char *flag, uint32_t value) {
-    *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) =
-        sc__format(&l->ctx->arena, "--%s=%u", flag, value);
+static void put_word(struct sc__launch *l, uint32_t *capacity, const char *word) {
+    *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) = word;
 }
 
-static bool is_true(const struct sc__launch *l, const char *name) {
-    const char *value = variable(l, name, NULL);
-    return value && (sc__str_is_any_case(sc__str(value), "true") || !strcmp(value, "1"));
+static void
+put(struct sc__launch *l, uint32_t *capacity, const char *flag, uint32_t value) {
+    put_word(l, capacity, sc__format(&l->ctx->arena, "--%s=%u", flag, value));
+}
+
+/* Those beside the plan that a file may say itself. */
+static void put_others(struct sc__launch *l, uint32_t *capacity) {
+    static const struct {
+        const char *nvidia;
+        const char *amd;
+        const char *flag;
+        bool has_value;
+    } others[] = {
+        {"SEQ_PARALLEL", "SP", "--sequence-parallel", false},
+        {"TP_COMM_OVERLAP", NULL, "--tp-comm-overlap", false},
+        {"ASYM_PP_EMBED", NULL, "--account-for-embedding-in-pipeline-split", false},
+        {"ASYM_PP_LOSS", NULL, "--account-for-loss-in-pipeline-split", false},
+        {"FP8", NULL, "--fp8", false},
+        {"FP8_PARAMS", "FP8_PARAM", "--fp8-param-gather", false},
+        {"ACT_CKPT_GRANULARITY", "ACG", "--recompute-granularity", true},
+        {"ACT_CKPT_METHOD", "ACM", "--recompute-method", true},
+        {"ACT_CKPT_NUM_LAYERS", "ACL", "--recompute-num-layers", true},
+        {"MAX_SEQLEN", NULL, "--seq-length", true}};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *value = variable(l, others[i].nvidia, others[i].amd);
+        if (!value || sc__config_false(value))
+            continue;
+        put_word(l,
+                 capacity,
+                 others[i].has_value
+                     ? sc__format(&l->ctx->arena, "%s=%s", others[i].flag, value)
+                     : others[i].flag);
+    }
 }
 
 bool sc__launch_mlperf(struct sc__launch *l) {
@@ -49,7 +78,7 @@ bool sc__launch_mlperf(struct sc__launch *l) {
         return false;
     uint32_t pp = number(l, "PIPELINE_MODEL_PARALLEL", "PP", 1);
     uint32_t cp = number(l, "CONTEXT_PARALLEL", "CP", 1);
-    uint32_t chunks = number(l, "INTERLEAVED_PIPELINE", NULL, 1);
+    uint32_t chunks = number(l, "INTERLEAVED_PIPELINE", "VP", 1);
     uint64_t gpus = (uint64_t)nodes * number(l, "DGXNGPU", "GPUS_PER_NODE", 8);
     uint64_t cut = (uint64_t)tp * pp;
     uint64_t batch = number(l, "GBS", NULL, 0);
@@ -68,15 +97,14 @@ bool sc__launch_mlperf(struct sc__launch *l) {
         put(l, &capacity, "global-batch", (uint32_t)batch);
     if (variable(l, "MICRO_BATCH_SIZE", "MBS"))
         put(l, &capacity, "micro-batch", number(l, "MICRO_BATCH_SIZE", "MBS", 1));
-    if (is_true(l, "TP_COMM_OVERLAP"))
-        *SC__PUSH(&l->ctx->arena, l->words, l->count, capacity) = "--tp-comm-overlap";
+    put_others(l, &capacity);
     l->other_program = true;
     sc__note(
         l->ctx,
         "config-kind",
-        "%s is read as a configuration of an MLPerf submission: its plan and batch; "
-        "model, length, precision and what files beside it set are not in it (--model, "
-        "--seq, --fp8, --sequence-parallel say them)",
+        "%s is read as a configuration of an MLPerf submission: its plan and batch, and "
+        "of precision and recomputation what it says; the model and what files beside it "
+        "set are not in it (--model, --seq, --fp8, --sequence-parallel say them)",
         l->file);
     return true;
 }

@@ -348,13 +348,14 @@ static struct sc__map *thread_map(const struct trial *t, const char *kind) {
 }
 
 /* Plans of one key hold the same memory: what is overlapped, how tokens go to experts and
- * in which order ranks lie does not enter it. */
+ * in which order ranks lie does not enter it, but that interleaved stages whose dispatch is
+ * overlapped have a forward more in flight (sc__plan_turns). */
 static uint64_t memory_key(const struct sc__plan *p, uint32_t machine) {
     struct sc__plan k = *p;
     k.tp_overlap = 0;
     k.overlap_param = false;
     k.overlap_p2p = false;
-    k.overlap_moe = false;
+    k.overlap_moe = p->overlap_moe && p->schedule == SC__SCHEDULE_INTERLEAVED;
     k.dedup = false;
     k.software_used = NULL;
     memset(k.mesh.order, 0, sizeof k.mesh.order);

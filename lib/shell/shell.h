@@ -30,10 +30,19 @@ enum sc__shell_watched {
     SC__SHELL_WATCHED
 };
 
+/* A text that the script gives to a file, and those that it gave before. */
+struct sc__shell_file {
+    const char *path;
+    const char *text; /* NULL: the file is gone */
+    const struct sc__shell_file *before;
+    uint32_t number; /* from 1 on */
+};
+
 struct sc__shell_command {
     const char **words;
     uint32_t count;
     uint32_t line;
+    const struct sc__shell_file *files;     /* as they are when it begins */
     uint32_t undecided;                     /* what decides whether it runs; 0: it does */
     const char *watched[SC__SHELL_WATCHED]; /* what they were then; NULL: not set */
 };
@@ -61,6 +70,7 @@ struct sc__shell_result {
     struct sc__shell_variable *variables; /* at the end */
     uint32_t variable_count;
     uint32_t variable_capacity;
+    const struct sc__shell_file *files; /* the same */
     struct sc__shell_unknown *unknowns; /* by the number in a mark, from 1 on */
     uint32_t unknown_count;
     uint32_t unknown_capacity;
@@ -83,11 +93,9 @@ sc_status sc__shell_evaluate(struct sc_context *ctx,
                              const struct sc__setting_list *pinned,
                              struct sc__shell_result *out);
 
-/* The text of a file that the script writes, as it is at the end; NULL: it writes none of
- * this name. What is not known of it is a mark. */
-const char *sc__shell_written(struct sc__arena *arena,
-                              const struct sc__shell_result *result,
-                              const char *path);
+/* The text of a file that the script has written; NULL: none of this name. What is not
+ * known of it is a mark. */
+const char *sc__shell_written(const struct sc__shell_file *files, const char *path);
 
 /* The number of the first mark in a text; 0: all of it is known. */
 uint32_t sc__shell_mark(const char *text);

@@ -33,6 +33,12 @@ static sc_status call_nothing(struct shell_call *c) {
     return SC_OK;
 }
 
+static sc_status call_change_files(struct shell_call *c) {
+    shell_change_files(c->sh, c->words, c->count);
+    shell_answer(c->sh, 0);
+    return SC_OK;
+}
+
 static sc_status call_false(struct shell_call *c) {
     shell_answer(c->sh, 1);
     return SC_OK;
@@ -375,9 +381,11 @@ static sc_status call_cat(struct shell_call *c) {
     const char *text;
     SC__TRY(input_text(c, &text));
     if (c->count == 2 && c->words[1][0] != '-')
-        text = shell_written(c->sh, c->words[1]);
+        text = sc__shell_written(c->sh->files, c->words[1]);
     else if (c->count > 1)
         text = NULL;
+    else if (!text)
+        text = c->sh->piped;
     if (text)
         SC__TRY(print_text(c, text, false));
     else
@@ -388,11 +396,12 @@ static sc_status call_cat(struct shell_call *c) {
     return SC_OK;
 }
 
-/* What comes by a pipe is not known. */
 static sc_status call_tee(struct shell_call *c) {
     const char *text;
     bool appends = false;
     SC__TRY(input_text(c, &text));
+    if (!text)
+        text = c->sh->piped;
     if (!text)
         text = shell_unknown(c->sh, c->node->line, "what 'tee' is given");
     for (uint32_t i = 1; i < c->count; i++) {
@@ -546,10 +555,10 @@ static const struct {
     {"pushd", call_nothing},
     {"popd", call_nothing},
     {"mkdir", call_nothing},
-    {"rm", call_nothing},
+    {"rm", call_change_files},
     {"touch", call_nothing},
-    {"cp", call_nothing},
-    {"mv", call_nothing},
+    {"cp", call_change_files},
+    {"mv", call_change_files},
     {"ln", call_nothing},
     {"chmod", call_nothing},
     {"sleep", call_nothing},

@@ -1,30 +1,42 @@
 /* shell_files: files that a script writes (cat > ds.json <<EOF, echo … >> hosts), of which
- * others are told. They are variables, called as none of the script's can be: so a
- * condition that is not decided marks them as it marks the others. */
+ * others are told. A list that only grows says what was written, the last first: a command
+ * keeps the place where it stood in it, and two ways from one place share what is before.
+ */
 #include "shell/shell_parts.h"
 
 #include <string.h>
 
 #define LARGEST_FILE ((size_t)1 << 20)
 
-static const char *file_variable(struct sc__arena *arena, const char *path) {
+static const char *plain_path(const char *path) {
     while (!strncmp(path, "./", 2))
         path += 2;
-    return sc__format(arena, ">%s", path);
+    return path;
 }
 
-const char *shell_written(struct shell *sh, const char *path) {
-    return shell_get(sh, sc__str(file_variable(&sh->ctx->arena, path)));
+const char *sc__shell_written(const struct sc__shell_file *files, const char *path) {
+    for (path = plain_path(path); files; files = files->before)
+        if (!strcmp(files->path, path))
+            return files->text;
+    return NULL;
+}
+
+static void add_text(struct shell *sh, const char *path, const char *text) {
+    struct sc__shell_file *f = SC__NEW(&sh->ctx->arena, struct sc__shell_file);
+    *f = (struct sc__shell_file){.path = sc__strdup(&sh->ctx->arena, plain_path(path)),
+                                 .text = text,
+                                 .before = sh->files,
+                                 .number = sh->files ? sh->files->number + 1 : 1};
+    sh->files = f;
 }
 
 void shell_write(struct shell *sh, const char *path, const char *text, bool appends) {
-    struct sc__arena *arena = &sh->ctx->arena;
-    const char *before = appends ? shell_written(sh, path) : NULL;
+    const char *before = appends ? sc__shell_written(sh->files, path) : NULL;
     if (before && strlen(before) + strlen(text) < LARGEST_FILE)
-        text = sc__format(arena, "%s%s", before, text);
+        text = sc__format(&sh->ctx->arena, "%s%s", before, text);
     else if (before)
         text = shell_unknown(sh, sh->line, "a long file that the script writes");
-    shell_set(sh, sc__str(file_variable(arena, path)), text);
+    add_text(sh, path, text);
 }
 
 sc_status
@@ -37,14 +49,99 @@ shell_write_output(struct shell *sh, const struct shell_node *node, const char *
     return SC_OK;
 }
 
-const char *sc__shell_written(struct sc__arena *arena,
-                              const struct sc__shell_result *result,
-                              const char *path) {
-    const char *name = file_variable(arena, path);
-    for (uint32_t i = 0; i < result->variable_count; i++) {
-        const struct sc__shell_variable *v = &result->variables[i];
-        if (v->set && v->count && !strcmp(v->name, name))
-            return v->items[0];
+/* ---- commands that change files ---- */
+
+static bool edits_in_place(const char **words, uint32_t count) {
+    bool sed = !strcmp(words[0], "sed") || !strcmp(words[0], "yq");
+    bool perl = !strcmp(words[0], "perl");
+    for (uint32_t i = 1; i < count; i++)
+        if ((sed && (sc__str_starts(sc__str(words[i]), "-i") ||
+                     sc__str_starts(sc__str(words[i]), "--in-place"))) ||
+            (perl && words[i][0] == '-' && words[i][1] != '-' && strchr(words[i], 'i')))
+            return true;
+    return false;
+}
+
+/* What was written before and is now another program's. */
+static void lose_text(struct shell *sh, const char *path, const char *program) {
+    if (sc__shell_written(sh->files, path))
+        add_text(sh,
+                 path,
+                 shell_unknown(sh,
+                               sh->line,
+                               sc__format(&sh->ctx->arena, "what '%s' wrote", program)));
+}
+
+/* cp and mv of one file. */
+static void copy_text(struct shell *sh, const char *from, const char *to, bool moves) {
+    const char *text = sc__shell_written(sh->files, from);
+    const char *slash = strrchr(from, '/');
+    if (sc__str_ends(sc__str(to), "/"))
+        to = sc__format(&sh->ctx->arena, "%s%s", to, slash ? slash + 1 : from);
+    if (text)
+        add_text(sh, to, text);
+    else
+        lose_text(sh, to, moves ? "mv" : "cp");
+    if (text && moves)
+        add_text(sh, from, NULL);
+}
+
+void shell_change_files(struct shell *sh, const char **words, uint32_t count) {
+    bool moves = !strcmp(words[0], "mv");
+    bool copies = moves || !strcmp(words[0], "cp");
+    bool removes = !strcmp(words[0], "rm");
+    bool edits = edits_in_place(words, count);
+    const char *named[2] = {NULL, NULL};
+    uint32_t operands = 0;
+    for (uint32_t i = 1; i < count; i++) {
+        if (words[i][0] == '-')
+            continue;
+        if (edits)
+            lose_text(sh, words[i], words[0]);
+        if (removes && sc__shell_written(sh->files, words[i]))
+            add_text(sh, words[i], NULL);
+        if (operands < 2)
+            named[operands] = words[i];
+        operands++;
     }
-    return NULL;
+    if (copies && operands == 2)
+        copy_text(sh, named[0], named[1], moves);
+}
+
+/* ---- two ways ---- */
+
+static uint32_t number_of(const struct sc__shell_file *f) {
+    return f ? f->number : 0;
+}
+
+static const struct sc__shell_file *common_part(const struct sc__shell_file *a,
+                                                const struct sc__shell_file *b) {
+    while (a != b) {
+        const struct sc__shell_file *later = number_of(a) > number_of(b) ? a : b;
+        if (later == a)
+            a = a->before;
+        else
+            b = b->before;
+    }
+    return a;
+}
+
+void shell_join_files(struct shell *sh,
+                      const struct sc__shell_file *other,
+                      uint32_t condition) {
+    const struct sc__shell_unknown why = sh->result->unknowns[condition - 1];
+    const struct sc__shell_file *own = sh->files;
+    const struct sc__shell_file *common = common_part(own, other);
+    for (unsigned way = 0; way < 2; way++)
+        for (const struct sc__shell_file *f = way ? other : own; f != common;
+             f = f->before) {
+            const char *one = sc__shell_written(own, f->path);
+            const char *two = sc__shell_written(other, f->path);
+            bool same = one == two || (one && two && !strcmp(one, two));
+            if (same || sc__shell_written(sh->files, f->path) != one)
+                continue; /* or it has its mark */
+            const char *what =
+                sc__format(&sh->ctx->arena, "%s, which decides %s", why.what, f->path);
+            add_text(sh, f->path, shell_unknown(sh, why.line, what));
+        }
 }

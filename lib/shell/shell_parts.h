@@ -109,7 +109,9 @@ struct shell {
     struct shell_function *functions;
     uint32_t function_count;
     uint32_t function_capacity;
-    struct sc__buffer *captured; /* of $(…), or NULL */
+    const struct sc__shell_file *files; /* those it has written */
+    struct sc__buffer *captured;        /* of $(…), or NULL */
+    const char *piped;                  /* what the part of a pipe before this one prints */
     int status;
     uint32_t status_unknown; /* the mark of a status that is not known */
     enum shell_flow flow;
@@ -126,15 +128,41 @@ struct shell {
     bool in_function;
 };
 
+/* shell_state.c: what a subshell, or one of two ways, begins with. */
+struct shell_state {
+    struct sc__shell_variable *variables;
+    uint32_t variable_count;
+    const struct sc__shell_file *files;
+    const char **arguments;
+    uint32_t argument_count;
+    uint32_t function_count;
+    enum shell_flow flow;
+    uint32_t flow_levels;
+    int status;
+    uint32_t status_unknown;
+};
+
+struct shell_state shell_save_state(struct shell *sh);
+void shell_restore_state(struct shell *sh, const struct shell_state *s);
+/* Two ways ended, with this state and that of sh: where they differ a mark stands. */
+void shell_join_states(struct shell *sh,
+                       const struct shell_state *other,
+                       uint32_t condition);
+
 sc_status
 shell_fail(struct shell *sh, uint32_t line, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* shell_files.c: the text of a file that the script has written, or NULL. */
-const char *shell_written(struct shell *sh, const char *path);
+/* shell_files.c: a file has this text, or it behind its own. */
 void shell_write(struct shell *sh, const char *path, const char *text, bool appends);
 /* What the command at node prints, into the file it is sent to. */
 sc_status
 shell_write_output(struct shell *sh, const struct shell_node *node, const char *text);
+/* What cp, mv, rm or a program that edits in place makes of the files that it names. */
+void shell_change_files(struct shell *sh, const char **words, uint32_t count);
+/* Of these files and those of sh, as shell_join_states. */
+void shell_join_files(struct shell *sh,
+                      const struct sc__shell_file *other,
+                      uint32_t condition);
 /* A mark for something that is not known. */
 const char *shell_unknown(struct shell *sh, uint32_t line, const char *what);
 const char *shell_mark_text(struct shell *sh, uint32_t unknown);

@@ -32,126 +32,6 @@ void shell_answer_unknown(struct shell *sh, uint32_t unknown) {
 
 /* ---- two ways ---- */
 
-struct shell_state {
-    struct sc__shell_variable *variables;
-    uint32_t variable_count;
-    const char **arguments;
-    uint32_t argument_count;
-    uint32_t function_count;
-    enum shell_flow flow;
-    uint32_t flow_levels;
-    int status;
-    uint32_t status_unknown;
-};
-
-static struct shell_state save_state(struct shell *sh) {
-    struct shell_state s = {.variable_count = sh->variable_count,
-                            .arguments = sh->arguments,
-                            .argument_count = sh->argument_count,
-                            .function_count = sh->function_count,
-                            .flow = sh->flow,
-                            .flow_levels = sh->flow_levels,
-                            .status = sh->status,
-                            .status_unknown = sh->status_unknown};
-    s.variables =
-        SC__NEW_ARRAY(&sh->ctx->arena, struct sc__shell_variable, sh->variable_count);
-    if (sh->variable_count)
-        memcpy(s.variables, sh->variables, sh->variable_count * sizeof *s.variables);
-    return s;
-}
-
-static void restore_state(struct shell *sh, const struct shell_state *s) {
-    sh->variables =
-        SC__NEW_ARRAY(&sh->ctx->arena, struct sc__shell_variable, s->variable_count);
-    if (s->variable_count)
-        memcpy(sh->variables, s->variables, s->variable_count * sizeof *s->variables);
-    sh->variable_count = sh->variable_capacity = s->variable_count;
-    sh->arguments = s->arguments;
-    sh->argument_count = s->argument_count;
-    sh->function_count = s->function_count;
-    sh->flow = s->flow;
-    sh->flow_levels = s->flow_levels;
-    sh->status = s->status;
-    sh->status_unknown = s->status_unknown;
-}
-
-static bool equal_values(const struct sc__shell_variable *a,
-                         const struct sc__shell_variable *b) {
-    if (a->set != b->set || a->count != b->count || !a->keys != !b->keys)
-        return false;
-    for (uint32_t i = 0; i < a->count; i++)
-        if (strcmp(a->items[i], b->items[i]) || (a->keys && strcmp(a->keys[i], b->keys[i])))
-            return false;
-    return true;
-}
-
-/* The words of both, as what the mark may stand for. */
-static void add_ways(struct shell *sh,
-                     struct sc__shell_unknown *u,
-                     const struct sc__shell_variable *v,
-                     uint32_t from) {
-    uint32_t more = v->set && v->count > from ? v->count - from : 0;
-    const char **ways = SC__NEW_ARRAY(&sh->ctx->arena, const char *, u->way_count + more);
-    for (uint32_t i = 0; i < u->way_count; i++)
-        ways[i] = u->ways[i];
-    for (uint32_t i = 0; i < more; i++)
-        ways[u->way_count + i] = v->items[from + i];
-    u->ways = ways;
-    u->way_count += more;
-}
-
-/* A variable that the two ways left with different values: what they have in
- * common at the beginning stays, a mark stands for the rest. */
-static void join_variable(struct shell *sh,
-                          struct sc__shell_variable *v,
-                          const struct sc__shell_variable *other,
-                          uint32_t condition) {
-    struct sc__shell_result *r = sh->result;
-    const struct sc__shell_unknown *why = &r->unknowns[condition - 1];
-    const char *what =
-        sc__format(&sh->ctx->arena, "%s, which decides %s", why->what, v->name);
-    const char *mark = shell_unknown(sh, why->line, what);
-    struct sc__shell_unknown *u = &r->unknowns[r->unknown_count - 1];
-    uint32_t common = 0;
-    bool array = v->array || other->array;
-    while (array && v->set && other->set && common < v->count && common < other->count &&
-           !strcmp(v->items[common], other->items[common]))
-        common++;
-    u->ways = NULL;
-    add_ways(sh, u, v, common);
-    add_ways(sh, u, other, common);
-    const char **items = SC__NEW_ARRAY(&sh->ctx->arena, const char *, common + 1);
-    for (uint32_t i = 0; i < common; i++)
-        items[i] = v->items[i];
-    items[common] = mark;
-    v->items = items;
-    v->count = common + 1;
-    v->keys = NULL;
-    v->set = true;
-}
-
-static void
-join_states(struct shell *sh, const struct shell_state *other, uint32_t condition) {
-    static const struct sc__shell_variable none;
-    for (uint32_t i = 0; i < other->variable_count; i++) {
-        const struct sc__shell_variable *b = &other->variables[i];
-        struct sc__shell_variable *a = shell_find(sh, sc__str(b->name));
-        if (!a) {
-            a = shell_make(sh, sc__str(b->name));
-            a->set = false;
-        }
-        if (!equal_values(a, b))
-            join_variable(sh, a, b, condition);
-    }
-    for (uint32_t i = 0; i < sh->variable_count; i++) {
-        bool found = false;
-        for (uint32_t k = 0; k < other->variable_count && !found; k++)
-            found = !strcmp(sh->variables[i].name, other->variables[k].name);
-        if (!found && sh->variables[i].set)
-            join_variable(sh, &sh->variables[i], &none, condition);
-    }
-}
-
 /* Commands of one of two ways run if the condition says so. */
 static void mark_commands(struct shell *sh, uint32_t from, uint32_t condition) {
     for (uint32_t i = from; i < sh->result->command_count; i++)
@@ -174,19 +54,43 @@ add_returned(struct shell *sh, const struct shell_state *state, uint32_t conditi
     sh->returned = r;
 }
 
+static size_t printed_so_far(const struct shell *sh) {
+    return sh->captured ? sh->captured->size : 0;
+}
+
+/* What $(…) or a file has got since then, which is taken from it again. */
+static const char *take_printed(struct shell *sh, size_t since) {
+    struct sc__buffer *b = sh->captured;
+    if (!b || b->size <= since)
+        return "";
+    const char *text = sc__strndup(&sh->ctx->arena, b->text + since, b->size - since);
+    b->text[since] = 0;
+    b->size = since;
+    return text;
+}
+
+/* Two ways printed this and that: a mark stands for it where they differ. */
+static void
+print_either(struct shell *sh, const char *one, const char *other, uint32_t condition) {
+    if (sh->captured)
+        sc__puts(sh->captured, strcmp(one, other) ? shell_mark_text(sh, condition) : one);
+}
+
 /* Runs either way (NULL: nothing) from here, and joins them. */
 static sc_status run_both(struct shell *sh,
                           const struct shell_node *first,
                           const struct shell_node *second,
                           uint32_t condition) {
-    struct shell_state before = save_state(sh);
+    struct shell_state before = shell_save_state(sh);
     uint32_t commands = sh->result->command_count;
+    size_t printed = printed_so_far(sh);
     shell_answer(sh, 0);
     if (first)
         SC__TRY(shell_run(sh, first));
-    struct shell_state after_first = save_state(sh);
+    const char *first_printed = take_printed(sh, printed);
+    struct shell_state after_first = shell_save_state(sh);
     uint32_t first_end = sh->result->command_count;
-    restore_state(sh, &before);
+    shell_restore_state(sh, &before);
     shell_answer(sh, 0);
     if (second)
         SC__TRY(shell_run(sh, second));
@@ -204,22 +108,25 @@ static sc_status run_both(struct shell *sh,
     }
     if (second_exits && !first_exits) {
         sh->result->command_count = first_end;
-        restore_state(sh, &after_first);
+        shell_restore_state(sh, &after_first);
+        take_printed(sh, printed);
+        print_either(sh, first_printed, first_printed, condition);
         return SC_OK;
     }
+    print_either(sh, first_printed, take_printed(sh, printed), condition);
     bool first_returns = after_first.flow == SHELL_RETURN && sh->in_function;
     bool second_returns = sh->flow == SHELL_RETURN && sh->in_function;
     if (first_returns != second_returns) {
         /* the other way comes in again where the function ends */
         mark_commands(sh, commands, condition);
-        struct shell_state returned = first_returns ? after_first : save_state(sh);
+        struct shell_state returned = first_returns ? after_first : shell_save_state(sh);
         if (second_returns)
-            restore_state(sh, &after_first);
+            shell_restore_state(sh, &after_first);
         add_returned(sh, &returned, condition);
         return SC_OK;
     }
     mark_commands(sh, commands, condition);
-    join_states(sh, &after_first, condition);
+    shell_join_states(sh, &after_first, condition);
     if (sh->flow != after_first.flow)
         sh->flow = SHELL_GO_ON;
     shell_answer_unknown(sh, condition);
@@ -388,30 +295,39 @@ static sc_status run_and_or(struct shell *sh, const struct shell_node *n) {
     return (sh->status == 0) == is_and ? shell_run(sh, n->children[1]) : SC_OK;
 }
 
-/* ( … ), and the parts of a pipe: what they set is lost. */
-static sc_status run_subshell(struct shell *sh, const struct shell_node *n) {
-    struct shell_state before = save_state(sh);
-    SC__TRY(shell_run(sh, n));
+/* Behind ( … ), a part of a pipe and $(…): what they set is lost, what they wrote stays. */
+static void leave_subshell(struct shell *sh, const struct shell_state *before) {
     int status = sh->status;
     uint32_t unknown = sh->status_unknown;
-    restore_state(sh, &before);
+    const struct sc__shell_file *files = sh->files;
+    shell_restore_state(sh, before);
     sh->status = status;
     sh->status_unknown = unknown;
+    sh->files = files;
+}
+
+static sc_status run_subshell(struct shell *sh, const struct shell_node *n) {
+    struct shell_state before = shell_save_state(sh);
+    SC__TRY(shell_run(sh, n));
+    leave_subshell(sh, &before);
     return SC_OK;
 }
 
-/* a | b | c. What b reads is not looked at: where the output counts, it is that
- * of the last one, which is a program's, or what it would have printed anyway. */
+/* a | b | c. What b reads counts where b writes it down: else the output is that of
+ * the last one, which is a program's, or what it would have printed anyway. */
 static sc_status run_pipe(struct shell *sh, const struct shell_node *n) {
     struct sc__buffer *captured = sh->captured;
-    struct sc__buffer nowhere;
+    const char *outer = sh->piped;
+    struct sc__buffer printed;
     for (uint32_t i = 0; i < n->child_count; i++) {
         bool last = i + 1 == n->child_count;
-        sc__buffer_init(&nowhere, &sh->ctx->arena);
-        sh->captured = last ? captured : &nowhere;
+        sc__buffer_init(&printed, &sh->ctx->arena);
+        sh->captured = last ? captured : &printed;
         SC__TRY(run_subshell(sh, n->children[i]));
+        sh->piped = printed.text;
     }
     sh->captured = captured;
+    sh->piped = outer;
     return SC_OK;
 }
 
@@ -458,7 +374,7 @@ static sc_status call_function(struct shell *sh,
     sh->returned = NULL;
     SC__TRY(shell_run(sh, body));
     for (; sh->returned; sh->returned = sh->returned->older) {
-        join_states(sh, &sh->returned->state, sh->returned->condition);
+        shell_join_states(sh, &sh->returned->state, sh->returned->condition);
         shell_answer_unknown(sh, sh->returned->condition);
     }
     sh->returned = outer;
@@ -484,11 +400,15 @@ record_command(struct shell *sh, const struct shell_node *n, const struct shell_
     const char *what = sc__format(&sh->ctx->arena, "what '%s' answers", f->items[0]);
     struct sc__shell_command *c =
         SC__PUSH(&sh->ctx->arena, r->commands, r->command_count, r->command_capacity);
-    *c = (struct sc__shell_command){.words = f->items, .count = f->count, .line = n->line};
+    *c = (struct sc__shell_command){.words = f->items,
+                                    .count = f->count,
+                                    .line = n->line,
+                                    .files = sh->files};
     for (unsigned i = 0; i < SC__SHELL_WATCHED; i++)
         c->watched[i] = shell_get(sh, sc__str(watched_names[i]));
     const char *mark = shell_unknown(sh, n->line, what);
     shell_answer_unknown(sh, sc__shell_mark(mark));
+    shell_change_files(sh, f->items, f->count);
     if (!sh->captured && !n->to_file)
         return SC_OK;
     sh->result->unknowns[sh->result->unknown_count - 1].what =
@@ -567,7 +487,7 @@ static sc_status run_simple(struct shell *sh, const struct shell_node *n) {
     /* X=1 command: for the command alone, but what `read` reads stays */
     const char *ifs = shell_get(sh, SC__STR("IFS"));
     bool reads = fields.count && !strcmp(fields.items[0], "read");
-    struct shell_state before = save_state(sh);
+    struct shell_state before = shell_save_state(sh);
     SC__TRY(assign_words(sh, n, first));
     if (fields.count)
         SC__TRY(run_words(sh, n, &fields));
@@ -575,16 +495,17 @@ static sc_status run_simple(struct shell *sh, const struct shell_node *n) {
         shell_set(sh, SC__STR("IFS"), ifs ? ifs : " \t\n");
         return SC_OK;
     }
-    restore_state(sh,
-                  &(struct shell_state){.variables = before.variables,
-                                        .variable_count = before.variable_count,
-                                        .arguments = before.arguments,
-                                        .argument_count = before.argument_count,
-                                        .function_count = before.function_count,
-                                        .flow = sh->flow,
-                                        .flow_levels = sh->flow_levels,
-                                        .status = sh->status,
-                                        .status_unknown = sh->status_unknown});
+    shell_restore_state(sh,
+                        &(struct shell_state){.variables = before.variables,
+                                              .variable_count = before.variable_count,
+                                              .files = sh->files,
+                                              .arguments = before.arguments,
+                                              .argument_count = before.argument_count,
+                                              .function_count = before.function_count,
+                                              .flow = sh->flow,
+                                              .flow_levels = sh->flow_levels,
+                                              .status = sh->status,
+                                              .status_unknown = sh->status_unknown});
     return SC_OK;
 }
 
@@ -652,7 +573,20 @@ static sc_status run_node(struct shell *sh, const struct shell_node *n) {
     }
 }
 
+/* { …; } > file, and loops and conditions: what all in it prints. A command does so itself,
+ * and that of a function is not asked for where it is made. */
+static sc_status run_into_file(struct shell *sh, const struct shell_node *n) {
+    struct sc__buffer *outer = sh->captured;
+    struct sc__buffer printed;
+    sc__buffer_init(&printed, &sh->ctx->arena);
+    sh->captured = &printed;
+    SC__TRY(run_node(sh, n));
+    sh->captured = outer;
+    return shell_write_output(sh, n, printed.text ? printed.text : "");
+}
+
 sc_status shell_run(struct shell *sh, const struct shell_node *n) {
+    bool prints_inside = n->kind != SHELL_SIMPLE && n->kind != SHELL_FUNCTION;
     if (++sh->steps > SHELL_STEPS || sh->ctx->arena.total > SHELL_MEMORY)
         return shell_fail(sh,
                           n->line,
@@ -661,7 +595,10 @@ sc_status shell_run(struct shell *sh, const struct shell_node *n) {
     if (++sh->depth > 1000)
         return shell_fail(sh, n->line, NULL, "commands are nested too deep");
     sh->line = n->line;
-    SC__TRY(run_node(sh, n));
+    if (prints_inside && n->target.raw.n)
+        SC__TRY(run_into_file(sh, n));
+    else
+        SC__TRY(run_node(sh, n));
     sh->depth--;
     return SC_OK;
 }
@@ -680,16 +617,12 @@ sc_status
 shell_capture(struct shell *sh, struct sc__str text, uint32_t line, const char **out) {
     struct sc__buffer b;
     struct sc__buffer *outer = sh->captured;
-    struct shell_state before = save_state(sh);
+    struct shell_state before = shell_save_state(sh);
     uint32_t commands = sh->result->command_count;
     sc__buffer_init(&b, &sh->ctx->arena);
     sh->captured = &b;
     SC__TRY(shell_run_text(sh, text, line));
-    int status = sh->status;
-    uint32_t unknown = sh->status_unknown;
-    restore_state(sh, &before);
-    sh->status = status;
-    sh->status_unknown = unknown;
+    leave_subshell(sh, &before);
     sh->captured = outer;
     sh->result->command_count = commands; /* none of them trains */
     while (b.size && b.text[b.size - 1] == '\n')
@@ -744,5 +677,6 @@ sc_status sc__shell_evaluate(struct sc_context *ctx,
         out->exit_line = sh.exit_line;
     out->variables = sh.variables;
     out->variable_count = sh.variable_count;
+    out->files = sh.files;
     return SC_OK;
 }

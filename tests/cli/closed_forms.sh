@@ -42,8 +42,8 @@ of whole_messages "$moved" "[(8, 67108864)]" $pipe --no-scatter-gather-tensors-i
 for software in megatron-core-2025 megatron-core-2024 bridge-26.02 nanotron; do
     of "whole_messages_of_$software" "$moved" "[(8, 67108864)]" $pipe --software $software --no-sequence-parallel
 done
-for software in megatron-2020 megatron-2022 megatron-deepspeed-2022 deepspeed internevo; do
-    of "scattered_messages_of_$software" "$moved" "[(8, 16777216), (8, 67108864)]" $pipe --software $software
+for software in megatron-2020 megatron-2022 megatron-deepspeed-2022 deepspeed internevo nemo-22.11; do
+    of "scattered_messages_of_$software" "$moved" "[(8, 16777216), (8, 67108864)]" $pipe --software $software --no-sequence-parallel
 done
 
 # the update of the weights: of all of them on every rank, or of an eighth

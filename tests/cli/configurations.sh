@@ -79,6 +79,12 @@ truth_words yes yes no
 truth_words on On OFF
 printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "mixed_precision: 'no'" >"$dir/quoted.yaml"
 same truth_quoted "$dir/quoted.yaml" --gpus 1 -- --model llama3-8b --gpus 1 --seq 4096 --micro-batch 1 --dtype fp32 --software hf-transformers
+# no engine is named by a false (fsdp of TrainingArguments is one, or words)
+for engine in "fsdp: false" "fsdp: no" "deepspeed: false"; do
+    printf 'model_name_or_path: meta-llama/Meta-Llama-3-8B\nper_device_train_batch_size: 1\nmax_length: 4096\nbf16: true\n' >"$dir/plain.yaml"
+    { cat "$dir/plain.yaml"; echo "$engine"; } >"$dir/engine.yaml"
+    same "no_engine_${engine%%:*}_${engine#*: }" "$dir/engine.yaml" --gpus 8 -- --megatron-args "$dir/plain.yaml" --gpus 8
+done
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
@@ -248,6 +254,25 @@ sed 's/^tensor_parallel_degree.*/&\ncontext_parallel_degree = 2\ncontext_paralle
 same torchtitan_rotates "$dir/rotate.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026
 sed 's/alltoall/pigeon/' "$dir/rotate.toml" >"$dir/pigeon.toml"
 refuse torchtitan_rotates_otherwise 3 "unknown 'pigeon'" "$S" run "$dir/pigeon.toml" --gpus 16
+# axes of MaxText's mesh that are not known are no data parallelism; those of one rank are nothing
+printf 'per_device_batch_size: 4\nmodel_name: llama3-8b\nmax_target_length: 4096\nici_fsdp_parallelism: 4\nici_tensor_parallelism: 2\n' >"$dir/mesh.yml"
+for axis in ici_sequence dcn_tensor_transpose ici_fsdp_transpose; do
+    { cat "$dir/mesh.yml"; echo "${axis}_parallelism: 2"; } >"$dir/axis.yml"
+    refuse "maxtext_$axis" 3 "${axis}_parallelism 2: by its name it is a degree of parallelism" "$S" run "$dir/axis.yml" --gpus 8 --ignore-memory
+done
+{ cat "$dir/mesh.yml"; printf 'dcn_data_parallelism: 1\nici_data_parallelism: 1\nici_sequence_parallelism: 1\nici_expert_parallelism: 1\npipeline_parallel_layers: -1\nasync_checkpointing: true\n'; } >"$dir/axis.yml"
+same maxtext_axes_of_one "$dir/axis.yml" --gpus 8 --ignore-memory -- --megatron-args "$dir/mesh.yml" --gpus 8 --ignore-memory
+# Interleaved1F1B has rounds of as many micro-batches: 10 on 4 stages are two of 5, 9 none
+rounds() { # local batch
+    printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = %s\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = "Interleaved1F1B"\n[activation_checkpoint]\nmode = "full"\n[compile]\nenable = true\n' "$1" >"$dir/rounds.toml"
+}
+of_rounds="--model llama3-8b --gpus 8 --pp 4 --schedule interleaved --seq 4096 --micro-batch 1 --recompute full --use-torch-fsdp2 --software torchtitan-2026 --vpp 2"
+rounds 10
+same torchtitan_rounds "$dir/rounds.toml" --gpus 8 --vpp 2 -- $of_rounds --micro-batches 10 --microbatch-group-size-per-virtual-pipeline-stage 5
+rounds 8
+same torchtitan_full_rounds "$dir/rounds.toml" --gpus 8 --vpp 2 -- $of_rounds --micro-batches 8
+rounds 9
+refuse torchtitan_unlike_rounds 3 "Interleaved1F1B does not take 9 micro-batches in 2 rounds of as many" "$S" run "$dir/rounds.toml" --gpus 8 --vpp 2
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
 same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf --cross-entropy fp32
@@ -389,6 +414,10 @@ refuse no_value_behind_the_model 3 'unnamed.sh:1: error: --model_name_or_path ha
 # accelerate's file says how; LLM Foundry's MPT has the defaults of its class; NeMo Automodel names classes
 printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 3\n  offload_optimizer_device: cpu\n  offload_param_device: none\n' >"$dir/accelerate.yaml"
 same accelerate "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software deepspeed
+# … or in DeepSpeed's own file
+printf '{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}}' >"$dir/stage.json"
+printf 'distributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: stage.json\n' >"$dir/accelerate.yaml"
+same accelerate_file "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --zero 3 --bf16 --offload-optimizer 1 --overlap-offload yes --software deepspeed
 printf 'distributed_type: FSDP\nmixed_precision: fp8\nnum_processes: 8\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\n' >"$dir/accelerate.yaml"
 same accelerate_fsdp "$dir/accelerate.yaml" --model llama3-8b --seq 2048 --micro-batch 1 -- --model llama3-8b --seq 2048 --micro-batch 1 --gpus 8 --use-torch-fsdp2 --reshard-after-forward no --recompute full --fp8 --fp8-scaling dynamic --software fsdp-eager
 cat >"$dir/foundry.yaml" <<'Y'

@@ -253,6 +253,17 @@ check the_last_text_counts "$(writes 'echo "{\"stage\": 2}" > e.json; echo "{\"s
 check a_file_in_two_ways "$(writes 'echo "{\"stage\": 2}" > f.json; if [ -e x ]; then echo "{\"stage\": 3}" > f.json; fi' f.json)" 0
 check a_file_of_a_program "$(writes 'echo "{\"stage\": 2}" > g.json; sed s/2/3/ template > g.json' g.json)" 0
 expect a_file_of_a_program_is_noted 0 'the file of --deepspeed_config is not read' "$STEPCAST" run "$tmp/writes.sh" --ignore-memory
+# a file counts as it is when the launch begins, also where a loop writes it anew, and a subshell, a group or the parts of a pipe write it
+check a_file_of_each_turn "$(writes 'for STAGE in 1 3; do echo "{\"stage\": $STAGE}" > h.json' 'h.json; done')" 1
+check a_file_of_a_subshell "$(writes 'echo "{\"stage\": 1}" > i.json; (echo "{\"stage\": 3}" > i.json)' i.json)" 3
+check a_file_of_a_group "$(writes 'echo "{\"stage\": 1}" > j.json; { echo "{\"stage\":"; echo "2}"; } > j.json' j.json)" 2
+check a_file_of_a_pipe "$(writes 'echo "{\"stage\": 2}" | tee k.json' k.json)" 2
+check a_file_of_a_group_in_two_ways "$(writes 'if [ -e x ]; then echo "{\"stage\": 3}"; else echo "{\"stage\": 2}"; fi > l.json' l.json)" 0
+check a_file_of_a_group_in_one_way "$(writes 'if [ -e x ]; then echo "{\"stage\": 3}"; else echo no; exit 1; fi > l.json' l.json)" 3
+# … and what programs that run before it make of it
+check a_file_that_is_edited "$(writes 'echo "{\"stage\": 1}" > m.json; sed -i s/1/3/ m.json' m.json)" 0
+check a_file_that_is_moved "$(writes 'echo "{\"stage\": 1}" > n.json; echo "{\"stage\": 3}" > o.json; mv o.json n.json' n.json)" 3
+check a_file_that_another_replaces "$(writes 'echo "{\"stage\": 1}" > p.json; cp template.json p.json' p.json)" 0
 cat >"$tmp/accelerate.sh" <<'X'
 cat > fsdp.yaml <<EOF
 distributed_type: FSDP

@@ -239,6 +239,15 @@ for fused in "--attention-backend flash" "--attention-backend auto --transformer
     "$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
     unsaid "fused_${fused##* }" 'operator by operator'
 done
+# neither of both knows context parallelism (DotProductAttention, UnfusedDotProductAttention)
+fork "" "--bf16 --attention-backend unfused --context-parallel-size 2"
+"$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'attention operator by operator and --context-parallel-size 2: Megatron refuses both' "$dir/err" && echo "ok unfused_rings" || echo "not ok unfused_rings"
+# the loss by Transformer Engine's kernel, which fusion alone turns on
+fork "" "--bf16 --cross-entropy-loss-fusion --cross-entropy-fusion-impl te"
+same loss_of_engine "$dir/fork.sh" -- --megatron-args "$dir/fused.sh" --cross-entropy te
+fork "" "--bf16 --cross-entropy-fusion-impl te"
+same loss_of_engine_off "$dir/fork.sh" -- --megatron-args "$dir/fused.sh"
 printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
 grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
 same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused
@@ -298,6 +307,29 @@ kubernetes "            command: [/bin/bash, -c]
             - |
               python -u pretrain_gpt.py --num-layers \$LAYERS --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16"
 same kubernetes_script "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+# the launcher of an MPIJob is on no GPU
+words=$(sed -n 's/.*\(pretrain_gpt.py .*\)/\1/p' "$dir/fork.sh" | sed 's/ /, /g')
+cat >"$dir/mpi.yaml" <<Y
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+spec:
+  mpiReplicaSpecs:
+    Launcher:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - command: [mpirun, python, $words]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - resources:
+              limits:
+                nvidia.com/gpu: 8
+Y
+same kubernetes_mpi "$dir/mpi.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
 n=0
 for hostile in 'apiVersion: v1\nkind: Pod\n' 'resources: {a: b}\nrun: ""\n' 'resources: {accelerators: "x:99999999999"}\nnum_nodes: 4294967295\nrun: "torchrun x.py --num-layers 2"\n' \
     "apiVersion: v1\\nkind: Job\\nspec: {containers: [{command: [\"it's\", -c], args: []}]}\\n"; do
@@ -325,6 +357,10 @@ fork "" "$experts --moe-layer-recompute --recompute-granularity selective"
 cp "$dir/fork.sh" "$dir/again.sh"
 fork "" "$experts"
 same moe_layer_recompute_beside "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules core_attn,moe
+fork "" "$experts --moe-layer-recompute --recompute-granularity selective --recompute-modules layernorm"
+cp "$dir/fork.sh" "$dir/again.sh"
+fork "" "$experts"
+same moe_layer_recompute_with_modules "$dir/again.sh" -- --megatron-args "$dir/fork.sh" --recompute-granularity selective --recompute-modules layernorm,moe
 
 # ---- errors have places ----
 # of a value in a script: its line
@@ -368,6 +404,10 @@ Y
 same mlperf_nodes_of_four "$dir/config_GB300.sh" --model llama3-70b -- --model llama3-70b --gpus 512 --tp 2 --pp 8 --cp 2 --micro-batch 1 --global-batch 1152
 printf 'export NNODES=1\nexport GPUS_PER_NODE=8\nexport GBS=32\nexport MBS=2\nexport TP=1\nexport PP=1\nexport CP=1\nexport DGXSYSTEM=x\n' >"$dir/config_MI355X.sh"
 same mlperf_of_amd "$dir/config_MI355X.sh" --model llama3-8b -- --model llama3-8b --gpus 8 --micro-batch 2 --global-batch 32
+# AMD's adapters: 21 of the layers are computed again, in fp8
+printf 'export DGXNNODES=1\nexport DGXNGPU=8\nexport TP=2\nexport PP=2\nexport VP=4\nexport CP=1\nexport SP=True\nexport MBS=1\nexport MINIBS=4\nexport MAX_SEQLEN=8192\nexport FP8=True\nexport FP8_PARAMS=False\nexport ACG=full && export ACM=block && export ACL=21\nexport ASYM_PP_EMBED=True\nexport ASYM_PP_LOSS=True\nexport DGXSYSTEM=x\n' >"$dir/config_MI300X.sh"
+same mlperf_says_more "$dir/config_MI300X.sh" --model llama3-70b --num-layers 78 --lora 16 -- --model llama3-70b --num-layers 78 --lora 16 --gpus 8 --tp 2 --pp 2 --vpp 4 --sequence-parallel --micro-batch 1 --global-batch 8 --seq 8192 --fp8 --recompute full --recompute-method block --recompute-layers 21 --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
+same mlperf_said_otherwise "$dir/config_MI300X.sh" --model llama3-70b --num-layers 78 --lora 16 --recompute none --no-sequence-parallel -- --model llama3-70b --num-layers 78 --lora 16 --gpus 8 --tp 2 --pp 2 --vpp 4 --micro-batch 1 --global-batch 8 --seq 8192 --fp8 --recompute none --no-sequence-parallel --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split
 # the same variables of another script are nobody's
 grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
 "$S" run "$dir/other.sh" --model llama3-8b >"$dir/out" 2>"$dir/err"

@@ -261,6 +261,8 @@ core="--software megatron-core-2025"
 read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 32
 read_back b.yaml megatron-core-2025 "$core" --model mixtral-8x7b --gpus 64 --tp 2 --micro-batch 1
 read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --cp 2 --pp 2 --vpp 2 --fp8
+read_back b.yaml megatron-core-2025 "$core" --model qwen2.5-7b --gpus 16 --tp 2 --pp 2 --vpp 2 --micro-batch 1 --microbatch-group-size-per-virtual-pipeline-stage 4
+check "groups of micro-batches in Bridge's word" "$(grep -c 'microbatch_group_size_per_vp_stage: 4' "$tmp/b.yaml")" 1
 read_back b.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --recompute selective --recompute-modules layernorm,mlp
 read_back b.yaml megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules layernorm,moe_act
 read_back g.sh megatron-core-2025 "$core" --model qwen3-30b-a3b --gpus 16 --pp 1 --recompute selective --recompute-modules moe_act
@@ -281,6 +283,7 @@ done
 read_back g.sh megatron-core-2025 "$core" --model llama3-8b --gpus 16 --dropout --grad-dtype bf16 --bucket 100M --vocab-size 50001 --make-vocab-size-divisible-by 1
 read_back g.yaml megatron-core-2025 "$core" --model llama3-8b --gpus 16 --grad-dtype bf16 --bucket 100M
 check "gradients of two bytes are half the bucket's size in parameters" "$(grep -c 'grad-reduce-in-bf16\|ddp-bucket-size 52428800' "$tmp/g.sh") $(grep -c 'grad_reduce_in_fp32: false\|bucket_size: 52428800' "$tmp/g.yaml")" "2 2"
+check "the loss that is forecast is asked for" "$(grep -c -e '--cross-entropy-loss-fusion' "$tmp/g.sh")" 1
 expect "what goes with a launch file" 0 "has no word for --gpu-spread 0.02: give them" "$S" plans $tiny --gpu-spread 0.02 --write-launch "$tmp/s.sh"
 for more in "" --exhaustive; do
     "$S" plans --model llama3-8b --gpus 128 --global-batch 128 --seq 8192 --pp 1 --tp 1 --cp 1 --micro-batch 1 --try zero $more --json - | python3 -S -c "
@@ -364,3 +367,7 @@ print(p['ettr'] < 0.95, near(p['days'], t['days']['p50']), near(p['cost_usd'], t
 }
 check "dollars of a run with failures" "$(of_a_run requeue)" "True True True True"
 check "dollars of spare machines" "$(of_a_run spares=20)" "True True True True"
+# Overlapped dispatch has a chunk more in flight: of two plans the one without fits (89 % of the memory, not 96).
+of_a_chunk="--num-layers 16 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 --seq 6144 --num-experts 4 --moe-router-topk 2 --cluster dgx-h100:4 --pp 2 --ep 2 --vpp 2 --tp 1 --cp 1 --micro-batch 1 --global-batch 64 --recompute none --zero 1"
+"$S" plans $of_a_chunk --try overlap >"$tmp/out"
+check "overlap beside memory" "$(grep -c '^2 plans for 4 GPUs: 1 fit with 8 % of the memory free, 1 do not' "$tmp/out")" 1

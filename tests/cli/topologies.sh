@@ -237,6 +237,10 @@ GPU2\tNV1\tNV2\tX\tNV2\t0
 GPU3\tNV2\tNV1\tNV2\tX\t0\n' >"$tmp/half_cube.txt"
 check smi_unlike_links "$(all_reduce_times "$tmp/half_cube.txt" 4 analytic)" "$(all_reduce_times "gpu=v100 node=4 nvlink=100GB/s inside=full" 4 analytic)"
 expect smi_unlike_links_said 0 'GPUs have 4 to 5 NVLinks: the fewest count' "$STEPCAST" show --cluster "$tmp/half_cube.txt"
+# four links at most may be four of 20 GB/s of a P100
+sed '/^GPU2/s/NV2$/NV1/; /^GPU2/s/NV2\t0/NV1\t0/; /^GPU3/s/NV2\tX/NV1\tX/' "$tmp/half_cube.txt" >"$tmp/p100.txt"
+expect smi_four_links 3 'give nvlink=' "$STEPCAST" show --cluster "$tmp/p100.txt"
+expect smi_four_links_known 0 '4 × p100, full mesh 80 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/p100.txt gpu=p100 nvlink=80GB/s"
 # of GPUs behind NVSwitches one of which lost a link the rate is to be said
 smi_table NV18 8 | awk 'BEGIN { FS = OFS = "\t" } /^GPU3/ { gsub("NV18", "NV17") } /^GPU/ && !/^GPU3/ { $5 = "NV17" } 1' >"$tmp/lost.txt"
 expect smi_lost_link 3 'give nvlink=450GB/s' "$STEPCAST" show --cluster "$tmp/lost.txt"
