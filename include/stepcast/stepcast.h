@@ -508,7 +508,8 @@ SC_API const char *sc_workload_format(const sc_workload *workload);
 
 /* ---- evaluation ---- */
 
-/* One step of the model under the plan on the cluster. options may be NULL.
+/* One step of the model under the plan on the cluster; cluster NULL: the machine that
+ * plan->gpu comes in, or dgx-h100, of the job's size. options may be NULL.
  * SC_USAGE: the plan cannot be, and the error says which would; SC_NO_FIT: it
  * does not fit into memory. What was assumed is in the result's notes. */
 SC_API sc_status sc_evaluate(sc_context *ctx,

@@ -47,9 +47,9 @@ uint32_t sc_result_groups(const sc_result *r) {
 }
 
 sc_status sc_result_breakdown(const sc_result *r, uint32_t stage, sc_breakdown *out) {
-    const struct sc__result *from = &r->result;
-    if (stage >= from->class_count)
+    if (!r || stage >= r->result.class_count)
         return SC_USAGE;
+    const struct sc__result *from = &r->result;
     const struct sc__class_breakdown *c = &from->classes[stage];
     const struct sc__breakdown *b = &c->breakdown;
     int64_t exposed = 0;
@@ -71,10 +71,9 @@ sc_status sc_result_communication(const sc_result *r,
                                   uint32_t stage,
                                   uint32_t group,
                                   sc_communication *out) {
-    const struct sc__result *from = &r->result;
-    if (stage >= from->class_count || group >= from->labels)
+    if (!r || stage >= r->result.class_count || group >= r->result.labels)
         return SC_USAGE;
-    const struct sc__by_label *l = &from->classes[stage].breakdown.comm[group];
+    const struct sc__by_label *l = &r->result.classes[stage].breakdown.comm[group];
     *out = (sc_communication){.group = l->label,
                               .operations = l->ops,
                               .bytes = l->bytes,
@@ -84,9 +83,9 @@ sc_status sc_result_communication(const sc_result *r,
 }
 
 sc_status sc_result_memory(const sc_result *r, uint32_t stage, sc_memory *out) {
-    const struct sc__workload *w = r->result.workload;
-    if (stage >= w->class_count)
+    if (!r || stage >= r->result.workload->class_count)
         return SC_USAGE;
+    const struct sc__workload *w = r->result.workload;
     *out = (sc_memory){.capacity = w->memory_capacity};
     if (!w->memory)
         return SC_OK;
@@ -110,7 +109,7 @@ uint64_t sc_result_host_bytes(const sc_result *r, uint32_t stage) {
 }
 
 sc_status sc_result_what_if(const sc_result *r, uint32_t i, sc_what_if *out) {
-    const struct sc__whatif *t = r->result.whatif;
+    const struct sc__whatif *t = r ? r->result.whatif : NULL;
     if (!t || i >= t->count)
         return SC_USAGE;
     *out = (sc_what_if){.key = t->rows[i].key,
@@ -121,11 +120,10 @@ sc_status sc_result_what_if(const sc_result *r, uint32_t i, sc_what_if *out) {
 }
 
 sc_status sc_result_critical_path(const sc_result *r, uint32_t i, sc_critical *out) {
-    const struct sc__critical *path = &r->result.critical_path;
-    const struct sc__workload *w = r->result.workload;
-    if (i >= path->count)
+    if (!r || i >= r->result.critical_path.count)
         return SC_USAGE;
-    const struct sc__critical_piece *p = &path->pieces[i];
+    const struct sc__workload *w = r->result.workload;
+    const struct sc__critical_piece *p = &r->result.critical_path.pieces[i];
     bool works = p->span != SC__NONE;
     uint32_t op = works ? r->result.timeline->spans[p->span].op : 0;
     *out = (sc_critical){.stage = p->class,

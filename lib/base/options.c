@@ -425,7 +425,9 @@ sc_status sc__options_check(struct sc_context *ctx,
             return sc__fail(ctx,
                             SC_USAGE,
                             NULL,
-                            sc__choices_hint(&ctx->arena, o->choices),
+                            sc__option_is_toggle(o)
+                                ? "SC_AUTO, SC_ON or SC_OFF"
+                                : sc__choices_hint(&ctx->arena, o->choices),
                             "%s.%s is %d, which is none of its values",
                             object_name,
                             o->field,

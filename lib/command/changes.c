@@ -195,7 +195,7 @@ static struct change_trial begin_trial(struct sc_request *req,
     return (struct change_trial){
         .job = job,
         .kind = kind,
-        .cluster = cluster ? cluster : "dgx-h100",
+        .cluster = cluster ? cluster : sc__cluster_usual(req->ctx, job->ev->in.gpu),
         .row = {.key = kind->key, .title = kind->title, .work = kind->work}};
 }
 

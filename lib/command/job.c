@@ -110,7 +110,8 @@ job_node_gpus(struct sc_request *req, const struct sc__job *job, uint32_t *out) 
     struct sc__cluster_description usual;
     const struct sc__cluster *cluster = &job->cluster_given.cluster;
     if (!sc__option(req, "cluster")) {
-        SC__TRY(sc__cluster_describe(req->ctx, "dgx-h100", &usual));
+        const char *name = sc__cluster_usual(req->ctx, job->plan.gpu);
+        SC__TRY(sc__cluster_describe(req->ctx, name, &usual));
         cluster = &usual.cluster;
     }
     *out = cluster->node_gpus;

@@ -59,6 +59,7 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
                                &s.options,
                                &s.engine_settings,
                                sc__option(req, "cluster"),
+                               job->plan.gpu,
                                job->plan.gpus,
                                s.machines));
     if (!job->plan.global_batch)

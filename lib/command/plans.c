@@ -144,7 +144,7 @@ search_in_time(struct sc__plans *x, const struct sc__search *start, bool *in_tim
                  "too-few",
                  "%u GPUs of %s take %.1f days",
                  s->machines[0].gpus,
-                 s->machines[0].cluster ? s->machines[0].cluster : "dgx-h100",
+                 s->machines[0].name,
                  sc__plans_days(x, best));
     if (!*in_time || fastest_is_best(start))
         return SC_OK;
@@ -199,7 +199,7 @@ static bool has_best_on(const struct sc__search *s, uint32_t machine) {
 static void note_without_plans(struct sc_context *ctx,
                                const struct sc__search *s,
                                const struct sc__search_machine *machine) {
-    const char *name = machine->cluster ? machine->cluster : "dgx-h100";
+    const char *name = machine->name;
     if (s->too_large)
         sc__note(ctx,
                  "machine-too-small",

@@ -33,6 +33,7 @@ static sc_status add_machine(struct sc__plans *x, const char *cluster, uint32_t 
                               &s->options,
                               &x->given,
                               cluster,
+                              x->job.plan.gpu,
                               gpus,
                               &s->machines[s->machine_count++]);
 }
@@ -56,7 +57,9 @@ static sc_status add_sizes(struct sc__plans *x, const char *cluster) {
 /* Without a size, where a deadline asks for one: whole nodes, doubled. */
 static sc_status add_doubled(struct sc__plans *x, const char *cluster) {
     struct sc__cluster_description d;
-    SC__TRY(sc__cluster_describe(x->req->ctx, cluster ? cluster : "dgx-h100", &d));
+    if (!cluster)
+        cluster = sc__cluster_usual(x->req->ctx, x->job.plan.gpu);
+    SC__TRY(sc__cluster_describe(x->req->ctx, cluster, &d));
     uint32_t node = d.cluster.node_gpus ? d.cluster.node_gpus : 1;
     for (uint64_t gpus = node; gpus <= LARGEST; gpus *= 2)
         SC__TRY(add_machine(x, cluster, (uint32_t)gpus));

@@ -194,11 +194,10 @@ static void put_row(const struct sc__plans *x,
                     const struct sc__search_plan *p,
                     struct sc__buffer *out) {
     const struct sc__search *s = &x->search;
-    const char *cluster = machine_of(s, p)->cluster;
     if (has_machines(x))
         sc__printf(out,
                    "%-20.20s %6u ",
-                   cluster ? cluster : "dgx-h100",
+                   machine_of(s, p)->name,
                    machine_of(s, p)->gpus);
     for (int i = 0; i < SC__NUMBERS; i++)
         if (i != SC__NUMBER_ETP)
@@ -257,7 +256,7 @@ static void put_changes(const struct sc__search *s,
         sc__printf(out,
                    "%u GPUs of %s",
                    machine_of(s, to)->gpus,
-                   machine_of(s, to)->cluster ? machine_of(s, to)->cluster : "dgx-h100");
+                   machine_of(s, to)->name);
     for (int i = 0; i < SC__NUMBERS; i++) {
         if (!number_differs(from, to, i))
             continue;
@@ -365,7 +364,7 @@ static void plans_put_plan(const struct sc__plans *x,
     sc__json_us(j, "bound_us", p->bound);
     sc__json_string(j,
                     "cluster",
-                    machine_of(s, p)->cluster ? machine_of(s, p)->cluster : "dgx-h100");
+                    machine_of(s, p)->name);
     sc__json_u64(j, "gpus", machine_of(s, p)->gpus);
     if (p->usd_per_hour > 0)
         sc__json_double(j, "usd_per_billion_tokens", usd_per_billion(s, p));

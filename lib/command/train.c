@@ -261,11 +261,14 @@ static sc_status train_state(struct sc_request *req, struct sc__train *t) {
                          "like --state 5.6TB, or --blocking and --restore",
                          "the input does not say how large a checkpoint is");
     t->state_bytes = t->step.checkpoint_bytes;
+    struct sc__buffer size;
+    sc__buffer_init(&size, &req->ctx->arena);
+    sc__put_bytes(&size, (uint64_t)t->state_bytes);
     sc__note(req->ctx,
              "state-of-plan",
              "a checkpoint has the weights that are trained, their main copy and the "
-             "optimizer's state: %.4g TB",
-             t->state_bytes / 1e12);
+             "optimizer's state: %s",
+             size.text);
     return SC_OK;
 }
 

@@ -24,34 +24,57 @@ static double energy_kwh(const struct sc__train *t, double wall_s) {
     return t->step.watts * wall_s / J_PER_KWH;
 }
 
+/* units[i] is a thousand times units[i - 1]; the value is in the first. */
 static void put_quantity(struct sc__buffer *out,
                          const char *head,
                          double value,
-                         const char *unit,
-                         const char *thousand) {
-    bool large = value >= 1000;
+                         const char *const units[3]) {
+    int i = 0;
+    for (; i < 2 && value >= 1000; i++)
+        value /= 1000;
+    sc__printf(out, "%s%.4g %s\n", head, value, units[i]);
+}
+
+static void text_put_tokens(const struct sc__train *t, struct sc__buffer *out) {
+    bool few = t->tokens < 1e9;
+    double unit = few ? 1e6 : 1e9;
+    const char *name = few ? "million" : "billion";
     sc__printf(out,
-               "%s%.4g %s\n",
-               head,
-               large ? value / 1000 : value,
-               large ? thousand : unit);
+               "         %.5g %s tokens, %.4g %s a day\n",
+               t->tokens / unit,
+               name,
+               t->step.tokens_per_s * SC__DAY_S * t->ettr / unit,
+               name);
+}
+
+static void
+text_put_money(const struct sc__train *t, double usd, struct sc__buffer *out) {
+    bool large = usd >= 1e6;
+    if (t->price > 0)
+        sc__printf(out,
+                   "cost     %.*f %sUSD at %.3g USD per GPU-hour\n",
+                   large        ? 3
+                   : usd >= 100 ? 0
+                                : 2,
+                   large ? usd / 1e6 : usd,
+                   large ? "million " : "",
+                   t->price);
 }
 
 static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     double wall = sc__train_wall(t, 0.5);
-    sc__printf(
-        out,
-        "run      %.4g days (P10 %.4g, P90 %.4g) on %.0f GPUs; %.4g without any loss\n",
-        wall / SC__DAY_S,
-        sc__train_wall(t, 0.1) / SC__DAY_S,
-        sc__train_wall(t, 0.9) / SC__DAY_S,
-        t->in.gpus,
-        t->in.work_s / SC__DAY_S);
+    struct sc__span_unit unit = sc__span_unit(wall);
+    sc__printf(out,
+               "run      %.4g %s (P10 %.4g, P90 %.4g) on %.0f GPU%s; %.4g without any loss\n",
+               wall / unit.seconds,
+               unit.name,
+               sc__train_wall(t, 0.1) / unit.seconds,
+               sc__train_wall(t, 0.9) / unit.seconds,
+               t->in.gpus,
+               t->in.gpus > 1 ? "s" : "",
+               t->in.work_s / unit.seconds);
     if (t->step.tokens_per_s > 0)
-        sc__printf(out,
-                   "         %.5g billion tokens, %.4g billion a day\n",
-                   t->tokens / 1e9,
-                   t->step.tokens_per_s * SC__DAY_S * t->ettr / 1e9);
+        text_put_tokens(t, out);
     sc__printf(out, "ETTR     %.4f", t->ettr);
     if (t->closed > 0)
         sc__printf(out, "; closed form %.4f", t->closed);
@@ -61,15 +84,21 @@ static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     if (t->in.spares)
         sc__printf(out, ", %u spare machines among them", t->in.spares);
     sc__putc(out, '\n');
-    if (t->price > 0)
-        sc__printf(out,
-                   "cost     %.4g million USD at %.3g USD per GPU-hour\n",
-                   gpu_hours(t, wall) * t->price / 1e6,
-                   t->price);
+    text_put_money(t, gpu_hours(t, wall) * t->price, out);
     if (t->step.watts > 0)
-        put_quantity(out, "energy   ", energy_kwh(t, wall) / 1e3, "MWh", "GWh");
+        put_quantity(out,
+                     "energy   ",
+                     energy_kwh(t, wall),
+                     (const char *const[]){"kWh", "MWh", "GWh"});
     if (t->carbon > 0)
-        put_quantity(out, "CO2      ", energy_kwh(t, wall) * t->carbon / 1e6, "t", "kt");
+        put_quantity(out,
+                     "CO2      ",
+                     energy_kwh(t, wall) * t->carbon / 1e3,
+                     (const char *const[]){"kg", "t", "kt"});
+}
+
+static void put_seconds(struct sc__buffer *out, double seconds) {
+    sc__put_time(out, sc__from_us(1e6 * seconds));
 }
 
 static void text_put_failures(const struct sc__train *t, struct sc__buffer *out) {
@@ -83,19 +112,20 @@ static void text_put_failures(const struct sc__train *t, struct sc__buffer *out)
                    t->recovery);
     else
         sc__puts(out, "none\n");
-    sc__printf(
-        out,
-        "spares   %u machines are under repair at once in 99 %% of the time, at most\n",
-        t->spares_p99);
     sc__printf(out,
-               "checkpoint  %s, every %.4g s (%s), blocks %.3g s, restore %.3g s",
-               t->kind,
-               t->in.interval_s,
-               t->best_is_used ? "best" : "given",
-               t->in.blocking_s,
-               t->in.restore_s);
-    if (!t->best_is_used)
-        sc__printf(out, "; best: %.4g s", t->best_interval_s);
+               "spares   99 %% of the time at most %u machine%s under repair at once\n",
+               t->spares_p99,
+               t->spares_p99 == 1 ? " is" : "s are");
+    sc__printf(out, "checkpoint  %s, every ", t->kind);
+    put_seconds(out, t->in.interval_s);
+    sc__printf(out, " (%s), blocks ", t->best_is_used ? "best" : "given");
+    put_seconds(out, t->in.blocking_s);
+    sc__puts(out, ", restore ");
+    put_seconds(out, t->in.restore_s);
+    if (!t->best_is_used) {
+        sc__puts(out, "; best: ");
+        put_seconds(out, t->best_interval_s);
+    }
     sc__putc(out, '\n');
 }
 

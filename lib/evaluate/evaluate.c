@@ -14,14 +14,16 @@ static sc_status default_cluster(struct sc_context *ctx,
                                  const struct sc__evaluation_input *in,
                                  uint32_t ranks,
                                  struct sc__cluster *out) {
-    const char *text = sc__setting(&in->engine, "astra-network");
-    if (!text && !sc__setting(&in->engine, "loggops"))
+    const char *file = sc__setting(&in->engine, "astra-network");
+    const char *usual = sc__cluster_usual(ctx, in->gpu);
+    if (!file && !sc__setting(&in->engine, "loggops"))
         sc__note(ctx,
                  "cluster-default",
-                 "no cluster given: dgx-h100 of the job's size, %u GPU%s",
+                 "no cluster given: %s of the job's size, %u GPU%s",
+                 usual,
                  ranks,
                  ranks == 1 ? "" : "s");
-    return sc__cluster_parse(ctx, text ? text : "dgx-h100", ranks, out);
+    return sc__cluster_parse(ctx, file ? file : usual, ranks, out);
 }
 
 sc_status sc__evaluation_cluster(struct sc_context *ctx,
@@ -103,6 +105,7 @@ static sc_status begin_model(struct sc_context *ctx,
     ev->software_said = plan->software != NULL;
     ev->options = *in->options;
     ev->in.options = &ev->options;
+    ev->in.gpu = plan->gpu;
     const struct sc__plan_surroundings around = {
         .gpus = sized ? in->cluster->cluster.gpus : 0,
         .gpu = in->cluster ? in->cluster->cluster.gpu : NULL,

@@ -17,7 +17,9 @@
 
 /* What is evaluated, and how. All of it belongs to the caller and is only read. */
 struct sc__evaluation_input {
-    const struct sc__cluster_description *cluster; /* NULL: dgx-h100 of the job's size */
+    /* NULL: the usual one of the GPU (sc__cluster_usual), of the job's size. */
+    const struct sc__cluster_description *cluster;
+    const char *gpu; /* what the kernels are of, where the cluster is NULL and it is said */
     const sc_options *options;
     /* Options of the network engine: --fail, --route, --loggops … */
     struct sc__settings engine;

@@ -12,7 +12,7 @@ const struct sc__option sc__job_options[] = {
     {"cluster",
      'c',
      "C",
-     "dgx-h100 of the job's size",
+     "the machine of --gpu, or dgx-h100, of the job's size",
      "Machine",
      "a preset with a GPU count, a one-line description or a file",
      0,

@@ -57,11 +57,21 @@ static const char *other_name(const char *name) {
         {"ndv4", "azure-ndv4"},     {"ndv5", "azure-ndv5"},
         {"ndv6", "azure-ndv6"},     {"b300", "dgx-b300"},
         {"hgx-b300", "dgx-b300"},   {"gb300", "gb300-nvl72"},
-        {"p6-b300", "aws-p6-b300"}};
+        {"p6-b300", "aws-p6-b300"}, {"h100-sxm", "dgx-h100"},
+        {"a100-80", "dgx-a100"},    {"a100-40", "dgx-a100-40"},
+        {"h800", "hgx-h800"},       {"a100-80-pcie", "a100-pcie"},
+        {"mi250x", "frontier"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (sc__str_is_any_case(sc__str(name), names[i][0]))
             return names[i][1];
     return name;
+}
+
+/* The machine that a GPU comes in, by whatever name the GPU was called. */
+static const struct sc__data_file *preset_of_gpu(struct sc_context *ctx,
+                                                 const struct sc__gpu *gpu) {
+    const char *preset = other_name(gpu->name);
+    return sc__data_find(sc__format(&ctx->arena, "clusters/%s.json", preset));
 }
 
 /* name: of the preset, in any case; but what is the name of a file is a file. */
@@ -77,6 +87,8 @@ static sc_status read_preset(struct sc_context *ctx,
     if (!file && !is_file)
         file = sc__data_find_loosely(&ctx->arena, "clusters/", other_name(name));
     const struct sc__gpu *gpu = file || ideal || is_file ? NULL : sc__gpu_known(ctx, name);
+    if (gpu && (file = preset_of_gpu(ctx, gpu)))
+        gpu = NULL;
     *found = file || ideal || gpu;
     if (gpu)
         *out = (struct sc__cluster){.name = gpu->name, .gpu = gpu->name};
@@ -467,6 +479,15 @@ sc_status sc__cluster_parse(struct sc_context *ctx,
     const char *file;
     SC__TRY(parse_text(ctx, text, out, &file));
     return finish_at(ctx, file, gpus, out);
+}
+
+const char *sc__cluster_usual(struct sc_context *ctx, const char *gpu) {
+    const struct sc__gpu *known = gpu ? sc__gpu_known(ctx, gpu) : NULL;
+    if (!known)
+        return "dgx-h100";
+    if (preset_of_gpu(ctx, known))
+        return other_name(known->name);
+    return sc__format(&ctx->arena, "%s nics=8 nic=400Gbps class=ib", known->name);
 }
 
 sc_status sc__gpu_of_job(struct sc_context *ctx,

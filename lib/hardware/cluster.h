@@ -231,6 +231,11 @@ sc_status sc__cluster_parse(struct sc_context *ctx,
                             uint32_t gpus,
                             struct sc__cluster *out);
 
+/* The description of the cluster of a job that names none: the machine its GPU comes in,
+ * or nodes of eight such cards with the NICs of a dgx-h100; a dgx-h100 where gpu is NULL or
+ * a file of one's own. */
+const char *sc__cluster_usual(struct sc_context *ctx, const char *gpu);
+
 struct sc__gpu;
 /* The GPU that a job's settings name, else the cluster's, else that of a dgx-h100, which
  * is the cluster where none is given. settings may be NULL. */

@@ -175,7 +175,8 @@ static void text_put_training(struct sc__buffer *out, const struct sc__training 
         return;
     sc__puts(out, "\n  training   ");
     sc__put_count(out, t->tokens);
-    sc__printf(out, " tokens: %.4g days, ", t->days);
+    struct sc__span_unit unit = sc__span_unit(86400 * t->days);
+    sc__printf(out, " tokens: %.4g %s, ", 86400 * t->days / unit.seconds, unit.name);
     sc__put_count(out, t->gpu_hours);
     sc__puts(out, " GPU-hours");
     if (t->usd > 0) {

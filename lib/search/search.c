@@ -17,12 +17,15 @@ sc_status sc__search_machine(struct sc_context *ctx,
                              const sc_options *options,
                              const struct sc__setting_list *engine,
                              const char *cluster,
+                             const char *gpu,
                              uint32_t gpus,
                              struct sc__search_machine *out) {
     struct sc__cluster tuned;
     struct sc__evaluation_input in = {.options = options,
-                                      .engine = sc__settings_of(ctx, engine)};
+                                      .engine = sc__settings_of(ctx, engine),
+                                      .gpu = gpu};
     *out = (struct sc__search_machine){.cluster = cluster, .gpus = gpus};
+    out->name = cluster ? cluster : sc__cluster_usual(ctx, gpu);
     if (cluster) {
         SC__TRY(sc__cluster_describe(ctx, cluster, &out->description));
         in.cluster = &out->description;
@@ -38,7 +41,7 @@ sc_status sc__search_machine(struct sc_context *ctx,
     SC__TRY(sc__evaluation_cluster(ctx, &in, out->gpus, &tuned));
     out->node_gpus = tuned.node_gpus;
     if (!cluster)
-        SC__TRY(sc__cluster_describe(ctx, "dgx-h100", &out->description));
+        SC__TRY(sc__cluster_describe(ctx, out->name, &out->description));
     struct sc__cluster sized;
     SC__TRY(sc__cluster_sized(ctx, &out->description, out->gpus, &sized));
     out->description.cluster = sized;

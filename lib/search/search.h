@@ -80,7 +80,8 @@ struct sc__search_axis {
 
 /* A cluster and how many of its GPUs. */
 struct sc__search_machine {
-    const char *cluster; /* as given, or NULL: dgx-h100 */
+    const char *cluster; /* as given, or NULL */
+    const char *name;    /* the same, or what is taken where none is given */
     struct sc__cluster_description description;
     uint32_t gpus;
     uint32_t node_gpus;
@@ -191,11 +192,13 @@ struct sc__search {
     const char *way_out; /* the hint of that; NULL: it has none */
 };
 
-/* Makes a machine of a description; gpus 0: as it says. */
+/* Makes a machine of a description, or of the usual one of the GPU (sc__cluster_usual);
+ * gpus 0: as it says. */
 sc_status sc__search_machine(struct sc_context *ctx,
                              const sc_options *options,
                              const struct sc__setting_list *engine,
                              const char *cluster,
+                             const char *gpu,
                              uint32_t gpus,
                              struct sc__search_machine *out);
 /* What an hour of a GPU costs. */

@@ -27,8 +27,8 @@ check still_a_preset "$(busbw h100:8)" "$(busbw dgx-h100:8)"
 
 # another GPU in the nodes of a preset keeps the preset's links
 step="--model llama3-8b --num-layers 2 --fsdp --seq 2048"
-expect links_stay 0 "links stay those of 'dgx-h100', 450 GB/s inside a node, though l40s has no NVLink" "$STEPCAST" run $step --gpus 8 --gpu l40s --json -
-expect slower_links 0 "though a100-80 has 300" "$STEPCAST" run $step --gpus 8 --gpu a100-80 --json -
+expect links_stay 0 "links stay those of 'dgx-h100', 450 GB/s inside a node, though l40s has no NVLink" "$STEPCAST" run $step --cluster dgx-h100:8 --gpu l40s --json -
+expect slower_links 0 "though a100-80 has 300" "$STEPCAST" run $step --cluster dgx-h100:8 --gpu a100-80 --json -
 for words in "--cluster dgx-h100:8 --gpu h200" "--cluster l40s:8" "--gpus 1 --gpu l40s" "--cluster a100-pcie:8"; do
     "$STEPCAST" run $step $words --json - >"$tmp/links.json" 2>/dev/null
     check "its own links: $words" "$(grep -c '"mfu"' "$tmp/links.json") $(grep -c 'links stay' "$tmp/links.json")" "1 0"
@@ -82,3 +82,16 @@ for share in '"wire": 1.01' '"nvlink": 3' '"net_share": [1, 2, 1]' '"p2p_share":
     echo "{\"gpu\": \"h100\", \"gpus\": 16, \"node\": {\"gpus\": 8, \"nics\": 8, \"nic\": \"400Gbps\"}, \"collectives\": {$share}}" >"$tmp/share.json"
     expect "more than a link: $share" 3 "0 to 1: the share of a link" coll "$tmp/share.json"
 done
+
+# a job that names its GPU and no cluster runs on the machine of that GPU: it had the links of a dgx-h100
+step_us() { "$STEPCAST" run --model llama3-8b --tp 8 --global-batch 16 --seq 4096 --recompute full --json - "$@" 2>/dev/null | awk -F'[:,]' '/"step_time_us"/ { print $2 + 0; exit }'; }
+for gpu in a100:dgx-a100 "A100 SXM4 40GB:dgx-a100-40" b200:dgx-b200 mi300x:amd-mi300x v100:dgx-v100 h100:dgx-h100; do
+    check "links of ${gpu%:*}" "$(step_us --gpus 16 --gpu "${gpu%:*}")" "$(step_us --cluster "${gpu#*:}:16")"
+done
+for card in l40s rtx-4090 h100-pcie h20; do check "links of $card" "$(step_us --gpus 8 --gpu $card)" "$(step_us --cluster $card:8)"; done
+check "NICs of cards" "$(step_us --gpus 16 --gpu l40s)" "$(step_us --cluster "l40s:16 nics=8 nic=400Gbps class=ib")"
+expect "the machine of a GPU" 0 "no cluster given: dgx-a100 of the job's size, 16 GPUs" "$STEPCAST" run --model gpt2 --gpus 16 --gpu a100
+check "a search there" "$("$STEPCAST" plans --model gpt2 --gpus 8 --gpu a100 --global-batch 64 --json - | grep -o '"cluster": "[^"]*"' | sort -u)" '"cluster": "dgx-a100"'
+expect "nodes of a GPU" 0 "72 GPUs: tp 1" "$STEPCAST" run --model gpt2 --nodes 1 --gpu gb200 --global-batch 72
+# and by whatever name: h100-sxm:16 had "2 nodes but no NICs", h100:16 ran
+for name in h100-sxm:h100 a100-80:a100 H100-SXM:h100; do check "$name" "$(busbw "${name%:*}:16")" "$(busbw "${name#*:}:16")"; done

@@ -118,6 +118,23 @@ class Errors(unittest.TestCase):
         self.assertIn("a path or an open file", str(self.error_of(lambda: result.write(None), TypeError)))
 
 
+class Copies(unittest.TestCase):
+    """Two objects with one pointer: the second was left with memory that the first had freed."""
+
+    def test_objects_stay_here(self):
+        """models, clusters, workloads and results are their own copies, and do not travel"""
+        result = stepcast.evaluate("llama3-8b", PLAN, "dgx-h100:8")
+        model, cluster = stepcast.Model("llama3-8b"), stepcast.Cluster("dgx-h100:8")
+        for made in (model, cluster, stepcast.Workload.from_plan(model, PLAN, cluster), result):
+            self.assertIs(copy.copy(made), made)
+            self.assertIs(copy.deepcopy([made])[0], made)
+            with self.assertRaisesRegex(TypeError, f"a {type(made).__name__} .* cannot be pickled; "):
+                pickle.dumps(made)
+        with self.assertRaisesRegex(TypeError, r"its to_dict\(\) can"):
+            pickle.dumps(result)
+        self.assertEqual(pickle.loads(pickle.dumps(result.to_dict()))["plan"]["tp"], PLAN.tp)
+
+
 class Plans(unittest.TestCase):
     def test_plans_travel(self):
         """a plan is copied, and sent to other processes"""
@@ -304,4 +321,4 @@ class Progress(unittest.TestCase):
             kept.append(stepcast.evaluate(model, PLAN, cluster))
 
 
-binding_case.main(Errors, Plans, Progress)
+binding_case.main(Errors, Copies, Plans, Progress)

@@ -258,6 +258,7 @@ static void bad_fields_are_named(void **state) {
     p.sequence_parallel = (sc_toggle)7;
     assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
     assert_non_null(strstr(sc_error_text(ctx), "sc_plan.sequence_parallel"));
+    assert_string_equal(sc_error_hint(ctx), "SC_AUTO, SC_ON or SC_OFF");
     p = small_plan();
     p.zero = 4;
     assert_int_equal(sc_evaluate(ctx, model, &p, cluster, NULL, &r), SC_USAGE);
@@ -365,6 +366,21 @@ static void what_is_missing_is_told(void **state) {
     is_missing(sc_result_write(ctx, r, NULL, append, NULL), "format");
     is_missing(sc_result_write(ctx, r, "json", NULL, NULL), "sink");
     sc_result_free(r);
+}
+
+/* They have no context to leave a text in: the status alone says it. */
+static void what_a_missing_result_answers(void **state) {
+    (void)state;
+    sc_breakdown b;
+    sc_communication c;
+    sc_memory m;
+    sc_what_if w;
+    sc_critical p;
+    assert_int_equal(sc_result_breakdown(NULL, 0, &b), SC_USAGE);
+    assert_int_equal(sc_result_communication(NULL, 0, 0, &c), SC_USAGE);
+    assert_int_equal(sc_result_memory(NULL, 0, &m), SC_USAGE);
+    assert_int_equal(sc_result_what_if(NULL, 0, &w), SC_USAGE);
+    assert_int_equal(sc_result_critical_path(NULL, 0, &p), SC_USAGE);
 }
 
 static void what_is_missing_in_requests(void **state) {
@@ -706,6 +722,7 @@ int main(void) {
         cmocka_unit_test(nothing_stays_in_a_context),
         cmocka_unit_test(progress_cancels),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(what_a_missing_result_answers),
         cmocka_unit_test(what_is_missing_in_requests),
         cmocka_unit_test(inputs_are_bytes_too),
         cmocka_unit_test(workloads_do_not_change),

@@ -72,6 +72,7 @@ static struct sc__search make_search(struct sc_context *ctx, uint64_t seed) {
                                             &s.options,
                                             &s.engine_settings,
                                             cluster,
+                                            NULL,
                                             i ? 8 : 16,
                                             &s.machines[i]),
                          SC_OK);
@@ -258,6 +259,7 @@ static struct sc__search small_search(struct sc_context *ctx, enum sc__search_ob
                                             &s.options,
                                             &s.engine_settings,
                                             i ? "dgx-a100" : "dgx-h100",
+                                            NULL,
                                             i ? 8 : 16,
                                             &s.machines[i]),
                          SC_OK);
@@ -444,6 +446,7 @@ static void test_what_fits(void **state) {
                                             &s.options,
                                             &s.engine_settings,
                                             i ? "hgx-h200" : "dgx-h100",
+                                            NULL,
                                             8,
                                             &s.machines[i]),
                          SC_OK);
@@ -498,6 +501,7 @@ space_of(struct sc_context *ctx, const char *model, sc_plan given) {
                                         &s.options,
                                         &s.engine_settings,
                                         "dgx-h100",
+                                        NULL,
                                         given.gpus,
                                         &s.machines[0]),
                      SC_OK);

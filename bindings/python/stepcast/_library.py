@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import weakref
-from typing import Any, Callable, Iterator, List, NoReturn, Optional, Tuple, Union
+from typing import Any, Callable, Iterator, List, NoReturn, Optional, SupportsIndex, Tuple, TypeVar, Union
 
 from . import _header as c
 from ._errors import Cancelled, DoesNotFit, StepcastError, UsageError
@@ -259,12 +259,31 @@ class Sink:
 # ---- objects ----
 
 
+Own = TypeVar("Own", bound="Handle")
+
+
 class Handle:
     """An object of the library, freed with the last reference to it."""
+
+    #: What to send to another process instead.
+    _instead = "send what it is made from, and make it there"
 
     def __init__(self, pointer: int, free: Callable[[int], None]) -> None:
         self._pointer = pointer
         self._free = weakref.finalize(self, free, pointer)
+
+    # A second object with the same pointer would outlive what it points to. Objects do
+    # not change, so a copy may be the object itself; another process has nothing there.
+
+    def __copy__(self: Own) -> Own:
+        return self
+
+    def __deepcopy__(self: Own, memo: object) -> Own:
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        kind = type(self).__name__
+        raise TypeError(f"a {kind} lives in the memory of this process and cannot be pickled; {self._instead}")
 
 
 def made(context: int, status: int, pointer: ctypes.c_void_p) -> int:

@@ -115,6 +115,8 @@ class Result(Handle):
     ['dp', 'pp', 'tp', 'world']
     """
 
+    _instead = "its to_dict() can"
+
     def __init__(self, pointer: int) -> None:
         Handle.__init__(self, pointer, library.sc_result_free)
 
