@@ -222,6 +222,22 @@ sc_status sc__config_foundry(struct sc__launch *l,
 sc_status sc__config_torchtune(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
+/* A command whose program takes its settings as words name=value: whose they are (of verl's
+ * trainer of supervised fine-tuning SC__CONFIG_TRAINER, of MaxText SC__CONFIG_MAXTEXT), or
+ * SC__CONFIG_NONE (launch_settings.c). */
+enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t count);
+/* Adds those settings, and what the program takes where they are silent. */
+sc_status sc__config_read_settings(struct sc__launch *l,
+                                   enum sc__config_kind kind,
+                                   struct sc__config *c);
+/* How many words of a command are settings. */
+uint32_t sc__launch_setting_count(const char *const *words, uint32_t count);
+/* The error of a script without flags that mean something; hint: where it has no such
+ * settings either. */
+sc_status sc__launch_no_flags(struct sc__launch *l, const char *hint);
+/* Whether they are verl's; whether it is a launch of Llama recipes. */
+bool sc__config_verl(const struct sc__config *c);
+bool sc__config_llama_recipes(const struct sc__config *c);
 /* An id of Hugging Face that is a preset, or a path. */
 sc_status sc__config_model_id(struct sc__launch *l,
                               const struct sc__config_item *item,
