@@ -66,7 +66,7 @@ trains_adapters(const struct sc__launch *l, const struct sc__config *c, bool ran
         if (sc__config_value(c, *key))
             return is_on(c, *key);
     /* Axolotl's files; scripts that name a base_model are Alpaca-LoRA's kin */
-    bool axolotl = sc__config_value(c, "base_model") && !l->command;
+    bool axolotl = sc__config_value(c, "base_model") && !sc__launch_is_script(l);
     if (sc__config_value(c, "adapter") || axolotl)
         return named(c, "adapter") != NULL;
     return rank;

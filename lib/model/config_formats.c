@@ -705,7 +705,8 @@ bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
         if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
             return false;
         bool command = i + 1 < count && !sc__is_flag(words[i + 1]);
-        if (!strcmp(words[i], "trl") ||
+        if (!strcmp(words[i], "trl") || sc__launch_configuration(words, count) ||
+            sc__launch_runs_swift(words, count, NULL) ||
             (command && !strcmp(words[i], "accelerate") && !strcmp(words[i + 1], "launch")))
             return true;
     }
@@ -717,6 +718,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     enum sc__config_kind kind = sc__launch_settings(l->words, l->count);
     bool launched = kind || sc__config_launches_trainer(l->words, l->count);
     sc__config_read_words(l, &c);
+    sc__config_swift(l, &c);
     if (kind)
         SC__TRY(sc__config_read_settings(l, kind, &c));
     else if (names_trainer(&c) || launched)

@@ -39,6 +39,7 @@ static const struct {
     {OF(TRAINER), "torch_compile", ""},
     {OF(TRAINER), "activation_offloading", ""},
     {OF(TRAINER), "tiled_mlp", ""},
+    {OF(TRAINER), "use_tiled_mlp", ""}, /* ms-swift */
     {OF(TRAINER), "unfrozen_parameters", ""},
     {OF(TRAINER), "mixture_of_depths", ""},
     {OF(TRAINER), "rl", ""},

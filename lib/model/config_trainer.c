@@ -159,7 +159,7 @@ take_verl(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
 static void
 take_alpaca(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *batch = sc__config_exact(c, "batch_size");
-    if (l->command && batch && sc__config_exact(c, "base_model") &&
+    if (sc__launch_is_script(l) && batch && sc__config_exact(c, "base_model") &&
         sc__config_exact(c, "micro_batch_size"))
         sc__config_add(l, out, "global-batch", batch);
 }
@@ -222,20 +222,36 @@ fsdp_strategy(const struct sc__config *c, const char *word, const char *number) 
     return false;
 }
 
+const char *sc__config_accelerate_file(const struct sc__config *c) {
+    bool read = sc__config_value(c, "distributed_type") != NULL;
+    return read ? NULL : sc__config_exact(c, "config_file");
+}
+
+bool sc__config_fsdp_file(const char *name) {
+    const char *slash = strrchr(name, '/');
+    return strstr(slash ? slash : name, "fsdp") != NULL;
+}
+
 static bool runs_fsdp(const struct sc__config *c) {
+    const char *file = sc__config_accelerate_file(c);
     const char *fsdp = sc__config_value(c, "fsdp");
     const char *backend = sc__config_openrlhf(c) ? sc__config_exact(c, "backend") : NULL;
     bool named = (fsdp && !sc__config_nothing(fsdp)) || has_section(c, "fsdp.") ||
                  has_section(c, "fsdp_config.") || sc__config_on(c, "use_fsdp") ||
                  sc__config_on(c, "enable_fsdp") || sc__config_verl(c) ||
+                 (file && sc__config_fsdp_file(file)) ||
                  (backend && strstr(backend, "fsdp"));
     return named && !fsdp_strategy(c, "no_shard", "3");
 }
 
-/* The file of DeepSpeed, as trainers and as `accelerate launch` name it. */
+/* The file of DeepSpeed, as trainers and as `accelerate launch` name it; or one of
+ * accelerate that has a stage in its name (deepspeed_zero3.yaml of TRL). */
 static const char *deepspeed_file(const struct sc__config *c) {
     const char *file = sc__config_value(c, "deepspeed");
-    return file ? file : sc__config_exact(c, "deepspeed_config_file");
+    const char *other = sc__config_accelerate_file(c);
+    if (!file)
+        file = sc__config_exact(c, "deepspeed_config_file");
+    return !file && other && sc__config_deepspeed_stage(other) ? other : file;
 }
 
 static bool runs_deepspeed(const struct sc__config *c) {

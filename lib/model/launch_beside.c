@@ -115,8 +115,20 @@ static bool has_ending(const char *name, const char *const *endings) {
 static void note_missing(const struct sc__launch *l, const char *key, const char *name) {
     bool of_deepspeed = sc__str_starts(sc__str(key), "deepspeed");
     bool offloads = of_deepspeed && strstr(name, "offload");
-    if (of_deepspeed && sc__config_deepspeed_stage(name))
+    const char *stage = sc__config_deepspeed_stage(name);
+    if (of_deepspeed && stage)
         return;
+    if (!strcmp(key, "config_file") && (stage || sc__config_fsdp_file(name))) {
+        sc__note(l->ctx,
+                 "launch-beside",
+                 "%s names %.80s, which is not beside it: of what it says %s%s is taken, by "
+                 "its name",
+                 l->file,
+                 name,
+                 stage ? "ZeRO " : "FSDP",
+                 stage ? sc__strndup(&l->ctx->arena, stage, 1) : "");
+        return;
+    }
     sc__note(l->ctx,
              "launch-beside",
              "%s names %.80s, which is not beside it: %s does not count unless options say "
@@ -127,6 +139,42 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
                       : "what it says (ZeRO, FSDP, offloading)");
 }
 
+/* `llamafactory-cli train FILE`, `axolotl train FILE`, `accelerate launch -m
+ * axolotl.cli.train FILE`. */
+const char *sc__launch_configuration(const char *const *words, uint32_t count) {
+    static const char *const endings[] = {".yaml", ".yml", ".json", NULL};
+    static const char *const programs[] = {"llamafactory-cli", "axolotl", NULL};
+    bool train = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (train && !sc__is_flag(words[i]))
+            return has_ending(words[i], endings) ? words[i] : NULL;
+        train = train || !strcmp(words[i], "axolotl.cli.train");
+        for (const char *const *p = programs; *p && i; p++)
+            train = train || (!strcmp(words[i - 1], *p) && !strcmp(words[i], "train"));
+    }
+    return NULL;
+}
+
+bool sc__launch_is_script(const struct sc__launch *l) {
+    const struct sc__shell_command *c = l->command;
+    return c && !sc__launch_configuration(c->words, c->count);
+}
+
+/* All that is trained is said there. */
+static sc_status read_configuration(const struct sc__launch *l, struct sc__config *c) {
+    const char *name = sc__launch_configuration(l->words, l->count);
+    bool found = true;
+    if (name)
+        SC__TRY(take_file(l, name, c, &found));
+    return found ? SC_OK
+                 : sc__launch_fail(l,
+                                   l->line,
+                                   "give that file itself: stepcast run FILE --gpus N",
+                                   "what is trained stands in %.80s, which is not beside "
+                                   "this script",
+                                   name);
+}
+
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
     static const char *const endings[] = {".json", ".yaml", ".yml", ".conf", NULL};
     static const char *const keys[] = {"config",
@@ -134,6 +182,7 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
                                        "deepspeed",
                                        "deepspeed_config_file",
                                        NULL};
+    SC__TRY(read_configuration(l, c));
     for (const char *const *key = keys; *key; key++) {
         const char *name = sc__config_exact(c, *key);
         bool found;

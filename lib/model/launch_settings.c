@@ -77,8 +77,7 @@ static void put_setting(struct sc__launch *l, struct sc__config *c, const char *
     put_item(l, c, key, equals + 1, l->line);
 }
 
-/* What the program's own file says. */
-static void put_usual(struct sc__launch *l,
+void sc__config_usual(struct sc__launch *l,
                       struct sc__config *c,
                       const char *key,
                       const char *flag,
@@ -118,11 +117,11 @@ static sc_status read_verl(struct sc__launch *l, struct sc__config *c) {
     for (uint32_t i = 0; i < c->count; i++)
         if (!strcmp(c->items[i].key, "data.micro_batch_size"))
             c->items[i].value = "null";
-    put_usual(l, c, "data.train_batch_size", "global-batch", "256");
-    put_usual(l, c, "data.micro_batch_size_per_gpu", "micro-batch", "4");
-    put_usual(l, c, "data.max_length", "seq", "1024");
+    sc__config_usual(l, c, "data.train_batch_size", "global-batch", "256");
+    sc__config_usual(l, c, "data.micro_batch_size_per_gpu", "micro-batch", "4");
+    sc__config_usual(l, c, "data.max_length", "seq", "1024");
     /* off before version 0.5 */
-    put_usual(l, c, "model.enable_gradient_checkpointing", "recompute", "true");
+    sc__config_usual(l, c, "model.enable_gradient_checkpointing", "recompute", "true");
     return SC_OK;
 }
 
@@ -158,9 +157,9 @@ static sc_status read_maxtext(struct sc__launch *l, struct sc__config *c) {
                                "name the model with --model (stepcast list models)",
                                "no model_name is given: the model is that of MaxText's "
                                "configs/base.yml, which is not read");
-    put_usual(l, c, "per_device_batch_size", "micro-batch", "12.0");
-    put_usual(l, c, "max_target_length", "seq-length", "2048");
-    put_usual(l, c, "remat_policy", "recompute", "full");
+    sc__config_usual(l, c, "per_device_batch_size", "micro-batch", "12.0");
+    sc__config_usual(l, c, "max_target_length", "seq-length", "2048");
+    sc__config_usual(l, c, "remat_policy", "recompute", "full");
     return SC_OK;
 }
 
@@ -182,6 +181,22 @@ sc_status sc__config_read_settings(struct sc__launch *l,
 
 /* ---- what is not read ---- */
 
+/* A configuration behind a flag: --job.config_file llama.toml, --config lora.yaml. */
+static const char *named_file(const struct sc__launch *l) {
+    for (uint32_t i = 0; i < l->shell.command_count; i++) {
+        const struct sc__shell_command *c = &l->shell.commands[i];
+        for (uint32_t k = 1; k < c->count; k++) {
+            struct sc__str word = sc__str(c->words[k]);
+            bool file = sc__str_ends(word, ".toml") || sc__str_ends(word, ".yaml") ||
+                        sc__str_ends(word, ".yml");
+            bool named = sc__is_flag(c->words[k - 1]) && strstr(c->words[k - 1], "config");
+            if (file && named)
+                return c->words[k];
+        }
+    }
+    return NULL;
+}
+
 sc_status sc__launch_no_flags(struct sc__launch *l, const char *hint) {
     static const char *const rl[] = {"ppo", "grpo", "rloo", NULL};
     const struct sc__shell_command *best = NULL;
@@ -194,6 +209,16 @@ sc_status sc__launch_no_flags(struct sc__launch *l, const char *hint) {
             best = c;
         most = n > most ? n : most;
     }
+    const char *file = best ? NULL : named_file(l);
+    if (file)
+        return sc__launch_fail(
+            l,
+            0,
+            sc__format(&l->ctx->arena,
+                       "what is trained may stand in %.80s: stepcast run "
+                       "reads such files",
+                       file),
+            "there is no Megatron flag that we know in this file");
     if (!best)
         return sc__launch_fail(l,
                                0,

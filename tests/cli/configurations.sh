@@ -376,7 +376,8 @@ same trainer_defaults "$dir/short.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8
 same trainer_defaults_overridden "$dir/short.yaml" --gpus 8 --micro-batch 2 --seq 1024 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software deepspeed --micro-batch 2 --seq 1024
 # ms-swift names the model by --model; a variable without a value names none
 printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
-same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software deepspeed
+# (train_type is lora unless it says otherwise, of all linear layers, with a dropout of 0.05)
+same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --lora-targets all --dropout --recompute full --zero 3 --software deepspeed
 sed -i 's/--lora_rank 64/--train_type lora/' "$dir/swift.sh"
 same swift_adapters "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 8 --lora-targets all --dropout --recompute full --zero 3 --software deepspeed
 sed -i 's/--train_type lora/--train_type full/' "$dir/swift.sh"

@@ -479,3 +479,56 @@ echo 'python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollou
 echo 'torchrun --nproc_per_node=4 -m other.sft data.path=x actor.model_name=Qwen/Qwen3-8B' >"$dir/other_settings.sh"
 "$S" run "$dir/other_settings.sh" >"$dir/out" 2>"$dir/err"
 [ $? = 3 ] && grep -q 'error: the settings of this command (name=value) are not known' "$dir/err" && echo "ok other_settings" || { echo "not ok other_settings"; cat "$dir/err"; }
+
+# ms-swift: adapters, 16 sequences or more a step and checkpointing unless it says otherwise (it was read as
+# Megatron's where no key of transformers stood there)
+swift() { echo "CUDA_VISIBLE_DEVICES=0,1,2,3 NNODES=2 NPROC_PER_NODE=4 swift $* --model Qwen/Qwen2.5-7B-Instruct --max_length 4096 --model_author swift --model_name swift-robot" >"$dir/hfswift.sh"; }
+swifted="--model qwen2.5-7b --gpus 8 --seq 4096 --recompute full"
+swift sft --gradient_accumulation_steps 16 --torch_dtype bfloat16 --lora_rank 16 --lora_dropout 0
+same swift "$dir/hfswift.sh" -- $swifted --micro-batch 1 --micro-batches 16 --lora 16 --lora-targets all --software hf-transformers
+said swift_defaults_are_said 'does not say gradient_checkpointing: it is true there'
+swift sft --train_type full --deepspeed zero2
+same swift_batch "$dir/hfswift.sh" -- $swifted --micro-batch 1 --micro-batches 2 --zero 2 --software deepspeed
+swift pt --tuner_type full --per_device_train_batch_size 4 --gradient_checkpointing false --deepspeed zero3
+same swift_pt "$dir/hfswift.sh" -- ${swifted% --recompute*} --micro-batch 4 --micro-batches 1 --zero 3 --software deepspeed
+echo "NPROC_PER_NODE=8 swift sft --model_type qwen1half-7b-chat --model_id_or_path qwen/Qwen2___5-7B-Instruct --sft_type full --batch_size 2 --gradient_accumulation_steps 4 --max_length 4096 --deepspeed default-zero3" >"$dir/hfswift.sh"
+same swift_version_two "$dir/hfswift.sh" -- $swifted --micro-batch 2 --micro-batches 4 --zero 3 --software deepspeed
+swift rlhf --rlhf_type dpo --train_type full --deepspeed zero3
+same swift_rlhf "$dir/hfswift.sh" -- $swifted --micro-batch 1 --zero 3 --software deepspeed
+said swift_rlhf_is_said 'rlhf_type dpo: a step of plain training is counted'
+swift sft --train_type full --use_tiled_mlp true --deepspeed zero3
+"$S" run "$dir/hfswift.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said swift_tiles 'use_tiled_mlp true changes the step and is not modelled'
+
+# of accelerate's file that is not there its name says the stage, or FSDP (TRL's deepspeed_zero3.yaml, fsdp2.yaml)
+named() { echo "accelerate launch --num_processes 8 --config_file recipes/$1 sft.py --model_name_or_path meta-llama/Llama-3.1-8B --max_length 2048 --per_device_train_batch_size 1 --gradient_checkpointing --bf16" >"$dir/named.sh"; }
+whole="--model llama3.1-8b --gpus 8 --seq 2048 --micro-batch 1 --recompute full --bf16"
+named deepspeed_zero3.yaml
+same accelerate_zero_by_name "$dir/named.sh" -- $whole --zero 3 --software deepspeed
+said accelerate_zero_by_name_is_said 'of what it says ZeRO 3 is taken, by its name'
+named zero2_offload.yaml
+same accelerate_offload_by_name "$dir/named.sh" -- $whole --zero 2 --offload-optimizer 1 --overlap-offload yes --software deepspeed
+named fsdp2.yaml
+same accelerate_fsdp_by_name "$dir/named.sh" -- $whole --use-torch-fsdp2 --software fsdp-eager
+mkdir -p "$dir/recipes"
+printf 'distributed_type: MULTI_GPU\nnum_processes: 4\n' >"$dir/recipes/zero3.yaml"
+named zero3.yaml
+same accelerate_file_over_its_name "$dir/named.sh" -- $whole --update amp --software hf-transformers
+
+# commands that are given a configuration: it is read where it lies beside the script
+printf 'base_model: Qwen/Qwen3-8B\nadapter:\nlora_r: 32\nsequence_len: 4096\nsample_packing: true\nmicro_batch_size: 2\nbatch_size: 64\ngradient_accumulation_steps: 2\nbf16: true\ngradient_checkpointing: true\ndeepspeed: zero3.json\n' >"$dir/cfg.yml"
+for launch in 'accelerate launch --num_processes 8 -m axolotl.cli.train cfg.yml' 'CUDA_VISIBLE_DEVICES=0 axolotl train cfg.yml --num-processes 8'; do
+    echo "$launch" >"$dir/given.sh"
+    same "given: ${launch%% cfg*}" "$dir/given.sh" -- --model qwen3-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed
+done
+printf 'FORCE_TORCHRUN=1 llamafactory-cli train examples/elsewhere.yaml\n' >"$dir/given.sh"
+"$S" run "$dir/given.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'given.sh:1: error: what is trained stands in examples/elsewhere.yaml, which is not beside' "$dir/err" && echo "ok given_elsewhere" || { echo "not ok given_elsewhere"; cat "$dir/err"; }
+printf 'srun torchrun --nproc_per_node 8 ./train.py --job.config_file ./train_configs/llama2_70b.toml\n' >"$dir/titan.sh"
+"$S" run "$dir/titan.sh" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'hint: what is trained may stand in ./train_configs/llama2_70b.toml' "$dir/err" && echo "ok file_behind_a_flag" || { echo "not ok file_behind_a_flag"; cat "$dir/err"; }
+
+# models under names of their own that have the shape of another, as their config.json say
+for pair in lmsys/vicuna-7b-v1.5=llama2-7b lmsys/vicuna-13b-v1.3=llama-13b deepseek-ai/deepseek-math-7b-rl=deepseek-llm-7b Qwen/Qwen2.5-14B-Instruct-1M=qwen2.5-14b; do
+    same "name: $pair" --model ${pair%=*} --gpus 8 --global-batch 8 --seq 1024 -- --model ${pair#*=} --gpus 8 --global-batch 8 --seq 1024
+done
