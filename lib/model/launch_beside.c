@@ -119,14 +119,15 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
     if (of_deepspeed && stage)
         return;
     if (!strcmp(key, "config_file") && (stage || sc__config_fsdp_file(name))) {
-        sc__note(l->ctx,
-                 "launch-beside",
-                 "%s names %.80s, which is not beside it: of what it says %s%s is taken, by "
-                 "its name",
-                 l->file,
-                 name,
-                 stage ? "ZeRO " : "FSDP",
-                 stage ? sc__strndup(&l->ctx->arena, stage, 1) : "");
+        sc__note(
+            l->ctx,
+            "launch-beside",
+            "%s names %.80s, which is not beside it: of what it says %s%s is taken, by "
+            "its name",
+            l->file,
+            name,
+            stage ? "ZeRO " : "FSDP",
+            stage ? sc__strndup(&l->ctx->arena, stage, 1) : "");
         return;
     }
     sc__note(l->ctx,

@@ -38,14 +38,40 @@ static bool is_true(const struct sc__launch *l, const char *name) {
     return value && (sc__str_is_any_case(sc__str(value), "true") || !strcmp(value, "1"));
 }
 
+/* Variables that nobody else sets. */
+static bool is_submission(const struct sc__launch *l) {
+    static const char *const names[] = {"DGXSYSTEM",
+                                        "MLPERF_SUBMITTER",
+                                        "MLPERF_SYSTEM_NAME",
+                                        NULL};
+    for (uint32_t i = 0; i < l->shell.variable_count; i++)
+        for (const char *const *n = names; *n; n++)
+            if (!strcmp(l->shell.variables[i].name, *n))
+                return true;
+    return false;
+}
+
+static void put_switch(struct sc__launch *l, uint32_t *capacity, const char *flag) {
+    *SC__PUSH(&l->ctx->arena, l->words, l->count, *capacity) = flag;
+}
+
+/* Transformer Engine overlaps products of sequence parallelism alone (tp_comm_overlap of
+ * Megatron's arguments.py). */
+static void put_switches(struct sc__launch *l, uint32_t *capacity, uint32_t tp) {
+    bool overlap = is_true(l, "TP_COMM_OVERLAP");
+    if (overlap)
+        put_switch(l, capacity, "--tp-comm-overlap");
+    if (tp > 1 && (overlap || is_true(l, "SEQ_PARALLEL") || is_true(l, "SP")))
+        put_switch(l, capacity, "--sequence-parallel");
+    if (is_true(l, "FP8"))
+        put_switch(l, capacity, "--fp8");
+}
+
 bool sc__launch_mlperf(struct sc__launch *l) {
     uint32_t capacity = 0;
-    bool config = false;
-    for (uint32_t i = 0; i < l->shell.variable_count; i++)
-        config = config || !strcmp(l->shell.variables[i].name, "DGXSYSTEM");
     uint32_t tp = number(l, "TENSOR_MODEL_PARALLEL", "TP", 0);
     uint32_t nodes = number(l, "DGXNNODES", "NNODES", 0);
-    if (!config || !tp || !nodes)
+    if (!is_submission(l) || !tp || !nodes)
         return false;
     uint32_t pp = number(l, "PIPELINE_MODEL_PARALLEL", "PP", 1);
     uint32_t cp = number(l, "CONTEXT_PARALLEL", "CP", 1);
@@ -68,8 +94,7 @@ bool sc__launch_mlperf(struct sc__launch *l) {
         put(l, &capacity, "global-batch", (uint32_t)batch);
     if (variable(l, "MICRO_BATCH_SIZE", "MBS"))
         put(l, &capacity, "micro-batch", number(l, "MICRO_BATCH_SIZE", "MBS", 1));
-    if (is_true(l, "TP_COMM_OVERLAP"))
-        *SC__PUSH(&l->ctx->arena, l->words, l->count, capacity) = "--tp-comm-overlap";
+    put_switches(l, &capacity, tp);
     l->other_program = true;
     sc__note(
         l->ctx,

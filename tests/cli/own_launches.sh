@@ -374,6 +374,15 @@ grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
 [ $? = 3 ] && grep -q 'there is no Megatron flag' "$dir/err" && echo "ok not_mlperf" || echo "not ok not_mlperf"
 
 # ---- launches that were read wrongly, or refused ----
+refused() { # name, what is said, file and its options
+    name=$1 text=$2
+    shift 2
+    "$S" run "$@" >"$dir/out" 2>"$dir/err"
+    if [ $? = 3 ] && grep -qF -- "$text" "$dir/err"; then echo "ok $name"; else
+        echo "not ok $name"
+        cat "$dir/err"
+    fi
+}
 # DeepSpeed's launcher names the devices of each host; of a host without a list it takes all
 include() { echo "deepspeed $* train.py --deepspeed zero3.json --model_name_or_path meta-llama/Llama-3.1-8B --max_seq_length 4096 --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --gradient_checkpointing --bf16" >"$dir/include.sh"; }
 listed="--model llama3.1-8b --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed"
@@ -394,8 +403,7 @@ export OMP_NUM_THREADS=$((SLURM_CPUS_ON_NODE / LOCAL_RANKS))
 GAS=$(( 64 / (2 * LOCAL_RANKS) ))
 torchrun --nproc_per_node $LOCAL_RANKS train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 --gradient_accumulation_steps $GAS --max_length 1024 --bf16
 Y
-"$S" run "$dir/divides.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'divides.sh:4: error: gradient_accumulation_steps cannot be known: it hangs on the arithmetic' "$dir/err" && echo "ok divides" || { echo "not ok divides"; cat "$dir/err"; }
+refused divides 'divides.sh:4: error: gradient_accumulation_steps cannot be known: it hangs on the arithmetic' "$dir/divides.sh"
 same divides_given "$dir/divides.sh" --set LOCAL_RANKS=8 -- --model llama2-7b --gpus 8 --micro-batch 2 --micro-batches 4 --seq 1024 --update amp --software hf-transformers
 
 # folders of ModelScope have ___ for dots, those of huggingface_hub -- for slashes; other keys for the model
@@ -452,11 +460,9 @@ same verl_and_options "$dir/verl.sh" --seq 2048 --micro-batch 2 -- $sharded --se
 verl model.enable_gradient_checkpointing=False data.micro_batch_size_per_gpu=2 data.max_length=2048 data.train_batch_size=64 +model.lora_rank=16 ++data.train_batch_size=128
 same verl_adapters "$dir/verl.sh" -- $sharded --seq 2048 --global-batch 128 --micro-batch 2 --recompute none --lora 16 --lora-targets all
 verl data.micro_batch_size=32
-"$S" run "$dir/verl.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'verl.sh:1: error: data.micro_batch_size 32 is that of all GPUs in older versions' "$dir/err" && echo "ok verl_older" || { echo "not ok verl_older"; cat "$dir/err"; }
+refused verl_older 'verl.sh:1: error: data.micro_batch_size 32 is that of all GPUs in older versions' "$dir/verl.sh"
 sed -i 's/Qwen.Qwen2.5-7B-Instruct/$BASE/' "$dir/verl.sh"
-"$S" run "$dir/verl.sh" --micro-batch 1 >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'model.partial_pretrain has no value' "$dir/err" && echo "ok verl_unset" || { echo "not ok verl_unset"; cat "$dir/err"; }
+refused verl_unset 'model.partial_pretrain has no value' "$dir/verl.sh" --micro-batch 1
 
 # MaxText: settings over base.yml
 maxtext() { echo "XLA_FLAGS=--xla_gpu_x=true python3 -m MaxText.train src/MaxText/configs/base.yml run_name=a_\$(date +%s) steps=20 $*" >"$dir/maxtext.sh"; }
@@ -465,20 +471,16 @@ same maxtext "$dir/maxtext.sh" --gpus 16 -- --model llama2-7b --gpus 16 --seq 40
 maxtext model_name=llama2-7b
 same maxtext_defaults "$dir/maxtext.sh" --gpus 8 -- --model llama2-7b --gpus 8 --seq 2048 --micro-batch 12 --micro-batches 1 --recompute full --zero 3 --software maxtext
 maxtext ici_tensor_parallelism=2 per_device_batch_size=1
-"$S" run "$dir/maxtext.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'maxtext.sh:1: error: no model_name is given' "$dir/err" && echo "ok maxtext_no_model" || { echo "not ok maxtext_no_model"; cat "$dir/err"; }
+refused maxtext_no_model 'maxtext.sh:1: error: no model_name is given' "$dir/maxtext.sh"
 same maxtext_given "$dir/maxtext.sh" --model llama3-8b --gpus 8 -- --model llama3-8b --gpus 8 --tp 2 --seq 2048 --micro-batch 2 --micro-batches 1 --recompute full --zero 3 --software maxtext
 sed -i 's/base.yml/models\/gpu\/llama2_7b.yml/' "$dir/maxtext.sh"
-"$S" run "$dir/maxtext.sh" --model llama3-8b >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'read that file itself' "$dir/err" && echo "ok maxtext_other_file" || { echo "not ok maxtext_other_file"; cat "$dir/err"; }
+refused maxtext_other_file 'read that file itself' "$dir/maxtext.sh" --model llama3-8b
 
 # what takes other settings so is refused with what helps
 echo 'python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.n_gpus_per_node=8' >"$dir/ppo.sh"
-"$S" run "$dir/ppo.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'ppo.sh:1: error: reinforcement learning is not forecast' "$dir/err" && echo "ok rl_settings" || { echo "not ok rl_settings"; cat "$dir/err"; }
+refused rl_settings 'ppo.sh:1: error: reinforcement learning is not forecast' "$dir/ppo.sh"
 echo 'torchrun --nproc_per_node=4 -m other.sft data.path=x actor.model_name=Qwen/Qwen3-8B' >"$dir/other_settings.sh"
-"$S" run "$dir/other_settings.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'error: the settings of this command (name=value) are not known' "$dir/err" && echo "ok other_settings" || { echo "not ok other_settings"; cat "$dir/err"; }
+refused other_settings 'error: the settings of this command (name=value) are not known' "$dir/other_settings.sh"
 
 # ms-swift: adapters, 16 sequences or more a step and checkpointing unless it says otherwise (it was read as
 # Megatron's where no key of transformers stood there)
@@ -522,13 +524,18 @@ for launch in 'accelerate launch --num_processes 8 -m axolotl.cli.train cfg.yml'
     same "given: ${launch%% cfg*}" "$dir/given.sh" -- --model qwen3-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed
 done
 printf 'FORCE_TORCHRUN=1 llamafactory-cli train examples/elsewhere.yaml\n' >"$dir/given.sh"
-"$S" run "$dir/given.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'given.sh:1: error: what is trained stands in examples/elsewhere.yaml, which is not beside' "$dir/err" && echo "ok given_elsewhere" || { echo "not ok given_elsewhere"; cat "$dir/err"; }
+refused given_elsewhere 'given.sh:1: error: what is trained stands in examples/elsewhere.yaml, which is not beside' "$dir/given.sh"
 printf 'srun torchrun --nproc_per_node 8 ./train.py --job.config_file ./train_configs/llama2_70b.toml\n' >"$dir/titan.sh"
-"$S" run "$dir/titan.sh" >"$dir/out" 2>"$dir/err"
-[ $? = 3 ] && grep -q 'hint: what is trained may stand in ./train_configs/llama2_70b.toml' "$dir/err" && echo "ok file_behind_a_flag" || { echo "not ok file_behind_a_flag"; cat "$dir/err"; }
+refused file_behind_a_flag 'hint: what is trained may stand in ./train_configs/llama2_70b.toml' "$dir/titan.sh"
 
 # models under names of their own that have the shape of another, as their config.json say
 for pair in lmsys/vicuna-7b-v1.5=llama2-7b lmsys/vicuna-13b-v1.3=llama-13b deepseek-ai/deepseek-math-7b-rl=deepseek-llm-7b Qwen/Qwen2.5-14B-Instruct-1M=qwen2.5-14b; do
     same "name: $pair" --model ${pair%=*} --gpus 8 --global-batch 8 --seq 1024 -- --model ${pair#*=} --gpus 8 --global-batch 8 --seq 1024
 done
+
+# MLPerf: overlapped tensor parallelism is sequence parallel; HPE's have no DGXSYSTEM
+rest="--model gpt3-175b --software mlperf-v4"
+same mlperf_overlap "$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" $rest -- $rest --gpus 512 --tp 4 --pp 8 --vpp 4 --micro-batch 2 --global-batch 2048 --tp-comm-overlap --sequence-parallel
+printf 'source $(dirname ${BASH_SOURCE[0]})/common.sh\nexport MLPERF_SUBMITTER=HPE\nexport MINIBS=4\nexport TP=4\nexport PP=1\nexport CP=1\nexport SP=1\nexport FP8=True\nexport DGXNNODES=1\n' >"$dir/config_XD.sh"
+rest="--model llama2-70b --lora 16 --seq 4096 --micro-batch 1"
+same mlperf_of_hpe "$dir/config_XD.sh" $rest -- $rest --gpus 8 --tp 4 --global-batch 8 --sequence-parallel --fp8
