@@ -102,6 +102,7 @@ const struct sc__config_key sc__config_keys[] = {
      "true=full false=none"},
     {OF(TRAINER), "=grad_accum_steps", "micro-batches", NULL},
     {OF(TRAINER), "=grad_accumulation_steps", "micro-batches", NULL},
+    {OF(TRAINER), "=accumulation_steps", "micro-batches", NULL},
     {OF(TRAINER), "sequence_len", "seq", NULL},
     {OF(TRAINER), "cutoff_len", "seq", NULL},
     {OF(TRAINER), "max_seq_length", "seq", NULL},

@@ -126,10 +126,10 @@ bool sc__config_openrlhf(const struct sc__config *c) {
 
 static void
 take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    if (!sc__config_openrlhf(c)) /* others mean something else by its words */
+        return;
     const char *batch = sc__config_value(c, "train_batch_size");
     bool answers = sc__config_value(c, "generate_max_len") != NULL;
-    if (!sc__config_openrlhf(c))
-        return;
     if (batch)
         sc__config_add(l, out, "global-batch", batch);
     else

@@ -140,19 +140,27 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
                       : "what it says (ZeRO, FSDP, offloading)");
 }
 
-/* `llamafactory-cli train FILE`, `axolotl train FILE`, `accelerate launch -m
- * axolotl.cli.train FILE`. */
+/* `llamafactory-cli train FILE`, `axolotl train FILE`, `-m axolotl.cli.train FILE`, and
+ * LLaMA-Factory's own files behind other launchers: `src/train.py FILE`, `-m
+ * llamafactory.cli train FILE`. */
+static bool trains_file(const char *const *words, uint32_t at) {
+    static const char *const modules[] = {"axolotl.cli.train", NULL};
+    static const char *const programs[] = {"llamafactory-cli",
+                                           "llamafactory.cli",
+                                           "llmtuner.cli",
+                                           "axolotl",
+                                           NULL};
+    static const char *const files[] = {"src/train.py", "src/train_bash.py", NULL};
+    bool train = at && !strcmp(words[at], "train");
+    return has_ending(words[at], modules) || has_ending(words[at], files) ||
+           (train && has_ending(words[at - 1], programs));
+}
+
 const char *sc__launch_configuration(const char *const *words, uint32_t count) {
     static const char *const endings[] = {".yaml", ".yml", ".json", NULL};
-    static const char *const programs[] = {"llamafactory-cli", "axolotl", NULL};
-    bool train = false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (train && !sc__is_flag(words[i]))
-            return has_ending(words[i], endings) ? words[i] : NULL;
-        train = train || !strcmp(words[i], "axolotl.cli.train");
-        for (const char *const *p = programs; *p && i; p++)
-            train = train || (!strcmp(words[i - 1], *p) && !strcmp(words[i], "train"));
-    }
+    for (uint32_t i = 0; i + 1 < count; i++)
+        if (trains_file(words, i) && has_ending(words[i + 1], endings))
+            return words[i + 1];
     return NULL;
 }
 

@@ -539,3 +539,13 @@ same mlperf_overlap "$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" $rest -- $rest --
 printf 'source $(dirname ${BASH_SOURCE[0]})/common.sh\nexport MLPERF_SUBMITTER=HPE\nexport MINIBS=4\nexport TP=4\nexport PP=1\nexport CP=1\nexport SP=1\nexport FP8=True\nexport DGXNNODES=1\n' >"$dir/config_XD.sh"
 rest="--model llama2-70b --lora 16 --seq 4096 --micro-batch 1"
 same mlperf_of_hpe "$dir/config_XD.sh" $rest -- $rest --gpus 8 --tp 4 --global-batch 8 --sequence-parallel --fp8
+
+# LLaMA-Factory's own files behind other launchers; words of programs of one's own
+printf 'model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: full\ncutoff_len: 4096\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\ndeepspeed: zero3.json\n' >"$dir/sft.yaml"
+for launch in 'python -m torch.distributed.run --nproc_per_node 8 src/train.py sft.yaml' 'accelerate launch --num_processes 8 -m src.llmtuner.cli train sft.yaml' 'torchrun --nproc_per_node=8 /opt/LLaMA-Factory/src/train_bash.py sft.yaml'; do
+    echo "$launch" >"$dir/given.sh"
+    same "given: ${launch%% sft*}" "$dir/given.sh" -- --model qwen3-8b --gpus 8 --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed
+done
+echo 'CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch train_sft.py --model_name Qwen/Qwen2.5-7B-Instruct --max_length 1024 --train_batch_size 2 --accumulation_steps 4 --use_lora --lora_r 16 --bf16' >"$dir/words.sh"
+same accumulation_steps "$dir/words.sh" -- --model qwen2.5-7b --gpus 4 --micro-batch 1 --micro-batches 4 --seq 1024 --lora 16 --lora-autocast --software hf-transformers
+said train_batch_size_is_said 'train_batch_size 2 is not known and counts for nothing'
