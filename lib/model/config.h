@@ -164,10 +164,18 @@ struct sc__config_lora {
     const char *dropout; /* the key of its rate */
 };
 
+/* The configuration that LLaMA-Factory's and Axolotl's commands are given, or NULL. */
+const char *sc__launch_configuration(const char *const *words, uint32_t count);
+/* Whether flags of a script say what is trained, and not such a configuration. */
+bool sc__launch_is_script(const struct sc__launch *l);
 /* Adds the keys of files that c names: launch_beside.c. */
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c);
 /* The stage of ZeRO in the name of DeepSpeed's file, as a text; NULL: it says none. */
 const char *sc__config_deepspeed_stage(const char *name);
+/* Whether accelerate's file of that name is one of FSDP. */
+bool sc__config_fsdp_file(const char *name);
+/* The file of accelerate that a launch names and that was not read, or NULL. */
+const char *sc__config_accelerate_file(const struct sc__config *c);
 /* What is written of the linear layers that have adapters; NULL: nothing. */
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
 /* A job of SkyPilot or Kubernetes: its launch becomes the text of l (config_jobs.c). */
@@ -222,6 +230,33 @@ sc_status sc__config_foundry(struct sc__launch *l,
 sc_status sc__config_torchtune(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
+/* A command whose program takes its settings as words name=value: whose they are (of verl's
+ * trainer of supervised fine-tuning SC__CONFIG_TRAINER, of MaxText SC__CONFIG_MAXTEXT), or
+ * SC__CONFIG_NONE (launch_settings.c). */
+enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t count);
+/* Adds those settings, and what the program takes where they are silent. */
+sc_status sc__config_read_settings(struct sc__launch *l,
+                                   enum sc__config_kind kind,
+                                   struct sc__config *c);
+/* A key that c does not have with the value that its program gives it, and a note unless an
+ * option says the flag it stands for. */
+void sc__config_usual(struct sc__launch *l,
+                      struct sc__config *c,
+                      const char *key,
+                      const char *flag,
+                      const char *value);
+/* Whether a command is `swift sft` and its like (of one task, or NULL); what it means where
+ * it is silent (config_swift.c). */
+bool sc__launch_runs_swift(const char *const *words, uint32_t count, const char *task);
+void sc__config_swift(struct sc__launch *l, struct sc__config *c);
+/* How many words of a command are settings. */
+uint32_t sc__launch_setting_count(const char *const *words, uint32_t count);
+/* The error of a script without flags that mean something; hint: where it has no such
+ * settings either. */
+sc_status sc__launch_no_flags(struct sc__launch *l, const char *hint);
+/* Whether they are verl's; whether it is a launch of Llama recipes. */
+bool sc__config_verl(const struct sc__config *c);
+bool sc__config_llama_recipes(const struct sc__config *c);
 /* An id of Hugging Face that is a preset, or a path. */
 sc_status sc__config_model_id(struct sc__launch *l,
                               const struct sc__config_item *item,

@@ -66,7 +66,7 @@ trains_adapters(const struct sc__launch *l, const struct sc__config *c, bool ran
         if (sc__config_value(c, *key))
             return is_on(c, *key);
     /* Axolotl's files; scripts that name a base_model are Alpaca-LoRA's kin */
-    bool axolotl = sc__config_value(c, "base_model") && !l->command;
+    bool axolotl = sc__config_value(c, "base_model") && !sc__launch_is_script(l);
     if (sc__config_value(c, "adapter") || axolotl)
         return named(c, "adapter") != NULL;
     return rank;
@@ -178,7 +178,7 @@ void sc__config_add_adapters(struct sc__launch *l,
 }
 
 static const char *rank_key(const struct sc__config *c) {
-    static const char *const keys[] = {"lora_r", "lora_dim", NULL};
+    static const char *const keys[] = {"lora_r", "lora_dim", "lora_config.r", NULL};
     for (const char *const *key = keys; *key; key++)
         if (named(c, *key))
             return *key;
@@ -227,9 +227,10 @@ static void take_adapters(struct sc__launch *l,
                           struct sc__flag_list *out,
                           const char *rank) {
     bool swift = swift_type(c) != NULL;
-    /* all linear layers of OpenRLHF, too (target_modules) */
+    /* all linear layers of OpenRLHF and verl, too (target_modules) */
     bool all = sc__config_value(c, "finetuning_type") || swift || sc__config_openrlhf(c) ||
-               is_on(c, "lora_enable") || firefly_mode(c) || chat_adapters(l, c);
+               sc__config_verl(c) || is_on(c, "lora_enable") || firefly_mode(c) ||
+               chat_adapters(l, c);
     const char *targets = sc__config_lora_targets(l, c);
     if (is_on(c, "lora_target_linear") || (all && !targets))
         targets = "all";
@@ -252,7 +253,29 @@ static bool says_four_bits(const struct sc__config *c) {
                                        "use_qlora",
                                        NULL};
     bool four = sc__config_any_on(c, keys);
-    return four || is_word(named(c, "bits"), "4") || is_word(named(c, "quant_bits"), "4");
+    return four || is_word(named(c, "bits"), "4") || is_word(named(c, "quant_bits"), "4") ||
+           is_word(named(c, "quantization"), "4bit"); /* Llama recipes */
+}
+
+/* finetune_lora.py of one's own may have the rank in itself. */
+static void note_program(struct sc__launch *l, const struct sc__config *c) {
+    const struct sc__shell_command *command = l->command;
+    for (uint32_t i = 0; command && i < command->count; i++) {
+        struct sc__str word = sc__str(command->words[i]);
+        const char *slash = strrchr(command->words[i], '/');
+        if (!sc__str_ends(word, ".py"))
+            continue;
+        if (strstr(slash ? slash : command->words[i], "lora") && !named(c, "use_lora") &&
+            !sc__launch_overridden(l, "lora"))
+            sc__note(
+                l->ctx,
+                "config-adapters-unsaid",
+                "%s: %.60s trains adapters by its name, and of which rank is not said: "
+                "all weights are counted as trained (--lora R)",
+                l->file,
+                slash ? slash + 1 : command->words[i]);
+        return;
+    }
 }
 
 sc_status sc__config_adapters(struct sc__launch *l,
@@ -279,6 +302,7 @@ sc_status sc__config_adapters(struct sc__launch *l,
     if (is_word(rank, "0")) /* none: OpenRLHF's and DeepSpeed-Chat's default */
         rank = NULL;
     if (!trains_adapters(l, c, rank)) {
+        note_program(l, c);
         if (rank)
             sc__note(l->ctx,
                      "option-unused",

@@ -49,42 +49,6 @@ static const char *plain_number(struct sc__arena *arena, const char *value) {
     return sc__format(arena, "%" PRIu64, whole);
 }
 
-/* A folder with the name of a model: ~/models/Llama-2-13b-hf; NULL: none. */
-static const char *preset_of_folder(struct sc__arena *arena, const char *path) {
-    struct sc__str name = sc__str(path);
-    while (name.n > 1 && name.p[name.n - 1] == '/')
-        name.n--;
-    const char *whole = sc__strndup(arena, name.p, name.n);
-    const char *slash = strrchr(whole, '/');
-    bool folders = slash && (strchr("/~.$", *whole) || strchr(whole, '/') != slash);
-    return folders && sc__model_preset(arena, slash + 1) ? slash + 1 : NULL;
-}
-
-sc_status sc__config_model_id(struct sc__launch *l,
-                              const struct sc__config_item *item,
-                              struct sc__flag_list *out) {
-    const char *value = item->value;
-    bool known = sc__model_preset(&l->ctx->arena, value) ||
-                 sc__path_look(value).kind != SC__PATH_NONE;
-    if (sc__launch_overridden(l, "model"))
-        return SC_OK;
-    const char *folder = known ? NULL : preset_of_folder(&l->ctx->arena, value);
-    if (folder) {
-        sc__config_add(l, out, "model", folder);
-        return SC_OK;
-    }
-    if (!known)
-        return sc__launch_fail(l,
-                               item->line,
-                               "give the config.json of its repository, or a preset of "
-                               "the same shape, with --model (stepcast list models)",
-                               "%s: the model %.80s is not known",
-                               item->key,
-                               item->value);
-    sc__config_add(l, out, "model", item->value);
-    return SC_OK;
-}
-
 static void add_flags(struct config_taking *t, const struct sc__flag_list *flags);
 
 /* A value that the option would refuse has a place here. */
@@ -347,25 +311,6 @@ sc_status sc__config_local_batch(struct sc__launch *l,
                                b->piece,
                                b->piece_key);
     sc__config_add(l, out, b->runs, sc__format(arena, "%" PRIu32, b->local / b->piece));
-    return SC_OK;
-}
-
-/* The preset that a name in a configuration means, without the ending of a file. */
-sc_status
-sc__config_preset(struct sc__launch *l, const char *name, struct sc__flag_list *out) {
-    struct sc__str plain = sc__str(name);
-    if (sc__str_ends(plain, ".yaml"))
-        plain.n -= strlen(".yaml");
-    const char *model = sc__strndup(&l->ctx->arena, plain.p, plain.n);
-    if (sc__launch_overridden(l, "model"))
-        return SC_OK;
-    if (!sc__model_preset(&l->ctx->arena, model))
-        return sc__launch_fail(l,
-                               0,
-                               "name the model with --model (stepcast list models)",
-                               "the model %.60s is not known",
-                               name);
-    sc__config_add(l, out, "model", model);
     return SC_OK;
 }
 
@@ -751,7 +696,8 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
 
 static bool names_trainer(const struct sc__config *c) {
     return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size") ||
-           sc__config_openrlhf(c) || sc__config_exact(c, "base_model");
+           sc__config_openrlhf(c) || sc__config_llama_recipes(c) ||
+           sc__config_exact(c, "base_model");
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
@@ -759,7 +705,8 @@ bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
         if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
             return false;
         bool command = i + 1 < count && !sc__is_flag(words[i + 1]);
-        if (!strcmp(words[i], "trl") ||
+        if (!strcmp(words[i], "trl") || sc__launch_configuration(words, count) ||
+            sc__launch_runs_swift(words, count, NULL) ||
             (command && !strcmp(words[i], "accelerate") && !strcmp(words[i + 1], "launch")))
             return true;
     }
@@ -768,18 +715,25 @@ bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
 
 sc_status sc__config_trainer_script(struct sc__launch *l) {
     struct sc__config c = {0};
+    enum sc__config_kind kind = sc__launch_settings(l->words, l->count);
+    bool launched = kind || sc__config_launches_trainer(l->words, l->count);
     sc__config_read_words(l, &c);
-    bool launched = sc__config_launches_trainer(l->words, l->count);
-    if (names_trainer(&c) || launched)
+    sc__config_swift(l, &c);
+    if (kind)
+        SC__TRY(sc__config_read_settings(l, kind, &c));
+    else if (names_trainer(&c) || launched)
         SC__TRY(sc__config_read_beside(l, &c));
     if (!names_trainer(&c) && !launched)
         return SC_OK;
-    struct config_taking t = {.l = l, .c = &c, .kind = SC__CONFIG_TRAINER};
+    struct config_taking t = {.l = l, .c = &c, .kind = kind ? kind : SC__CONFIG_TRAINER};
     uint32_t world = sc__launch_asks(l);
     l->words = NULL;
     l->count = 0;
     l->other_program = true;
-    add_flag(&t, "software", sc__config_trainer_software(&c));
+    add_flag(&t,
+             "software",
+             programs[t.kind].software ? programs[t.kind].software
+                                       : sc__config_trainer_software(&c));
     if (world)
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)

@@ -14,6 +14,10 @@ static const struct {
     const char *off; /* values, with blanks between, that change nothing */
 } keys[] = {
     {ANY, "load_in_8bit", ""},
+    {OF(TRAINER), "quantization_bit", "4 16"}, /* LLaMA-Factory, ChatGLM's kin */
+    {OF(TRAINER), "quant_bits", "4 16"},       /* ms-swift */
+    {OF(TRAINER), "bits", "4 16"},             /* scripts of QLoRA */
+    {OF(TRAINER), "quantization", "4bit"},     /* Llama recipes */
     {ANY, "lora_modules_to_save", ""},
     {OF(TRAINER), "modules_to_save", ""},
     {OF(TRAINER), "vision_tower", ""}, /* LLaVA and its kin */
@@ -35,6 +39,7 @@ static const struct {
     {OF(TRAINER), "torch_compile", ""},
     {OF(TRAINER), "activation_offloading", ""},
     {OF(TRAINER), "tiled_mlp", ""},
+    {OF(TRAINER), "use_tiled_mlp", ""}, /* ms-swift */
     {OF(TRAINER), "unfrozen_parameters", ""},
     {OF(TRAINER), "mixture_of_depths", ""},
     {OF(TRAINER), "rl", ""},

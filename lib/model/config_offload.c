@@ -31,6 +31,8 @@ static void offload_by_deepspeed(struct sc__launch *l,
     const char *file = sc__config_value(c, "deepspeed");
     if (!file)
         file = sc__config_value(c, "deepspeed_config_file"); /* of accelerate */
+    if (!file)
+        file = sc__config_accelerate_file(c);
     /* stage3_no_offloading.conf says that nothing is */
     bool named = file && strstr(file, "offload") && !strstr(file, "no_offload");
     bool third =

@@ -92,8 +92,17 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "=micro_train_batch_size", "micro-batch", NULL}, /* OpenRLHF */
+    {OF(TRAINER), "=batch_size_training", "micro-batch", NULL},    /* Llama recipes */
+    {OF(TRAINER), "=context_length", "seq", NULL},
+    {OF(TRAINER), "=data.micro_batch_size_per_gpu", "micro-batch", NULL}, /* verl */
+    {OF(TRAINER), "=ulysses_sequence_parallel_size", "cp", NULL},
+    {OF(TRAINER),
+     "=model.enable_gradient_checkpointing",
+     "recompute",
+     "true=full false=none"},
     {OF(TRAINER), "=grad_accum_steps", "micro-batches", NULL},
     {OF(TRAINER), "=grad_accumulation_steps", "micro-batches", NULL},
+    {OF(TRAINER), "=accumulation_steps", "micro-batches", NULL},
     {OF(TRAINER), "sequence_len", "seq", NULL},
     {OF(TRAINER), "cutoff_len", "seq", NULL},
     {OF(TRAINER), "max_seq_length", "seq", NULL},
@@ -105,6 +114,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "=seq_len", "seq", NULL},
     {OF(TRAINER), "=seq_length", "seq", NULL},
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
+    {OF(TRAINER), "=use_gradient_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER), "=use_activation_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER), "=activation_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER),

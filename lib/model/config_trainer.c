@@ -19,8 +19,15 @@ static bool has_section(const struct sc__config *c, const char *beginning) {
  * names none. */
 static sc_status
 take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    static const char *const keys[] =
-        {"model_name_or_path", "base_model", "model", "model_id", "pretrain", NULL};
+    static const char *const keys[] = {"model_name_or_path",
+                                       "base_model",
+                                       "model",
+                                       "model_id",
+                                       "pretrain",
+                                       "model.partial_pretrain", /* verl */
+                                       "model_name",
+                                       "model_path",
+                                       NULL};
     if (sc__launch_overridden(l, "model"))
         return SC_OK;
     for (const char *const *key = keys; *key; key++)
@@ -28,12 +35,13 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
             const struct sc__config_item *item = &c->items[i];
             if (strcmp(item->key, *key) != 0)
                 continue;
-            if (!strcmp(item->value, "true"))
+            if (!strcmp(item->value, "true") || (l->command && !*item->value))
                 return sc__launch_fail(l,
                                        item->line,
                                        "name the model with --model, or give the "
                                        "variable behind it with --set",
-                                       "--%s has no value",
+                                       "%s%s has no value",
+                                       strchr(*key, '.') ? "" : "--",
                                        *key);
             return sc__config_model_id(l, item, out);
         }
@@ -71,10 +79,28 @@ static void add_default(struct sc__launch *l,
              usual->value);
 }
 
+/* DeepSpeed-Chat's step of supervised fine-tuning: --deepspeed is a switch beside a stage,
+ * and names no file. */
+static bool is_chat(const struct sc__config *c) {
+    const char *deepspeed = sc__config_exact(c, "deepspeed");
+    return deepspeed && sc__config_true(deepspeed) && sc__config_exact(c, "zero_stage") &&
+           sc__config_exact(c, "model_name_or_path");
+}
+
+/* Meta's Llama recipes (configs/training.py), whose words these are. */
+bool sc__config_llama_recipes(const struct sc__config *c) {
+    return sc__config_exact(c, "model_name") &&
+           (sc__config_exact(c, "enable_fsdp") ||
+            sc__config_exact(c, "batch_size_training"));
+}
+
 /* What is not said has the value that its program gives it: per_device_train_batch_size of
- * transformers/training_args.py, cutoff_len of LLaMA-Factory's data_args.py. */
+ * transformers/training_args.py, cutoff_len of LLaMA-Factory's data_args.py, max_seq_len of
+ * DeepSpeed-Chat's main.py. */
 static void
 take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    bool chat = is_chat(c);
+    bool recipes = sc__config_llama_recipes(c);
     const struct {
         const char *key;
         const char *flag;
@@ -83,9 +109,12 @@ take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     } usual[] = {
         {"per_device_train_batch_size",
          "micro-batch",
-         "8",
+         chat ? "16" : "8",
          sc__config_exact(c, "model_name_or_path") != NULL},
-        {"cutoff_len", "seq", "2048", sc__config_value(c, "finetuning_type") != NULL}};
+        {"cutoff_len", "seq", "2048", sc__config_value(c, "finetuning_type") != NULL},
+        {"max_seq_len", "seq", "512", chat},
+        {"batch_size_training", "micro-batch", "4", recipes},
+        {"context_length", "seq", "4096", recipes}};
     for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++) {
         struct sc__flag flag = {usual[i].flag, usual[i].value};
         if (usual[i].has && !says_flag(c, usual[i].flag))
@@ -101,10 +130,10 @@ bool sc__config_openrlhf(const struct sc__config *c) {
 
 static void
 take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    if (!sc__config_openrlhf(c)) /* others mean something else by its words */
+        return;
     const char *batch = sc__config_value(c, "train_batch_size");
     bool answers = sc__config_value(c, "generate_max_len") != NULL;
-    if (!sc__config_openrlhf(c))
-        return;
     if (batch)
         sc__config_add(l, out, "global-batch", batch);
     else
@@ -113,14 +142,41 @@ take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         add_default(l, out, &(struct sc__flag){"seq", "2048"}, "max_len");
 }
 
+/* verl's batch is that of all GPUs; attention is FlashAttention's, sequences are parallel
+ * by DeepSpeed-Ulysses' exchange of heads, and the model is loaded in fp32 unless it says
+ * otherwise (fsdp_sft_trainer.py). */
+static void
+take_verl(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *type = sc__config_value(c, "fsdp_config.model_dtype");
+    if (!sc__config_verl(c))
+        return;
+    sc__config_add(l, out, "global-batch", sc__config_exact(c, "data.train_batch_size"));
+    sc__config_add(l, out, "attention", "flash2");
+    if (sc__config_number(c, "ulysses_sequence_parallel_size", 1) > 1)
+        sc__config_add(l, out, "cp-comm-type", "a2a");
+    if (type && (!strcmp(type, "bf16") || !strcmp(type, "bfloat16")))
+        sc__config_add(l, out, "update", "plain");
+}
+
 /* Alpaca-LoRA and its kin: batch_size is that of all GPUs, of which steps of accumulation
  * are made (finetune.py). */
 static void
 take_alpaca(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *batch = sc__config_exact(c, "batch_size");
-    if (l->command && batch && sc__config_exact(c, "base_model") &&
+    if (sc__launch_is_script(l) && batch && sc__config_exact(c, "base_model") &&
         sc__config_exact(c, "micro_batch_size"))
         sc__config_add(l, out, "global-batch", batch);
+}
+
+/* openrlhf.cli.train_dpo and its kin; train_sft trains on texts. */
+static bool runs_other_step(const struct sc__shell_command *command) {
+    static const char cli[] = "openrlhf.cli.train_";
+    for (uint32_t i = 0; command && i < command->count; i++) {
+        const char *at = strstr(command->words[i], cli);
+        if (at && strcmp(at + sizeof cli - 1, "sft") != 0)
+            return true;
+    }
+    return false;
 }
 
 /* TRL's trainers on answers (GRPO, DPO): sequences are a prompt and an answer, and what
@@ -129,9 +185,10 @@ static void
 take_answers(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     uint64_t prompt = sc__config_number(c, "max_prompt_length", 0);
     uint64_t answer = sc__config_number(c, "max_completion_length", 0);
-    bool pairs = sc__config_openrlhf(c) && (sc__config_value(c, "chosen_key") ||
-                                            sc__config_value(c, "ref_pretrain") ||
-                                            sc__config_value(c, "reward_pretrain"));
+    bool pairs =
+        sc__config_openrlhf(c) &&
+        (sc__config_value(c, "chosen_key") || sc__config_value(c, "ref_pretrain") ||
+         sc__config_value(c, "reward_pretrain") || runs_other_step(l->command));
     if (sc__config_openrlhf(c) && !answer) { /* its own words for them */
         prompt = sc__config_number(c, "prompt_max_len", 0);
         answer = sc__config_number(c, "generate_max_len", 0);
@@ -169,20 +226,37 @@ fsdp_strategy(const struct sc__config *c, const char *word, const char *number) 
     return false;
 }
 
+const char *sc__config_accelerate_file(const struct sc__config *c) {
+    bool read = sc__config_value(c, "distributed_type") != NULL;
+    return read ? NULL : sc__config_exact(c, "config_file");
+}
+
+bool sc__config_fsdp_file(const char *name) {
+    const char *slash = strrchr(name, '/');
+    return strstr(slash ? slash : name, "fsdp") != NULL;
+}
+
 static bool runs_fsdp(const struct sc__config *c) {
+    const char *file = sc__config_accelerate_file(c);
     const char *fsdp = sc__config_value(c, "fsdp");
     const char *backend = sc__config_openrlhf(c) ? sc__config_exact(c, "backend") : NULL;
     bool named = names_something(fsdp) || has_section(c, "fsdp.") ||
                  has_section(c, "fsdp_config.") || sc__config_on(c, "use_fsdp") ||
+                 sc__config_on(c, "enable_fsdp") || sc__config_verl(c) ||
+                 (file && sc__config_fsdp_file(file)) ||
                  (backend && strstr(backend, "fsdp"));
     return named && !fsdp_strategy(c, "no_shard", "3");
 }
 
 /* The file of DeepSpeed, as trainers and as accelerate, its flags and its own file (in a
- * section there), name it. */
+ * section there), name it; or one of accelerate that has a stage in its name
+ * (deepspeed_zero3.yaml of TRL). */
 static const char *deepspeed_file(const struct sc__config *c) {
     const char *file = sc__config_value(c, "deepspeed");
-    return file ? file : sc__config_value(c, "deepspeed_config_file");
+    const char *other = sc__config_accelerate_file(c);
+    if (!file)
+        file = sc__config_value(c, "deepspeed_config_file");
+    return !file && other && sc__config_deepspeed_stage(other) ? other : file;
 }
 
 static bool runs_deepspeed(const struct sc__config *c) {
@@ -269,13 +343,16 @@ take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
 /* ---- how a step runs ---- */
 
 /* LLaMA-Factory checkpoints unless disable_gradient_checkpointing says otherwise
- * (prepare_model_for_training of model/model_utils/checkpointing.py). */
+ * (prepare_model_for_training of model/model_utils/checkpointing.py), Llama recipes under
+ * FSDP unless fsdp_activation_checkpointing does (configs/fsdp.py). */
 static void take_recomputation(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out) {
     bool factory =
         sc__config_value(c, "finetuning_type") || sc__config_value(c, "cutoff_len");
-    if (sc__config_on(c, "fsdp_activation_checkpointing") ||
+    bool recipes = sc__config_llama_recipes(c) && sc__config_on(c, "enable_fsdp") &&
+                   !sc__config_value(c, "fsdp_activation_checkpointing");
+    if (recipes || sc__config_on(c, "fsdp_activation_checkpointing") ||
         sc__config_on(c, "fsdp_config.activation_checkpointing"))
         sc__config_add(l, out, "recompute", "full");
     if (!factory || sc__config_value(c, "gradient_checkpointing"))
@@ -453,6 +530,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     SC__TRY(take_model(l, c, out));
     take_defaults(l, c, out);
     take_openrlhf(l, c, out);
+    take_verl(l, c, out);
     take_alpaca(l, c, out);
     take_answers(l, c, out);
     take_sharding(l, c, out);

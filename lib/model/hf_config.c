@@ -216,6 +216,16 @@ static void note_other_class(const struct model_hf_config_reading *r,
     const struct sc__hf_family *other = class ? sc__hf_family_of_class(class) : NULL;
     if (class)
         note_other_head(r, class);
+    const char *code = json_string_value(
+        json_object_get(json_object_get(r->root, "auto_map"), "AutoModelForCausalLM"));
+    if (code && !sc__hf_family_has_code(code))
+        sc__note(r->ctx,
+                 "model-code",
+                 "%s: its layers are made by code of its own (%.80s), which is not read: "
+                 "they are taken to be those of model_type \"%s\"",
+                 r->file,
+                 code,
+                 family->type);
     if (other && other->traits != family->traits)
         sc__note(r->ctx,
                  "model-class",

@@ -345,6 +345,22 @@ const struct sc__hf_family *sc__hf_family_of_class(const char *class) {
     return NULL;
 }
 
+/* "modeling_deepseek" for deepseek_v3, "modeling_internlm2": the code of a type that is
+ * known by its name. */
+bool sc__hf_family_has_code(const char *module) {
+    static const char word[] = "modeling_";
+    const char *name = strstr(module, word);
+    struct sc__str own = sc__str(name ? name + sizeof word - 1 : "");
+    while (own.n && memchr(own.p, '.', own.n))
+        own.n--;
+    for (const struct sc__hf_family *f = families; f->type && own.n; f++) {
+        size_t n = strlen(f->type) < own.n ? strlen(f->type) : own.n;
+        if (!memcmp(f->type, own.p, n))
+            return true;
+    }
+    return !own.n;
+}
+
 bool sc__hf_class_without_head(const char *class) {
     static const char *const heads[] = {"ForSequenceClassification",
                                         "ForTokenClassification",

@@ -119,8 +119,21 @@ static bool has_ending(const char *name, const char *const *endings) {
 static void note_missing(const struct sc__launch *l, const char *key, const char *name) {
     bool of_deepspeed = sc__str_starts(sc__str(key), "deepspeed");
     bool offloads = of_deepspeed && strstr(name, "offload");
-    if (of_deepspeed && sc__config_deepspeed_stage(name))
+    const char *stage = sc__config_deepspeed_stage(name);
+    if (of_deepspeed && stage)
         return;
+    if (!strcmp(key, "config_file") && (stage || sc__config_fsdp_file(name))) {
+        sc__note(
+            l->ctx,
+            "launch-beside",
+            "%s names %.80s, which is not beside it: of what it says %s%s is taken, by "
+            "its name",
+            l->file,
+            name,
+            stage ? "ZeRO " : "FSDP",
+            stage ? sc__strndup(&l->ctx->arena, stage, 1) : "");
+        return;
+    }
     sc__note(l->ctx,
              "launch-beside",
              "%s names %.80s, which is not beside it: %s does not count unless options say "
@@ -131,6 +144,50 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
                       : "what it says (ZeRO, FSDP, offloading)");
 }
 
+/* `llamafactory-cli train FILE`, `axolotl train FILE`, `-m axolotl.cli.train FILE`, and
+ * LLaMA-Factory's own files behind other launchers: `src/train.py FILE`, `-m
+ * llamafactory.cli train FILE`. */
+static bool trains_file(const char *const *words, uint32_t at) {
+    static const char *const modules[] = {"axolotl.cli.train", NULL};
+    static const char *const programs[] = {"llamafactory-cli",
+                                           "llamafactory.cli",
+                                           "llmtuner.cli",
+                                           "axolotl",
+                                           NULL};
+    static const char *const files[] = {"src/train.py", "src/train_bash.py", NULL};
+    bool train = at && !strcmp(words[at], "train");
+    return has_ending(words[at], modules) || has_ending(words[at], files) ||
+           (train && has_ending(words[at - 1], programs));
+}
+
+const char *sc__launch_configuration(const char *const *words, uint32_t count) {
+    static const char *const endings[] = {".yaml", ".yml", ".json", NULL};
+    for (uint32_t i = 0; i + 1 < count; i++)
+        if (trains_file(words, i) && has_ending(words[i + 1], endings))
+            return words[i + 1];
+    return NULL;
+}
+
+bool sc__launch_is_script(const struct sc__launch *l) {
+    const struct sc__shell_command *c = l->command;
+    return c && !sc__launch_configuration(c->words, c->count);
+}
+
+/* All that is trained is said there. */
+static sc_status read_configuration(const struct sc__launch *l, struct sc__config *c) {
+    const char *name = sc__launch_configuration(l->words, l->count);
+    bool found = true;
+    if (name)
+        SC__TRY(take_file(l, name, c, &found));
+    return found ? SC_OK
+                 : sc__launch_fail(l,
+                                   l->line,
+                                   "give that file itself: stepcast run FILE --gpus N",
+                                   "what is trained stands in %.80s, which is not beside "
+                                   "this script",
+                                   name);
+}
+
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
     static const char *const endings[] = {".json", ".yaml", ".yml", ".conf", NULL};
     static const char *const keys[] = {"config",
@@ -138,6 +195,7 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
                                        "deepspeed",
                                        "deepspeed_config_file",
                                        NULL};
+    SC__TRY(read_configuration(l, c));
     for (const char *const *key = keys; *key; key++) {
         bool in_sections = !strcmp(*key, "deepspeed_config_file"); /* accelerate's file */
         const char *name =

@@ -37,8 +37,13 @@ put(struct sc__launch *l, uint32_t *capacity, const char *flag, uint32_t value) 
     put_word(l, capacity, sc__format(&l->ctx->arena, "--%s=%u", flag, value));
 }
 
+static bool is_true(const struct sc__launch *l, const char *nvidia, const char *amd) {
+    const char *value = variable(l, nvidia, amd);
+    return value && !sc__config_false(value);
+}
+
 /* Those beside the plan that a file may say itself. */
-static void put_others(struct sc__launch *l, uint32_t *capacity) {
+static void put_others(struct sc__launch *l, uint32_t *capacity, uint32_t tp) {
     static const struct {
         const char *nvidia;
         const char *amd;
@@ -65,16 +70,30 @@ static void put_others(struct sc__launch *l, uint32_t *capacity) {
                      ? sc__format(&l->ctx->arena, "%s=%s", others[i].flag, value)
                      : others[i].flag);
     }
+    /* Transformer Engine overlaps products of sequence parallelism alone (tp_comm_overlap
+     * of Megatron's arguments.py) */
+    if (tp > 1 && is_true(l, "TP_COMM_OVERLAP", NULL) && !is_true(l, "SEQ_PARALLEL", "SP"))
+        put_word(l, capacity, "--sequence-parallel");
+}
+
+/* Variables that nobody else sets. */
+static bool is_submission(const struct sc__launch *l) {
+    static const char *const names[] = {"DGXSYSTEM",
+                                        "MLPERF_SUBMITTER",
+                                        "MLPERF_SYSTEM_NAME",
+                                        NULL};
+    for (uint32_t i = 0; i < l->shell.variable_count; i++)
+        for (const char *const *n = names; *n; n++)
+            if (!strcmp(l->shell.variables[i].name, *n))
+                return true;
+    return false;
 }
 
 bool sc__launch_mlperf(struct sc__launch *l) {
     uint32_t capacity = 0;
-    bool config = false;
-    for (uint32_t i = 0; i < l->shell.variable_count; i++)
-        config = config || !strcmp(l->shell.variables[i].name, "DGXSYSTEM");
     uint32_t tp = number(l, "TENSOR_MODEL_PARALLEL", "TP", 0);
     uint32_t nodes = number(l, "DGXNNODES", "NNODES", 0);
-    if (!config || !tp || !nodes)
+    if (!is_submission(l) || !tp || !nodes)
         return false;
     uint32_t pp = number(l, "PIPELINE_MODEL_PARALLEL", "PP", 1);
     uint32_t cp = number(l, "CONTEXT_PARALLEL", "CP", 1);
@@ -97,7 +116,7 @@ bool sc__launch_mlperf(struct sc__launch *l) {
         put(l, &capacity, "global-batch", (uint32_t)batch);
     if (variable(l, "MICRO_BATCH_SIZE", "MBS"))
         put(l, &capacity, "micro-batch", number(l, "MICRO_BATCH_SIZE", "MBS", 1));
-    put_others(l, &capacity);
+    put_others(l, &capacity, tp);
     l->other_program = true;
     sc__note(
         l->ctx,

@@ -228,14 +228,16 @@ static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
            !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
-           !strcmp(name, "base_model") ||
+           !strcmp(name, "base_model") || !strcmp(name, "enable_fsdp") ||
+           !strcmp(name, "batch_size_training") ||
            !strcmp(name, "config_file"); /* of `accelerate launch` */
 }
 
 static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n =
-        sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count);
+        sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count) ||
+        (sc__launch_settings(words, count) && sc__launch_setting_count(words, count));
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;
         const char *why;
@@ -371,10 +373,7 @@ static sc_status find_words(struct sc__launch *l) {
                                l->shell.last_words ? " (\"" : "",
                                l->shell.last_words ? l->shell.last_words : "",
                                l->shell.last_words ? "\")" : "");
-    return sc__launch_fail(l,
-                           0,
-                           unset_hint(l),
-                           "there is no Megatron flag that we know in this file");
+    return sc__launch_no_flags(l, unset_hint(l));
 }
 
 /* ---- flags ---- */

@@ -92,6 +92,28 @@ static uint32_t listed_devices(const char *list) {
     return n;
 }
 
+/* "localhost:0,1" or "worker-0:0,1@worker-1:0,2" behind --include of DeepSpeed's launcher
+ * (parse_resource_filter of launcher/runner.py): the devices of each host; 0: a host
+ * without a list has all of its own, how many is not said. */
+static uint32_t included_devices(const struct sc__shell_command *command) {
+    const char *value = launcher_value(command->words, command->count, "include");
+    struct sc__str rest = sc__str(value ? value : "");
+    struct sc__str host;
+    uint64_t n = 0;
+    while (sc__split(&rest, '@', &host)) {
+        const char *colon = host.n ? memchr(host.p, ':', host.n) : NULL;
+        struct sc__str list = {colon, colon ? host.n - (size_t)(colon - host.p) : 0};
+        struct sc__str device;
+        if (!colon)
+            return 0;
+        list.p++;
+        list.n--;
+        while (sc__split(&list, ',', &device))
+            n++;
+    }
+    return n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
 /* ms-swift, LLaMA-Factory and XTuner start torchrun by NPROC_PER_NODE and NNODES;
  * LLaMA-Factory, accelerate and DeepSpeed take the devices that are visible. */
 static uint32_t environment_world(const struct sc__shell_command *command) {
@@ -104,11 +126,14 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
                                              "accelerate",
                                              "deepspeed",
                                              NULL};
+    static const char *const by_list[] = {"deepspeed", NULL};
     const char *local = command->watched[SC__SHELL_NPROC_PER_NODE];
     const char *nodes = command->watched[SC__SHELL_NNODES];
     const char *devices = command->watched[SC__SHELL_CUDA_VISIBLE_DEVICES];
-    uint32_t each = 0;
+    uint32_t each = runs(command, by_list) ? included_devices(command) : 0;
     uint32_t node_count = 1;
+    if (each)
+        return each;
     if (local && runs(command, by_number))
         sc__parse_u32(sc__str(local), &each);
     if (!each && devices && runs(command, by_devices))

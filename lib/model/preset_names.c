@@ -112,8 +112,25 @@ static const struct alias aliases[] = {
     {"bigscience", "bloomz", "bloom-176b"},
     {"bigscience", "bloomz-7b1", "bloom-7b1"},
     {"huggyllama", "llama-30b", "llama-33b"},
+    {"internlm", "internlm2-base-7b", "internlm2-7b"},
+    {"internlm", "internlm2_5-7b", "internlm2-7b"},
+    {"internlm", "internlm2_5-7b-chat", "internlm2-7b"},
+    {"internlm", "internlm2_5-20b-chat", "internlm2-20b"},
+    {"internlm", "internlm2-base-20b", "internlm2-20b"},
     {"internlm", "internlm2-chat-7b", "internlm2-7b"},
     {"internlm", "internlm2-chat-20b", "internlm2-20b"},
+    {"openlm-research", "open_llama_3b_v2", "openllama-3b"},
+    {"lmsys", "vicuna-7b-v1.3", "llama-7b"},
+    {"lmsys", "vicuna-13b-v1.3", "llama-13b"},
+    {"lmsys", "vicuna-33b-v1.3", "llama-33b"},
+    {"lmsys", "vicuna-7b-v1.5", "llama2-7b"},
+    {"lmsys", "vicuna-7b-v1.5-16k", "llama2-7b"},
+    {"lmsys", "vicuna-13b-v1.5", "llama2-13b"},
+    {"lmsys", "vicuna-13b-v1.5-16k", "llama2-13b"},
+    {"deepseek-ai", "deepseek-math-7b", "deepseek-llm-7b"},
+    {"deepseek-ai", "deepseek-math-7b-rl", "deepseek-llm-7b"},
+    {"Qwen", "Qwen2.5-7B-Instruct-1M", "qwen2.5-7b"},
+    {"Qwen", "Qwen2.5-14B-Instruct-1M", "qwen2.5-14b"},
     {"01-ai", "Yi-1.5-6B", "yi-6b"},
     {"01-ai", "Yi-1.5-34B", "yi-34b"},
     {"nvidia", "Nemotron-H-8B-Base-8K", "nemotron-h-8b"},
@@ -187,9 +204,26 @@ static bool has_alias(struct sc__str publisher, const struct alias *alias) {
     return sc__str_is_any_case(publisher, alias->publisher) || publishes(publisher, "");
 }
 
+/* Folders of ModelScope have three underscores for each dot: "Llama-3___2-3B-Instruct"
+ * (its hub/snapshot_download.py). */
+static const char *with_dots(struct sc__arena *arena, const char *name) {
+    char *plain = sc__strdup(arena, name);
+    char *to = plain;
+    for (const char *from = plain; *from; to++) {
+        bool dot = !strncmp(from, "___", 3);
+        *to = dot ? '.' : *from;
+        from += dot ? 3 : 1;
+    }
+    *to = 0;
+    return plain;
+}
+
 const struct sc__data_file *sc__model_preset(struct sc__arena *arena, const char *name) {
-    const char *slash = strchr(name, '/');
+    const char *slash;
     const struct alias *alias;
+    if (strstr(name, "___"))
+        name = with_dots(arena, name);
+    slash = strchr(name, '/');
     if (!slash)
         return preset_of_name(arena, sc__str(without_maker(name)), &alias);
     struct sc__str publisher = {name, (size_t)(slash - name)};

@@ -470,8 +470,9 @@ sc_status shell_arithmetic(
     *out = 0;
     *unknown = 0;
     SC__TRY(shell_expand_quoted(sh, raw, line, &text));
-    bool unset = sh->unset_seen != unset_before;
     sc_status status = sum_whole(sh, text, line, out, unknown);
+    /* names without a dollar are looked up there: "GBS / NPROC" divides by what is open */
+    bool unset = sh->unset_seen != unset_before;
     if (status != SC_INPUT || !unset)
         return status;
     /* "8*$NODES" with NODES left open is an error of that line alone */

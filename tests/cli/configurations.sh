@@ -401,7 +401,8 @@ same trainer_defaults "$dir/short.yaml" --gpus 8 -- --model llama3.1-8b --gpus 8
 same trainer_defaults_overridden "$dir/short.yaml" --gpus 8 --micro-batch 2 --seq 1024 -- --model llama3.1-8b --gpus 8 --bf16 --zero 3 --recompute full --software deepspeed --micro-batch 2 --seq 1024
 # ms-swift names the model by --model; a variable without a value names none
 printf 'deepspeed --num_gpus=2 --module swift.cli.sft --model Qwen/Qwen3-8B --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 2048 --lora_rank 64 --gradient_checkpointing true --deepspeed default-zero3\n' >"$dir/swift.sh"
-same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --recompute full --zero 3 --software deepspeed
+# (train_type is lora unless it says otherwise, of all linear layers, with a dropout of 0.05)
+same swift "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 64 --lora-targets all --dropout --recompute full --zero 3 --software deepspeed
 sed -i 's/--lora_rank 64/--train_type lora/' "$dir/swift.sh"
 same swift_adapters "$dir/swift.sh" -- --model qwen3-8b --gpus 2 --micro-batch 1 --micro-batches 4 --seq 2048 --lora 8 --lora-targets all --dropout --recompute full --zero 3 --software deepspeed
 sed -i 's/--train_type lora/--train_type full/' "$dir/swift.sh"
@@ -605,7 +606,7 @@ same pieces_otherwise "$dir/pieces.toml" --gpus 8 --micro-batch 1 --micro-batche
     --fusion hf --cross-entropy fp32 --software torchtitan-2026
 # accelerate's launcher runs trainers, not Megatron
 echo 'accelerate launch --num_processes 4 train.py --max_length 2048 --use_lora --lora_r 16 --accumulation_steps 6' >"$dir/own.sh"
-same accelerate_runs_trainers "$dir/own.sh" --model llama2-7b -- --model llama2-7b --gpus 4 --seq 2048 --lora 16 --lora-targets q_proj,v_proj --software hf-transformers
+same accelerate_runs_trainers "$dir/own.sh" --model llama2-7b -- --model llama2-7b --gpus 4 --seq 2048 --lora 16 --lora-targets q_proj,v_proj --micro-batches 6 --software hf-transformers
 # whole models that are loaded in 16 bits are updated in them, without a word about bf16
 echo 'NPROC_PER_NODE=4 swift sft --model meta-llama/Llama-2-7b-hf --tuner_type full --torch_dtype bfloat16 --max_length 2048 --per_device_train_batch_size 2 --gradient_accumulation_steps 4 --gradient_checkpointing true' >"$dir/swift.sh"
 same loaded_in_bf16 "$dir/swift.sh" -- $meant --update plain --software hf-transformers

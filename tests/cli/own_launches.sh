@@ -412,3 +412,180 @@ same mlperf_said_otherwise "$dir/config_MI300X.sh" --model llama3-70b --num-laye
 grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
 "$S" run "$dir/other.sh" --model llama3-8b >"$dir/out" 2>"$dir/err"
 [ $? = 3 ] && grep -q 'there is no Megatron flag' "$dir/err" && echo "ok not_mlperf" || echo "not ok not_mlperf"
+
+# ---- launches that were read wrongly, or refused ----
+refused() { # name, what is said, file and its options
+    name=$1 text=$2
+    shift 2
+    "$S" run "$@" >"$dir/out" 2>"$dir/err"
+    if [ $? = 3 ] && grep -qF -- "$text" "$dir/err"; then echo "ok $name"; else
+        echo "not ok $name"
+        cat "$dir/err"
+    fi
+}
+# DeepSpeed's launcher names the devices of each host; of a host without a list it takes all
+include() { echo "deepspeed $* train.py --deepspeed zero3.json --model_name_or_path meta-llama/Llama-3.1-8B --max_seq_length 4096 --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --gradient_checkpointing --bf16" >"$dir/include.sh"; }
+listed="--model llama3.1-8b --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed"
+include --include localhost:4,5,6,7 --master_port 29501
+same include "$dir/include.sh" -- $listed --gpus 4
+include --include="worker-0:0,1,2,3@worker-1:0,1"
+same include_hosts "$dir/include.sh" -- $listed --gpus 6
+include --include worker-0@worker-1:0,2
+same include_whole_host "$dir/include.sh" --gpus 16 -- $listed --gpus 16
+include --include worker-0@worker-1:0,2
+"$S" run "$dir/include.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said include_whole_host_is_open 'does not say how many GPUs it launches'
+
+# a sum that divides by a variable of a file that is sourced is not known, and only that
+cat >"$dir/divides.sh" <<'Y'
+source common.sh
+export OMP_NUM_THREADS=$((SLURM_CPUS_ON_NODE / LOCAL_RANKS))
+GAS=$(( 64 / (2 * LOCAL_RANKS) ))
+torchrun --nproc_per_node $LOCAL_RANKS train.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 --gradient_accumulation_steps $GAS --max_length 1024 --bf16
+Y
+refused divides 'divides.sh:4: error: gradient_accumulation_steps cannot be known: it hangs on the arithmetic' "$dir/divides.sh"
+same divides_given "$dir/divides.sh" --set LOCAL_RANKS=8 -- --model llama2-7b --gpus 8 --micro-batch 2 --micro-batches 4 --seq 1024 --update amp --software hf-transformers
+
+# folders of ModelScope have ___ for dots, those of huggingface_hub -- for slashes; other keys for the model
+folder() { echo "torchrun --nproc_per_node 8 train.py $* --per_device_train_batch_size 1 --max_length 1024 --use_gradient_checkpointing --bf16" >"$dir/folder.sh"; }
+tuned="--gpus 8 --micro-batch 1 --seq 1024 --recompute full --update amp --software hf-transformers"
+folder --model_name_or_path /mnt/hub/LLM-Research/Llama-3___2-1B-Instruct
+same modelscope "$dir/folder.sh" -- --model llama3.2-1b $tuned
+folder --model_name_or_path '$HOME/.cache/huggingface/hub/models--Qwen--Qwen2.5-0.5B-Instruct/snapshots/1f3c00d2/'
+same hub_cache "$dir/folder.sh" -- --model qwen2.5-0.5b $tuned
+folder --model_name meta-llama/Llama-3.2-1B
+same model_name "$dir/folder.sh" -- --model llama3.2-1b ${tuned%--update*} --update plain --software hf-transformers
+folder --model_name_or_path openlm-research/open_llama_3b_v2
+same second_openllama "$dir/folder.sh" -- --model openllama-3b $tuned
+sed -i 's/train.py/lora_tune.py/' "$dir/folder.sh"
+"$S" run "$dir/folder.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said lora_by_name 'lora_tune.py trains adapters by its name, and of which rank is not said'
+
+# DeepSpeed-Chat takes 512 tokens and 16 sequences where nothing is said (main.py)
+echo 'deepspeed --num_gpus 8 main.py --model_name_or_path facebook/opt-1.3b --gradient_checkpointing --zero_stage 2 --deepspeed' >"$dir/silent.sh"
+same chat_defaults "$dir/silent.sh" -- --model opt-1.3b --gpus 8 --seq 512 --micro-batch 16 --micro-batches 1 --recompute full --zero 2 --software deepspeed
+
+# 8 bits are not 4: the weights are counted as they are trained, and that is said
+echo 'deepspeed --num_gpus=4 tune.py --model_name_or_path Qwen/Qwen2.5-3B --quantization_bit 8 --lora_r 8 --per_device_train_batch_size 1 --max_length 512 --bf16 --deepspeed zero2.json' >"$dir/eight.sh"
+"$S" run "$dir/eight.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said eight_bits 'quantization_bit 8 changes the step and is not modelled'
+
+# OpenRLHF's other steps are known by their program
+echo 'deepspeed --num_gpus 8 --module openrlhf.cli.train_dpo --pretrain meta-llama/Llama-3.1-8B-Instruct --micro_train_batch_size 1 --train_batch_size 64 --max_len 2048 --zero_stage 3 --bf16 --beta 0.1 --gradient_checkpointing' >"$dir/dpo.sh"
+"$S" run "$dir/dpo.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said dpo_by_program 'trains on answers to prompts'
+
+# Llama recipes: 4 sequences of 4096 tokens, and checkpoints under FSDP, unless it says otherwise
+recipe() { echo "torchrun --nproc_per_node 8 recipes/finetuning.py --model_name meta-llama/Llama-2-7b-hf --enable_fsdp $*" >"$dir/recipe.sh"; }
+sharded="--model llama2-7b --gpus 8 --software fsdp-eager --use-torch-fsdp2"
+recipe --lr 1e-5
+same recipes "$dir/recipe.sh" -- $sharded --micro-batch 4 --seq 4096 --recompute full
+recipe --batch_size_training 2 --context_length 2048 --gradient_accumulation_steps 4 --fsdp_config.fsdp_activation_checkpointing False
+same recipes_say "$dir/recipe.sh" -- $sharded --micro-batch 2 --micro-batches 4 --seq 2048 --recompute none
+recipe --use_peft --peft_method lora --lora_config.r 32 --quantization 4bit
+same recipes_adapters "$dir/recipe.sh" -- $sharded --micro-batch 4 --seq 4096 --recompute full --lora 32 --qlora --dropout
+recipe --use_peft --quantization 8bit
+"$S" run "$dir/recipe.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said recipes_eight_bits 'quantization 8bit changes the step and is not modelled'
+
+# verl's supervised fine-tuning: settings name=value over sft_trainer.yaml
+verl() { echo "torchrun --standalone --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.train_files=\$HOME/a.parquet model.partial_pretrain=Qwen/Qwen2.5-7B-Instruct $*" >"$dir/verl.sh"; }
+sharded="--model qwen2.5-7b --gpus 8 --attention flash2 --software fsdp-eager --use-torch-fsdp2"
+verl data.max_length=8192 data.train_batch_size=32 data.micro_batch_size_per_gpu=1 model.enable_gradient_checkpointing=True ulysses_sequence_parallel_size=2 use_remove_padding=True
+same verl "$dir/verl.sh" -- $sharded --seq 8192 --global-batch 32 --micro-batch 1 --recompute full --cp 2 --cp-comm-type a2a
+verl trainer.total_epochs=2
+same verl_defaults "$dir/verl.sh" -- $sharded --seq 1024 --global-batch 256 --micro-batch 4 --recompute full
+said verl_defaults_are_said 'does not say data.train_batch_size: it is 256 there'
+same verl_and_options "$dir/verl.sh" --seq 2048 --micro-batch 2 -- $sharded --seq 2048 --global-batch 256 --micro-batch 2 --recompute full
+verl model.enable_gradient_checkpointing=False data.micro_batch_size_per_gpu=2 data.max_length=2048 data.train_batch_size=64 +model.lora_rank=16 ++data.train_batch_size=128
+same verl_adapters "$dir/verl.sh" -- $sharded --seq 2048 --global-batch 128 --micro-batch 2 --recompute none --lora 16 --lora-targets all
+verl data.micro_batch_size=32
+refused verl_older 'verl.sh:1: error: data.micro_batch_size 32 is that of all GPUs in older versions' "$dir/verl.sh"
+sed -i 's/Qwen.Qwen2.5-7B-Instruct/$BASE/' "$dir/verl.sh"
+refused verl_unset 'model.partial_pretrain has no value' "$dir/verl.sh" --micro-batch 1
+
+# MaxText: settings over base.yml
+maxtext() { echo "XLA_FLAGS=--xla_gpu_x=true python3 -m MaxText.train src/MaxText/configs/base.yml run_name=a_\$(date +%s) steps=20 $*" >"$dir/maxtext.sh"; }
+maxtext model_name=llama2-7b per_device_batch_size=4 max_target_length=4096 ici_fsdp_parallelism=8 dcn_data_parallelism=2
+same maxtext "$dir/maxtext.sh" --gpus 16 -- --model llama2-7b --gpus 16 --seq 4096 --micro-batch 4 --micro-batches 1 --recompute full --zero 3 --shard-group 8 --software maxtext
+maxtext model_name=llama2-7b
+same maxtext_defaults "$dir/maxtext.sh" --gpus 8 -- --model llama2-7b --gpus 8 --seq 2048 --micro-batch 12 --micro-batches 1 --recompute full --zero 3 --software maxtext
+maxtext ici_tensor_parallelism=2 per_device_batch_size=1
+refused maxtext_no_model 'maxtext.sh:1: error: no model_name is given' "$dir/maxtext.sh"
+same maxtext_given "$dir/maxtext.sh" --model llama3-8b --gpus 8 -- --model llama3-8b --gpus 8 --tp 2 --seq 2048 --micro-batch 2 --micro-batches 1 --recompute full --zero 3 --software maxtext
+sed -i 's/base.yml/models\/gpu\/llama2_7b.yml/' "$dir/maxtext.sh"
+refused maxtext_other_file 'read that file itself' "$dir/maxtext.sh" --model llama3-8b
+
+# what takes other settings so is refused with what helps
+echo 'python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=Qwen/Qwen3-8B trainer.n_gpus_per_node=8' >"$dir/ppo.sh"
+refused rl_settings 'ppo.sh:1: error: reinforcement learning is not forecast' "$dir/ppo.sh"
+echo 'torchrun --nproc_per_node=4 -m other.sft data.path=x actor.model_name=Qwen/Qwen3-8B' >"$dir/other_settings.sh"
+refused other_settings 'error: the settings of this command (name=value) are not known' "$dir/other_settings.sh"
+
+# ms-swift: adapters, 16 sequences or more a step and checkpointing unless it says otherwise (it was read as
+# Megatron's where no key of transformers stood there)
+swift() { echo "CUDA_VISIBLE_DEVICES=0,1,2,3 NNODES=2 NPROC_PER_NODE=4 swift $* --model Qwen/Qwen2.5-7B-Instruct --max_length 4096 --model_author swift --model_name swift-robot" >"$dir/hfswift.sh"; }
+swifted="--model qwen2.5-7b --gpus 8 --seq 4096 --recompute full"
+swift sft --gradient_accumulation_steps 16 --torch_dtype bfloat16 --lora_rank 16 --lora_dropout 0
+same swift "$dir/hfswift.sh" -- $swifted --micro-batch 1 --micro-batches 16 --lora 16 --lora-targets all --software hf-transformers
+said swift_defaults_are_said 'does not say gradient_checkpointing: it is true there'
+swift sft --train_type full --deepspeed zero2
+same swift_batch "$dir/hfswift.sh" -- $swifted --micro-batch 1 --micro-batches 2 --zero 2 --software deepspeed
+swift pt --tuner_type full --per_device_train_batch_size 4 --gradient_checkpointing false --deepspeed zero3
+same swift_pt "$dir/hfswift.sh" -- ${swifted% --recompute*} --micro-batch 4 --micro-batches 1 --zero 3 --software deepspeed
+echo "NPROC_PER_NODE=8 swift sft --model_type qwen1half-7b-chat --model_id_or_path qwen/Qwen2___5-7B-Instruct --sft_type full --batch_size 2 --gradient_accumulation_steps 4 --max_length 4096 --deepspeed default-zero3" >"$dir/hfswift.sh"
+same swift_version_two "$dir/hfswift.sh" -- $swifted --micro-batch 2 --micro-batches 4 --zero 3 --software deepspeed
+swift rlhf --rlhf_type dpo --train_type full --deepspeed zero3
+same swift_rlhf "$dir/hfswift.sh" -- $swifted --micro-batch 1 --zero 3 --software deepspeed
+said swift_rlhf_is_said 'rlhf_type dpo: a step of plain training is counted'
+swift sft --train_type full --use_tiled_mlp true --deepspeed zero3
+"$S" run "$dir/hfswift.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said swift_tiles 'use_tiled_mlp true changes the step and is not modelled'
+
+# of accelerate's file that is not there its name says the stage, or FSDP (TRL's deepspeed_zero3.yaml, fsdp2.yaml)
+named() { echo "accelerate launch --num_processes 8 --config_file recipes/$1 sft.py --model_name_or_path meta-llama/Llama-3.1-8B --max_length 2048 --per_device_train_batch_size 1 --gradient_checkpointing --bf16" >"$dir/named.sh"; }
+whole="--model llama3.1-8b --gpus 8 --seq 2048 --micro-batch 1 --recompute full --bf16"
+named deepspeed_zero3.yaml
+same accelerate_zero_by_name "$dir/named.sh" -- $whole --zero 3 --software deepspeed
+said accelerate_zero_by_name_is_said 'of what it says ZeRO 3 is taken, by its name'
+named zero2_offload.yaml
+same accelerate_offload_by_name "$dir/named.sh" -- $whole --zero 2 --offload-optimizer 1 --overlap-offload yes --software deepspeed
+named fsdp2.yaml
+same accelerate_fsdp_by_name "$dir/named.sh" -- $whole --use-torch-fsdp2 --software fsdp-eager
+mkdir -p "$dir/recipes"
+printf 'distributed_type: MULTI_GPU\nnum_processes: 4\n' >"$dir/recipes/zero3.yaml"
+named zero3.yaml
+same accelerate_file_over_its_name "$dir/named.sh" -- $whole --update amp --software hf-transformers
+
+# commands that are given a configuration: it is read where it lies beside the script
+printf 'base_model: Qwen/Qwen3-8B\nadapter:\nlora_r: 32\nsequence_len: 4096\nsample_packing: true\nmicro_batch_size: 2\nbatch_size: 64\ngradient_accumulation_steps: 2\nbf16: true\ngradient_checkpointing: true\ndeepspeed: zero3.json\n' >"$dir/cfg.yml"
+for launch in 'accelerate launch --num_processes 8 -m axolotl.cli.train cfg.yml' 'CUDA_VISIBLE_DEVICES=0 axolotl train cfg.yml --num-processes 8'; do
+    echo "$launch" >"$dir/given.sh"
+    same "given: ${launch%% cfg*}" "$dir/given.sh" -- --model qwen3-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed
+done
+printf 'FORCE_TORCHRUN=1 llamafactory-cli train examples/elsewhere.yaml\n' >"$dir/given.sh"
+refused given_elsewhere 'given.sh:1: error: what is trained stands in examples/elsewhere.yaml, which is not beside' "$dir/given.sh"
+printf 'srun torchrun --nproc_per_node 8 ./train.py --job.config_file ./train_configs/llama2_70b.toml\n' >"$dir/titan.sh"
+refused file_behind_a_flag 'hint: what is trained may stand in ./train_configs/llama2_70b.toml' "$dir/titan.sh"
+
+# models under names of their own that have the shape of another, as their config.json say
+for pair in lmsys/vicuna-7b-v1.5=llama2-7b lmsys/vicuna-13b-v1.3=llama-13b deepseek-ai/deepseek-math-7b-rl=deepseek-llm-7b Qwen/Qwen2.5-14B-Instruct-1M=qwen2.5-14b; do
+    same "name: $pair" --model ${pair%=*} --gpus 8 --global-batch 8 --seq 1024 -- --model ${pair#*=} --gpus 8 --global-batch 8 --seq 1024
+done
+
+# MLPerf: overlapped tensor parallelism is sequence parallel; HPE's have no DGXSYSTEM
+rest="--model gpt3-175b --software mlperf-v4"
+same mlperf_overlap "$dir/config_DGXH100_64x8x128x4x8_mbs2.sh" $rest -- $rest --gpus 512 --tp 4 --pp 8 --vpp 4 --micro-batch 2 --global-batch 2048 --tp-comm-overlap --sequence-parallel
+printf 'source $(dirname ${BASH_SOURCE[0]})/common.sh\nexport MLPERF_SUBMITTER=HPE\nexport MINIBS=4\nexport TP=4\nexport PP=1\nexport CP=1\nexport SP=1\nexport FP8=True\nexport DGXNNODES=1\n' >"$dir/config_XD.sh"
+rest="--model llama2-70b --lora 16 --seq 4096 --micro-batch 1"
+same mlperf_of_hpe "$dir/config_XD.sh" $rest -- $rest --gpus 8 --tp 4 --global-batch 8 --sequence-parallel --fp8
+
+# LLaMA-Factory's own files behind other launchers; words of programs of one's own
+printf 'model_name_or_path: Qwen/Qwen3-8B\nfinetuning_type: full\ncutoff_len: 4096\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\ndeepspeed: zero3.json\n' >"$dir/sft.yaml"
+for launch in 'python -m torch.distributed.run --nproc_per_node 8 src/train.py sft.yaml' 'accelerate launch --num_processes 8 -m src.llmtuner.cli train sft.yaml' 'torchrun --nproc_per_node=8 /opt/LLaMA-Factory/src/train_bash.py sft.yaml'; do
+    echo "$launch" >"$dir/given.sh"
+    same "given: ${launch%% sft*}" "$dir/given.sh" -- --model qwen3-8b --gpus 8 --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed
+done
+echo 'CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch train_sft.py --model_name Qwen/Qwen2.5-7B-Instruct --max_length 1024 --train_batch_size 2 --accumulation_steps 4 --use_lora --lora_r 16 --bf16' >"$dir/words.sh"
+same accumulation_steps "$dir/words.sh" -- --model qwen2.5-7b --gpus 4 --micro-batch 1 --micro-batches 4 --seq 1024 --lora 16 --lora-autocast --software hf-transformers
+said train_batch_size_is_said 'train_batch_size 2 is not known and counts for nothing'

@@ -90,6 +90,13 @@ check no_pace_note "$(grep -c "from the model" "$tmp/out") $(grep -c "beside tra
 config() { printf '{"architectures": ["%s"], "model_type": "%s", "num_hidden_layers": 2, "hidden_size": 1024, "num_attention_heads": 8, "intermediate_size": 4096, "vocab_size": 32000, "max_position_embeddings": 2048}\n' "$1" "$2" >"$tmp/config.json"; }
 config LlamaForCausalLM gpt2
 expect class_of_another_type 0 'names LlamaForCausalLM, which is no model of model_type \"gpt2\"' "$STEPCAST" run --model "$tmp/config.json" --gpus 1 --json -
+# layers of a module of one's own; that of the type, or of a type we know, says nothing
+own() { sed "1s/{/{\"auto_map\": {\"AutoModelForCausalLM\": \"$1\"},/" "$tmp/config.json" >"$tmp/own.json"; }
+own modeling_hybrid_gpt.GPT2LMHeadModel_Hybrid
+expect code_of_its_own 0 'its layers are made by code of its own (modeling_hybrid_gpt.GPT2LMHeadModel_Hybrid)' "$STEPCAST" run --model "$tmp/own.json" --gpus 1 --json -
+own modeling_gpt2.GPT2LMHeadModel
+"$STEPCAST" run --model "$tmp/own.json" --gpus 1 --json "$tmp/own_result.json" >/dev/null 2>&1
+grep -q step_time "$tmp/own_result.json" && ! grep -q 'code of its own' "$tmp/own_result.json" && echo "ok code_of_the_type" || echo "not ok code_of_the_type"
 for pair in "GPT2LMHeadModel gpt2" "LlamaForCausalLM llama" "GPTNeoXForCausalLM gpt_neox" "LlamaForCausalLM mistral" "SomethingForCausalLM llama"; do
     config $pair
     check "class and type: $pair" "$(result --model "$tmp/config.json" --gpus 1 | grep -c '"step_time_us"') $(result --model "$tmp/config.json" --gpus 1 | grep -c 'which is no model of')" "2 0"
