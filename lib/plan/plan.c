@@ -37,6 +37,10 @@ bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
 
+bool sc__plan_is_fsdp(const struct sc__plan *p) {
+    return p->torch_copies && p->zero >= 2 && p->mesh.pp == 1;
+}
+
 bool sc__plan_fills_buckets(const struct sc__plan *p) {
     return p->zero == 2 && !p->torch_copies && p->software_constants.gradient_copies > 0;
 }

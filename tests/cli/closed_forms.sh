@@ -117,6 +117,15 @@ gathered() {
 }
 check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe rowwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 12 8 8 4.5"
 
+# FSDP gathers the two ends once a micro-batch, which its root holds, or the head alone where they are units of their own: so
+# PyTorch 2.11 on ranks of 8 and 64, 8 layers of a Llama's and 128256 words: 5591146496 bytes forward, 3489792000 and 4540465152 backward
+ends_of_fsdp() { # software
+    "$STEPCAST" run --model llama3-8b --num-layers 8 --seq 64 --gpus 64 --fsdp --micro-batch 1 --global-batch 64 --ignore-memory --software $1 --json - 2>/dev/null |
+        python3 -S -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'
+}
+check gathers_of_fsdp "$(for s in fsdp2-automodel fsdp1 torchtitan-2024 torchtitan-2026; do ends_of_fsdp $s; done | uniq)" "$((5591146496 + 3489792000))
+$((5591146496 + 4540465152))"
+
 # TorchTitan's float8: a layer's 12h² weights, gathered forward and backward, a byte each, bf16's two
 weights() {
     for layers in 2 4; do
