@@ -293,6 +293,8 @@ static double rank_share(const struct sc__plan *p,
         whole += down, cut -= down;
     if (attention && (m->linear_bias || m->out_bias))
         whole += m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
+    double head_norms = attention ? sc__model_shared_head_norms(m, layer) : 0;
+    whole += head_norms, cut -= head_norms; /* all heads have the same weights */
     if (sc__model_has_experts(m, layer)) {
         *experts = n.experts / p->mesh.ep / p->mesh.etp;
         return whole + cut / tp + n.router + n.latent + n.shared / tp;
