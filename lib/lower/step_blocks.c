@@ -102,6 +102,30 @@ static struct chunk with_backward(struct sc__lowering *l, const struct chunk *c)
     return out;
 }
 
+/* FSDP's root has embedding and head: gathered together before the first of them, held
+ * until backward has passed both, and reduced then. As units of their own the head alone is
+ * held, whose backward follows its forward (memory_state.c has the sources). */
+static void join_ends(const struct sc__lowering *l, struct chunk *c) {
+    struct sc__step_unit *ends[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < c->count; i++) {
+        struct sc__step_unit *u = &c->items[i];
+        if (!u->tower && u->params.dense > 0 && u->kind == SC__UNIT_EMBEDDING)
+            ends[0] = u;
+        if (!u->tower && u->params.dense > 0 && u->kind == SC__UNIT_HEAD)
+            ends[1] = u;
+    }
+    if (!ends[0] || !ends[1] || !sc__plan_is_fsdp(&l->plan))
+        return;
+    ends[1]->held = true;
+    if (l->constants.software.own_ends > 0 && !l->model->tied)
+        return;
+    ends[0]->held = true;
+    ends[0]->params.dense += ends[1]->params.dense;
+    ends[0]->trained.dense += ends[1]->trained.dense;
+    ends[1]->params.dense = 0;
+    ends[1]->trained.dense = 0;
+}
+
 static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t index) {
     const struct sc__plan *p = &l->plan;
     uint32_t part = sc__schedule_part(p->schedule, p->mesh.pp, stage, index);
@@ -136,6 +160,7 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
                                          .trained = p->lora ? none : ends});
     for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++)
         push_prediction(l, &c, before + n);
+    join_ends(l, &c);
     return c;
 }
 
@@ -376,6 +401,12 @@ static void reduce_all_units(struct sc__step_emitter *e, const struct chunk *c) 
                                   c->items[i].layer);
 }
 
+/* For backward. */
+static void gather_again(struct sc__step_emitter *e, const struct sc__step_unit *u) {
+    if (!u->held)
+        sc__step_gather_weights(e, u, true);
+}
+
 static uint32_t
 step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool last) {
     const struct sc__plan *p = &l->plan;
@@ -393,19 +424,19 @@ step_blocks_backward_block(struct sc__lowering *l, const struct chunk *c, bool l
         take_message(&e, SC__BACKWARD);
     bool ahead = regather && !p->shard_blocking;
     if (ahead && c->count)
-        sc__step_gather_weights(&e, &c->items[c->count - 1], true);
+        gather_again(&e, &c->items[c->count - 1]);
     for (uint32_t i = c->count; i-- > 0;) {
         const struct sc__step_unit *u = &c->items[i];
         sc__offload_fetch(&e, &windows, u);
         if (regather && !ahead)
-            sc__step_gather_weights(&e, u, true);
+            gather_again(&e, u);
         uint32_t mine = e.deps;
         uint32_t keep[2] = {e.dep[0], e.dep[1]};
         uint32_t nexts;
         uint32_t next[2];
         e.deps = 0;
         if (ahead && i)
-            sc__step_gather_weights(&e, &c->items[i - 1], true);
+            gather_again(&e, &c->items[i - 1]);
         nexts = e.deps;
         next[0] = e.dep[0];
         next[1] = e.dep[1];

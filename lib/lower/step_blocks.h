@@ -14,6 +14,7 @@ struct sc__step_unit {
     bool repeat;   /* recomputed before its backward */
     bool offload;  /* its activations wait on the host */
     bool frozen;   /* and nothing before it is trained: there is no backward */
+    bool held;     /* its weights stay gathered from forward to backward */
     uint8_t tower; /* of which tower, from 1; 0: of the language model */
     uint32_t layer;
     struct sc__shard params;

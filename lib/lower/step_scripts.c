@@ -222,14 +222,16 @@ double sc__script_activation_bytes(const struct sc__lowering *l) {
 }
 
 /* Of an activation, what attention's column-parallel products need of other ranks. Latent
- * attention in Megatron brings a rank's own tokens down and gathers the latents;
+ * attention in Megatron brings a rank's own tokens down and gathers the latents, those that
+ * are multiplied and, for the first time, the rotary part of the keys;
  * PyTorch's gathers the tokens. */
-static double attention_share(const struct sc__script_maker *k) {
+static double attention_share(const struct sc__script_maker *k, bool again) {
     const struct sc__model *m = k->l->model;
     bool latents = m->kv_lora && sc__kind_mixer(k->kind) == SC__MIXER_ATTENTION &&
                    k->l->constants.software.gather_again > 0;
     double queries = m->q_lora ? 0 : m->hidden;
-    return latents ? (queries + sc__model_latent_width(m)) / m->hidden : 1;
+    double width = queries + sc__model_latent_width(m) - (again ? m->rope_dim : 0);
+    return latents ? width / m->hidden : 1;
 }
 
 /* Bytes an element of what a product of that layer is gathered for: operands are cast
@@ -436,7 +438,7 @@ static void
 forward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *f, int kind) {
     unsigned all = 1u << SC__FORWARD;
     sc__script_part(k, f, SC__PART_ATTENTION_NORM, all);
-    gather_share(k, attention_share(k));
+    gather_share(k, attention_share(k, false));
     sc__script_part(k, f, SC__PART_ATTENTION_IN, all);
     join_chunks(k);
     mix(k, f, kind, false);
@@ -509,7 +511,7 @@ static void recompute_layer(struct sc__lowering *l, int kind, struct sc__script 
         return;
     }
     if (p->recompute == SC__RECOMPUTE_OPS) {
-        gather_share(&k, attention_share(&k));
+        gather_share(&k, attention_share(&k, false));
         gather_tokens(&k);
     }
     bool again = repeats_feed_forward(&k);
@@ -554,6 +556,7 @@ static void backward_column(struct sc__script_maker *k,
                             enum sc__layer_part which,
                             double share) {
     const struct sc__plan *p = &k->l->plan;
+    double again = which == SC__PART_ATTENTION_IN ? attention_share(k, true) : share;
     if (p->sequence_parallel && k->l->constants.software.gather_again <= 0) {
         backward_column_dtensor(k, b, which);
         return;
@@ -565,7 +568,7 @@ static void backward_column(struct sc__script_maker *k,
                               SC__ALLGATHER,
                               SC__GROUP_TP,
                               SC__STREAM_COMM,
-                              gathered_bytes(k, share, false),
+                              gathered_bytes(k, again, false),
                               p->tp_overlap != SC__TP_BLOCKING,
                               "tp gather again");
     sc__script_part(k, b, which, 1u << SC__BACKWARD);
@@ -633,7 +636,7 @@ backward_mixer(struct sc__script_maker *k, const struct sc__layer_kernels *b, in
     backward_part(k, b, SC__PART_ATTENTION_OUT);
     join_chunks(k);
     mix(k, b, kind, true);
-    backward_column(k, b, SC__PART_ATTENTION_IN, attention_share(k));
+    backward_column(k, b, SC__PART_ATTENTION_IN, attention_share(k, false));
     backward_part(k, b, SC__PART_ATTENTION_NORM);
 }
 

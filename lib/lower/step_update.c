@@ -105,6 +105,20 @@ static void orthogonalize(const struct sc__lowering *l,
     add_product(l, x, 5 * times, (const uint64_t[]){rows, cols, rows});
 }
 
+/* Down to the latents and up from them (DeepSeek-V2, section 2.1). */
+static void muon_latents(const struct sc__lowering *l,
+                         struct newton_schulz *x,
+                         double times,
+                         const struct sc__attention_heads *heads) {
+    const struct sc__model *m = l->model;
+    double queries = (double)m->heads * heads->qk_dim;
+    if (m->q_lora)
+        orthogonalize(l, x, times, m->hidden, m->q_lora);
+    orthogonalize(l, x, times, m->q_lora ? m->q_lora : m->hidden, queries);
+    orthogonalize(l, x, times, m->hidden, m->kv_lora + m->rope_dim);
+    orthogonalize(l, x, times, m->kv_lora, (double)m->heads * (m->nope_dim + heads->v_dim));
+}
+
 static void muon_mixer(const struct sc__lowering *l,
                        struct newton_schulz *x,
                        double times,
@@ -120,6 +134,11 @@ static void muon_mixer(const struct sc__lowering *l,
         orthogonalize(l, x, times, h, sc__model_scan_width(m));
         return;
     }
+    orthogonalize(l, x, times, h, (double)m->heads * heads.v_dim);
+    if (m->kv_lora) {
+        muon_latents(l, x, times, &heads);
+        return;
+    }
     double q = (m->attention_gate ? 2.0 : 1.0) * m->heads * heads.qk_dim;
     orthogonalize(l, x, times, h, q);
     orthogonalize(l,
@@ -127,7 +146,6 @@ static void muon_mixer(const struct sc__lowering *l,
                   times,
                   h,
                   (double)heads.kv_projections * heads.kv_heads * heads.qk_dim);
-    orthogonalize(l, x, times, h, (double)m->heads * heads.v_dim);
 }
 
 static void muon_mlp(const struct sc__lowering *l,

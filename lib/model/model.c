@@ -111,6 +111,11 @@ static double qk_norm_params(const struct sc__model *m,
     return (m->norm_bias ? 4.0 : 2.0) * x->qk_dim;
 }
 
+double sc__model_shared_head_norms(const struct sc__model *m, uint32_t layer) {
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    return m->head_norms ? 0 : qk_norm_params(m, &x);
+}
+
 static double attention_params(const struct sc__model *m, uint32_t layer) {
     struct sc__attention_heads x = sc__model_attention_heads(m, layer);
     double n = attention_matrix(m, layer);

@@ -174,6 +174,8 @@ struct sc__attention_heads {
 
 /* Of latent attention: what a token is brought down to, before the heads; 0: ordinary. */
 double sc__model_latent_width(const struct sc__model *m);
+/* Weights of the norms of queries and keys that all heads of a layer share. */
+double sc__model_shared_head_norms(const struct sc__model *m, uint32_t layer);
 
 /* What a letter of a pattern of layers says: M Mamba-2, * attention, - a feed-forward, E
  * experts, G a gated delta net. False: nothing. */

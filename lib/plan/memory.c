@@ -224,47 +224,104 @@ static double communicators(const struct sc__plan *p) {
     return sum;
 }
 
+/* What a moment is put together of. */
+struct moment_parts {
+    struct sc__training_state state;
+    struct stage_keeps keeps;
+    double kept; /* activations of all micro-batches in flight */
+    double logits;
+    double again; /* of one layer, beside them */
+};
+
+/* The root's weights are gathered. */
+static struct sc__stage_memory first_moment(const struct moment_parts *x) {
+    return (struct sc__stage_memory){.weights = x->state.fsdp.begin};
+}
+
+static struct sc__stage_memory loss_moment(const struct moment_parts *x) {
+    return (struct sc__stage_memory){.weights = x->state.casts + x->state.fsdp.of_loss,
+                                     .gradients = x->state.unreduced,
+                                     .activations = x->kept,
+                                     .logits = x->logits};
+}
+
+/* FSDP reduces the gradients of a layer beside the next one's backward, when the
+ * activations of the first are gone. */
+static struct sc__stage_memory layer_moment(const struct moment_parts *x) {
+    const struct sc__fsdp_passing *f = &x->state.fsdp;
+    double gone = x->keeps.layers ? x->keeps.activations / x->keeps.layers : 0;
+    return (struct sc__stage_memory){.weights = x->state.casts + f->of_layer,
+                                     .gradients = x->state.unreduced + f->made +
+                                                  fmax(0, f->reduced - gone),
+                                     .activations = x->kept,
+                                     .workspace = x->again};
+}
+
+/* Its activations are all there, kept or computed again, and all other gradients. */
+static struct sc__stage_memory first_layer_moment(const struct moment_parts *x) {
+    const struct sc__training_state *s = &x->state;
+    double passing = s->fsdp.made + s->fsdp.reduced;
+    return (struct sc__stage_memory){.weights = s->fsdp.of_first,
+                                     .gradients =
+                                         s->growing - s->last + s->unreduced + passing,
+                                     .activations = x->keeps.first,
+                                     .workspace = x->keeps.workspace};
+}
+
+static struct sc__stage_memory end_moment(const struct moment_parts *x) {
+    const struct sc__training_state *s = &x->state;
+    return (struct sc__stage_memory){.gradients = s->growing + s->unreduced + s->fsdp.ends,
+                                     .workspace = s->accumulated};
+}
+
+static struct sc__stage_memory update_moment(const struct moment_parts *x) {
+    return (struct sc__stage_memory){.gradients = x->state.growing,
+                                     .workspace = x->state.update};
+}
+
+static double allocated(const struct sc__stage_memory *m) {
+    return m->weights + m->gradients + m->optimizer + m->activations + m->logits +
+           m->workspace;
+}
+
+/* Of two that are as large, the earlier one here. */
+static struct sc__stage_memory largest_moment(const struct moment_parts *x) {
+    const struct sc__stage_memory all[] = {layer_moment(x),
+                                           loss_moment(x),
+                                           first_layer_moment(x),
+                                           first_moment(x),
+                                           end_moment(x),
+                                           update_moment(x)};
+    struct sc__stage_memory most = all[0];
+    for (unsigned i = 1; i < sizeof all / sizeof *all; i++)
+        if (allocated(&all[i]) > allocated(&most))
+            most = all[i];
+    return most;
+}
+
 struct sc__stage_memory
 sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
-    struct sc__training_state state = sc__plan_state(m, p, stage);
-    struct stage_keeps k = stage_keeps(m, p, stage);
+    struct moment_parts x = {.state = sc__plan_state(m, p, stage),
+                             .keeps = stage_keeps(m, p, stage)};
+    const struct stage_keeps *k = &x.keeps;
     bool plain = p->plain_update || p->amp;
     bool added = p->micro_batches > 1; /* to gradients already there */
     double head = plain ? sc__plan_weight_bytes(p) * p->vocab / p->mesh.tp * m->hidden : 0;
     double flying = in_flight(p, stage);
-    double kept = k.activations * flying + waiting_fragments(p, stage, &k, flying);
+    x.kept = k->activations * flying + waiting_fragments(p, stage, k, flying);
     /* one on its way beside those that stay; where none does, also the one in use */
-    bool some_stay = k.layers > p->offload_activations;
-    kept += fmin((some_stay ? 1 : 2) * k.away_layer, k.away * flying);
-    double loss = logits(m, p, stage, p->lora ? 0 : head);
-    double layer = k.again + k.workspace + (added ? state.accumulated : 0);
-    double begin = kept + fmax(loss, layer) + state.casts + state.unreduced;
-    /* its activations are all there, kept or computed again, and all other gradients */
-    double first = state.growing - state.last + k.workspace + k.first + state.unreduced;
-    double end = fmax(first, state.growing + state.accumulated + state.unreduced);
-    double update = state.growing + state.update;
-    struct sc__stage_memory out = {.weights = state.weights,
-                                   .gradients = state.gradients,
-                                   .optimizer = state.optimizer,
-                                   .workspace = p->figures.workspace,
-                                   .host = state.host + k.away * flying};
-    bool of_backward = begin >= end && begin >= update;
-    if (of_backward && loss > layer)
-        out.logits = loss;
-    if (of_backward) {
-        out.weights += state.casts;
-        out.activations = kept;
-        out.workspace += loss > layer ? 0 : layer;
-    } else if (end > update && first >= end) {
-        out.gradients += state.growing - state.last;
-        out.activations = k.first;
-        out.workspace += k.workspace;
-    } else {
-        out.gradients += state.growing;
-        out.workspace += end > update ? state.accumulated : state.update;
-    }
-    if (of_backward || end > update)
-        out.gradients += state.unreduced;
+    bool some_stay = k->layers > p->offload_activations;
+    x.kept += fmin((some_stay ? 1 : 2) * k->away_layer, k->away * flying);
+    if (sc__plan_is_fsdp(p))
+        head = x.state.fsdp.head;
+    x.logits = logits(m, p, stage, p->lora ? 0 : head);
+    x.again = k->again + k->workspace + (added ? x.state.accumulated : 0);
+    struct sc__stage_memory out = largest_moment(&x);
+    out.weights += x.state.weights;
+    out.gradients += x.state.gradients;
+    out.optimizer = x.state.optimizer;
+    out.workspace += p->figures.workspace;
+    out.host = x.state.host + k->away * flying;
     out.communication = communicators(p);
     out.context = p->figures.context;
     out.fragmentation =
@@ -274,9 +331,7 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
 
 double sc__memory_sum(const struct sc__stage_memory *m) {
     /* what PyTorch's max_memory_allocated counts, and what it does not */
-    double allocated = m->weights + m->gradients + m->optimizer + m->activations +
-                       m->logits + m->workspace;
-    return allocated + m->communication + m->context + m->fragmentation;
+    return allocated(m) + m->communication + m->context + m->fragmentation;
 }
 
 struct sc__stage_memory

@@ -57,6 +57,18 @@ double sc__plan_kept(const struct sc__model *m, const struct sc__plan *p);
  * copy and the optimizer's state. */
 double sc__plan_checkpoint_bytes(const struct sc__model *m, const struct sc__plan *p);
 
+/* What PyTorch's FSDP has beside its shards, moment by moment. */
+struct sc__fsdp_passing {
+    double begin;    /* weights that are gathered, and what they come out of, at first */
+    double of_loss;  /* and when the loss is made */
+    double of_layer; /* and in the backward of a layer */
+    double of_first; /* and of the first one, behind which no other is gathered */
+    double made;     /* gradients of the layer, and of the head where they wait */
+    double reduced;  /* what those of the layer before are reduced from */
+    double head;     /* when the head's gradient has been made, beside of_loss */
+    double ends;     /* at the end: gradients of the ends, what they are reduced from */
+};
+
 /* Weights, gradients and state of the optimizer of a stage. */
 struct sc__training_state {
     double weights;
@@ -68,7 +80,8 @@ struct sc__training_state {
     double accumulated; /* the largest gradient that is added to one already there */
     double update;      /* what the update needs beside them */
     double casts;       /* copies of the weights in the type of the products (amp) */
-    double host;        /* what of all this the host has */
+    struct sc__fsdp_passing fsdp;
+    double host; /* what of all this the host has */
 };
 struct sc__training_state
 sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t stage);

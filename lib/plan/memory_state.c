@@ -169,6 +169,51 @@ static void state_of_shards(const struct sc__model *m,
         out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
 }
 
+/* PyTorch's FSDP (torch/distributed/fsdp), without a pipeline. Its root keeps what no layer
+ * has, embedding, head and norm, gathered from forward to backward, and reduces their
+ * gradients at the end (FSDPState._lazy_init, _post_forward_reshard); where they are units
+ * of their own (own_ends), the head is given back behind its backward and the embedding
+ * behind its forward. A layer's backward runs beside the gathering of the next and the
+ * reduction of the one before. */
+static void state_of_fsdp(const struct sc__model *m,
+                          const struct sc__plan *p,
+                          const struct parameter_counts *n,
+                          struct sc__training_state *out) {
+    double used = used_bytes(p);
+    double w = sc__plan_width(p);
+    double g = p->grad_bytes;
+    double shard = p->plain_update ? sc__plan_weight_bytes(p) : 4;
+    double packed = sc__plan_frozen_bytes(p, shard);
+    double embedding = sc__plan_embedding_shard(p, m);
+    double head = sc__plan_head_shard(p, m, 0);
+    double trained = n->all > 0 ? n->trained / n->all : 0;
+    double ends = p->lora ? 0 : 1; /* that are trained */
+    bool own = p->software_constants.own_ends > 0 && !m->tied;
+    double unit = find_units(m, p, 0, used, w).layer;
+    double gradient = trained * find_units(m, p, 0, 1, 1).layer;
+    out->weights = mixed_bytes(n->sharded, n->narrow_sharded, shard, packed);
+    struct sc__fsdp_passing *x = &out->fsdp;
+    double root = own ? 0 : w * (embedding + head);
+    if (sc__plan_reshards(p)) {
+        /* copied out of what the collective fills, beside the first layer and the next */
+        x->begin = 2 * (own ? w * embedding : root) + 2 * unit;
+        x->of_loss = own ? w * head : root;
+        x->of_layer = root + 2 * unit;
+    } else {
+        x->of_loss = mixed_bytes(n->all, n->narrow, w, used);
+        x->of_layer = x->of_loss;
+    }
+    x->of_first = root + unit;
+    x->made = gradient * w + (own ? 0 : ends * head * w);
+    x->reduced = gradient * g;
+    x->head = ends * head * (own ? g : w) + (sc__plan_reshards(p) ? unit : 0);
+    x->ends = ends * (own ? embedding : embedding + head) * (w + g);
+    if (p->micro_batches > 1)
+        out->gradients = shard * n->trained_sharded;
+    else
+        out->growing = shard * n->trained_sharded;
+}
+
 /* Gradients that were made and are not yet reduced: all of a unit in the type they are
  * added up in (Megatron-FSDP's buffer of it), or DeepSpeed's bucket: a buffer of its whole
  * size that gradients are copied into, two where they fill beside a reduction (ipg_buffer,
@@ -318,13 +363,16 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
     struct parameter_counts n = count_parameters(m, p, stage);
     double embedding =
         sc__plan_has_embedding(p, stage) && !p->lora ? sc__plan_embedding_shard(p, m) : 0;
-    if (weights_are_shards(p))
+    if (sc__plan_is_fsdp(p))
+        state_of_fsdp(m, p, &n, &out);
+    else if (weights_are_shards(p))
         state_of_shards(m, p, stage, &n, &out);
     else
         state_of_whole_weights(m, p, stage, &n, m->tied ? 0 : embedding, &out);
     out.optimizer = optimizer_state(p, &n);
     uint32_t first;
-    if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0) {
+    if (sc__plan_layers(p, m, stage, 0, &first) && out.growing > 0 &&
+        !sc__plan_is_fsdp(p)) {
         struct sc__shard s = sc__plan_layer_trained(p, m, first);
         double layer = s.dense + s.experts;
         double each = p->lora_fp32 ? 4 : sc__plan_weight_bytes(p);
@@ -332,7 +380,8 @@ sc__plan_state(const struct sc__model *m, const struct sc__plan *p, uint32_t sta
         out.accumulated = m->tied ? each * embedding : 0;
     }
     bool ends = sc__plan_has_embedding(p, stage) || sc__plan_has_head(p, stage);
-    if (!sc__plan_mixed_update(p) && p->micro_batches > 1 && ends && !p->lora)
+    if (!sc__plan_mixed_update(p) && p->micro_batches > 1 && ends && !p->lora &&
+        !sc__plan_is_fsdp(p))
         out.accumulated =
             sc__plan_weight_bytes(p) * (double)p->vocab * m->hidden / p->mesh.tp;
     out.update = made_by_update(p, &n);

@@ -37,6 +37,10 @@ bool sc__plan_reshards(const struct sc__plan *p) {
     return p->zero >= 2 && p->reshard;
 }
 
+bool sc__plan_is_fsdp(const struct sc__plan *p) {
+    return p->torch_copies && p->zero >= 2 && p->mesh.pp == 1;
+}
+
 bool sc__plan_fills_buckets(const struct sc__plan *p) {
     return p->zero == 2 && !p->torch_copies && p->software_constants.gradient_copies > 0;
 }
@@ -289,6 +293,8 @@ static double rank_share(const struct sc__plan *p,
         whole += down, cut -= down;
     if (attention && (m->linear_bias || m->out_bias))
         whole += m->hidden, cut -= m->hidden; /* row-parallel biases are not cut */
+    double head_norms = attention ? sc__model_shared_head_norms(m, layer) : 0;
+    whole += head_norms, cut -= head_norms; /* all heads have the same weights */
     if (sc__model_has_experts(m, layer)) {
         *experts = n.experts / p->mesh.ep / p->mesh.etp;
         return whole + cut / tp + n.router + n.latent + n.shared / tp;

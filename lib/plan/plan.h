@@ -288,6 +288,8 @@ double sc__plan_update_saves(const struct sc__plan *p);
 bool sc__plan_shares_nothing(const struct sc__plan *p);
 /* Sharded weights are gathered anew for each use; otherwise they stay. */
 bool sc__plan_reshards(const struct sc__plan *p);
+/* PyTorch's, in no pipeline. */
+bool sc__plan_is_fsdp(const struct sc__plan *p);
 /* ZeRO 2 reduces buckets that gradients are copied into (DeepSpeed), not layer by layer. */
 bool sc__plan_fills_buckets(const struct sc__plan *p);
 /* … which take memory, with ZeRO 1 too (contiguous_gradients). */

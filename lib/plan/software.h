@@ -55,6 +55,8 @@ struct sc__software_constants {
     /* 1: ZeRO 2 gives gathered weights back after every backward; 0: they stay whole, and
      * are gathered once a step */
     double weights_given_back;
+    /* 1: FSDP has embedding and head as units of their own; 0: its root has both */
+    double own_ends;
     /* 1: one communicator gathers weights and scatters gradients, which therefore never
      * run at once, whichever streams they are started on */
     double one_communicator;

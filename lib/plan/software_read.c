@@ -39,6 +39,7 @@
     DO(early_stop)                                                                         \
     DO(gather_again)                                                                       \
     DO(weights_given_back)                                                                 \
+    DO(own_ends)                                                                           \
     DO(one_communicator)                                                                   \
     DO(whole_reductions)                                                                   \
     DO(gradient_copies)                                                                    \

@@ -55,6 +55,23 @@ check sharded_update "$(python3 -S -c "print(abs($(update 0) / $(update 1) / 8 -
 newton_schulz() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8 --cluster hgx-h200:8 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
 check newton_schulz_at_the_power_limit "$(python3 -S -c "print(abs(($(newton_schulz muon) - $(newton_schulz sgd)) / (4 * 290 * 8192 ** 3 / 675e6) - 1) < 0.05)")" True
 
+# … and of latent attention: down to 2048 and 512 + 64, up to 128 heads of 192, and of 128 + 128; h² twice, and h/2 and h/4 of the feed-forward
+cat >"$tmp/latents.json" <<L
+{"model_type": "minicpm3", "architectures": ["MiniCPM3ForCausalLM"], "num_hidden_layers": 4, "hidden_size": 8192, "num_attention_heads": 128,
+ "num_key_value_heads": 128, "intermediate_size": 2048, "vocab_size": 1024, "q_lora_rank": 2048, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
+ "qk_rope_head_dim": 64, "v_head_dim": 128, "hidden_act": "silu", "tie_word_embeddings": false}
+L
+of_latents() { "$STEPCAST" run --model "$tmp/latents.json" --seq 512 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8 --cluster hgx-h200:8 --ignore-memory "$@" --json - 2>/dev/null; }
+latent_update() { of_latents --optimizer "$1" | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
+check newton_schulz_of_latents "$(python3 -S -c "
+step = lambda a, b: 2 * (2 * a * a * b + a ** 3)
+layer = 5 * (step(2048, 8192) + step(2048, 24576) + step(576, 8192) + step(512, 32768) + step(8192, 16384) + step(4096, 8192) + step(2048, 8192))
+print(abs(($(latent_update muon) - $(latent_update sgd)) / (4 * layer / 675e6) - 1) < 0.05)")" True
+# its gathers with sequence parallelism, of 1024 tokens: latents and the rotary part of the keys, the feed-forward's input; backward both gradients and,
+# once more for the weight gradients, what was multiplied, without the rotary part; the head's input twice, the embedding's gradient
+check gathers_of_latents "$(of_latents --sequence-parallel | python3 -S -c 'import json, sys
+print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["group"] == "tp" and v["collective"] == "ALLGATHER"))')" $((2 * 1024 * (4 * (2 * (2048 + 512) + 64 + 4 * 8192) + 3 * 8192)))
+
 # … and of adapters: 2·(4·r²·(a + b) + 2·r³) FLOP a step for each pair, far below what a launch takes, 30 products for each of the
 # 2 matrices in each of 4 layers: between 2 and 20 us each, not what the frozen matrices would take
 adapters() { "$STEPCAST" run --num-layers 4 --hidden-size 8192 --num-attention-heads 64 --vocab-size 1024 --seq 512 --micro-batch 2 --global-batch 2 --gpus 1 --lora 8 --cluster hgx-h200:1 --ignore-memory --optimizer "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["work_us"]["optimizer"])'; }
@@ -116,6 +133,15 @@ gathered() {
     done | paste -sd ' ' | awk '{print ($2 - $1) / 2 / 1024 / 4096}'
 }
 check gathered_operands "$(gathered) $(gathered --fp8) $(gathered --fp8 --fp8-recipe tensorwise) $(gathered --fp8 --fp8-recipe rowwise) $(gathered --fp8 --fp8-recipe mxfp8) $(gathered --fp8 --fp8-recipe blockwise) $(gathered --fp4)" "12 6 6 12 8 8 4.5"
+
+# FSDP gathers the two ends once a micro-batch, which its root holds, or the head alone where they are units of their own: so
+# PyTorch 2.11 on ranks of 8 and 64, 8 layers of a Llama's and 128256 words: 5591146496 bytes forward, 3489792000 and 4540465152 backward
+ends_of_fsdp() { # software
+    "$STEPCAST" run --model llama3-8b --num-layers 8 --seq 64 --gpus 64 --fsdp --micro-batch 1 --global-batch 64 --ignore-memory --software $1 --json - 2>/dev/null |
+        python3 -S -c 'import json, sys; print(sum(v["bytes"] for v in json.load(sys.stdin)["volumes"] if v["collective"] == "ALLGATHER"))'
+}
+check gathers_of_fsdp "$(for s in fsdp2-automodel fsdp1 torchtitan-2024 torchtitan-2026; do ends_of_fsdp $s; done | uniq)" "$((5591146496 + 3489792000))
+$((5591146496 + 4540465152))"
 
 # TorchTitan's float8: a layer's 12h² weights, gathered forward and backward, a byte each, bf16's two
 weights() {
@@ -354,6 +380,9 @@ of in_us 'round(r["breakdown_us"]["compute"] / json.load(open("'"$tmp"'/in_ns.js
 
 # a layer of 2·1024² + 2·1024·512 + 3·1024·4096 weights and two norms, two of them, both ends of 4096·1024 and the last norm: 39851008
 small="--num-layers 2 --hidden-size 1024 --num-attention-heads 16 --group-query-attention --num-query-groups 8 --ffn-hidden-size 4096 --swiglu --normalization RMSNorm --disable-bias-linear --position-embedding-type rope --untie-embeddings-and-output-weights --vocab-size 4096 --seq 1024 --micro-batch 1"
+# norms of queries and keys that all heads share are whole on each of two tensor-parallel ranks: 2·64 weights in each of 2 layers, 2 bytes each
+normed() { "$STEPCAST" run $small --gpus 2 --tp 2 "$@" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["memory_bytes"]["weights"])'; }
+check norms_of_heads "$(($(normed --qk-layernorm) - $(normed)))" $((2 * 2 * 64 * 2))
 # ZeRO 2 holds a quarter of them in fp32, and beside that a layer's until they are reduced; DeepSpeed a quarter in bf16, its bucket, and
 # what is in it once more (a second bucket fills meanwhile where overlap_comm is on)
 of unreduced_unit 'r["memory_bytes"]["gradients"]' $((39851008 + 4 * 15730688)) $small --gpus 4 --zero 2 --micro-batches 1 --software megatron-core-2025

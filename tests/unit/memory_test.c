@@ -142,9 +142,7 @@ static void gradients_wait_in_a_pipeline(void **state) {
 }
 
 /* Two gathered units beside the shards: two layers, or a layer and an end. Gradients are
- * added up in the type they are reduced in, as with ZeRO 2. PyTorch's
- * shards are the main copy in fp32; it has a buffer of a unit's size for the next, and of
- * one unit the gradient (2 bytes) and the buffer it is reduced from (4). */
+ * added up in the type they are reduced in, as with ZeRO 2. */
 static void gathered_weights(void **state) {
     double two = layer + end + HIDDEN; /* an end is five layers */
     const struct {
@@ -161,14 +159,6 @@ static void gathered_weights(void **state) {
          2 * all / 8 + 2 * two,
          2 * all / 8 + two / 2 * (2 + 2),
          12 * all / 8},
-        {"grad-dtype fp32;zero 3;use-torch-fsdp2",
-         4 * all / 8 + 2 * two * 1.5,
-         4 * all / 8 + two / 2 * (2 + 4),
-         8 * all / 8},
-        {"grad-dtype fp32;zero 2;use-torch-fsdp2",
-         4 * all / 8 + 2 * all,
-         4 * all / 8 + two / 2 * (2 + 4),
-         8 * all / 8},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[160];
@@ -177,6 +167,66 @@ static void gathered_weights(void **state) {
         assert_within(x.weights, cases[i].weights, 1e-9);
         assert_within(x.gradients, cases[i].gradients, 1e-9);
         assert_within(x.optimizer, cases[i].optimizer, 1e-9);
+    }
+}
+
+/* FSDP: shards are the main copy in fp32. The root has both ends and the last norm: they
+ * are gathered from forward to backward, and their gradients (2 bytes) stand beside what
+ * they are reduced from (4) at the end. In a layer's backward the next one is gathered too,
+ * and the one before is reduced. As units of their own the head alone is there for the
+ * loss, and the embedding for the end. ZeRO 2 has all gathered. */
+static void moments_of_fsdp(void **state) {
+    double head = end + HIDDEN;
+    const struct {
+        const char *options;
+        struct sc__fsdp_passing wanted;
+    } cases[] = {
+        {"zero 3",
+         {.of_loss = 2 * (end + head),
+          .begin = 2 * 2 * (end + head) + 2 * 2 * layer,
+          .of_layer = 2 * (end + head) + 2 * 2 * layer,
+          .of_first = 2 * (end + head) + 2 * layer,
+          .made = 2 * layer + 2 * head,
+          .reduced = 4 * layer,
+          .head = 2 * head + 2 * layer,
+          .ends = 6 * (end + head)}},
+        {"zero 3;software torchtitan-2026",
+         {.of_loss = 2 * head,
+          .begin = 2 * 2 * end + 2 * 2 * layer,
+          .of_layer = 2 * 2 * layer,
+          .of_first = 2 * layer,
+          .made = 2 * layer,
+          .reduced = 4 * layer,
+          .head = 4 * head + 2 * layer,
+          .ends = 6 * end}},
+        {"zero 2",
+         {.of_loss = 2 * all,
+          .of_layer = 2 * all,
+          .of_first = 2 * (end + head) + 2 * layer,
+          .made = 2 * layer + 2 * head,
+          .reduced = 4 * layer,
+          .head = 2 * head,
+          .ends = 6 * (end + head)}},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[160];
+        snprintf(text,
+                 sizeof text,
+                 "gpus 8;use-torch-fsdp2;grad-dtype fp32;global-batch 16;%s",
+                 cases[i].options);
+        struct sc__training_state x = state_of(*state, SHAPE, text, 0);
+        const struct sc__fsdp_passing *f = &cases[i].wanted;
+        assert_within(x.weights, 4 * all / 8, 1e-9);
+        assert_within(x.gradients, 4 * all / 8, 1e-9);
+        assert_within(x.optimizer, 8 * all / 8, 1e-9);
+        assert_within(x.fsdp.begin, f->begin, 1e-9);
+        assert_within(x.fsdp.of_loss, f->of_loss, 1e-9);
+        assert_within(x.fsdp.of_first, f->of_first, 1e-9);
+        assert_within(x.fsdp.of_layer, f->of_layer, 1e-9);
+        assert_within(x.fsdp.made, f->made, 1e-9);
+        assert_within(x.fsdp.reduced, f->reduced, 1e-9);
+        assert_within(x.fsdp.head, f->head, 1e-9);
+        assert_within(x.fsdp.ends, f->ends, 1e-9);
     }
 }
 
@@ -328,6 +378,7 @@ int main(void) {
         cmocka_unit_test(roots_of_adam_over_lists),
         cmocka_unit_test(zero_with_experts),
         cmocka_unit_test(gradients_wait_in_a_pipeline),
+        cmocka_unit_test(moments_of_fsdp),
         cmocka_unit_test(gathered_weights),
         cmocka_unit_test(gradients_that_leave),
         cmocka_unit_test(checkpoints),
