@@ -477,9 +477,145 @@ def ctc_cases():
         yield build
 
 
+def masked_cases():
+    """Attention under a mask of yes and no that all heads share."""
+
+    def attend(dropout, mask):
+        return lambda q, k, v: functional.scaled_dot_product_attention(q, k, v, mask, dropout)
+
+    for batch, heads, queries, keys, size in (
+        (2, 12, 1536, 1536, 64), (1, 24, 3072, 3072, 64), (4, 8, 768, 768, 48), (1, 16, 5120, 5120, 96), (2, 20, 2560, 2560, 128),
+        (1, 8, 6144, 6144, 160), (1, 8, 4096, 4096, 256), (8, 16, 512, 512, 64), (16, 12, 384, 384, 128), (2, 16, 1024, 3000, 64),
+        (1, 12, 7000, 7000, 112), (4, 12, 2048, 2048, 32),
+    ):
+        for dropout in (0.0, 0.1):
+            mask = torch.ones(queries, keys, dtype=torch.bool, device="cuda").tril(keys - queries)
+            yield function_case(attend(dropout, mask), (batch, heads, queries, size), *2 * [(batch, heads, keys, size)])
+
+
+def expert_cases():
+    """Products of experts in one kernel."""
+    for experts, count, inside, outside in (
+        (16, 16384, 2048, 1024), (32, 24576, 1536, 768), (128, 32768, 2048, 768), (8, 4096, 3072, 8192), (256, 16384, 1024, 256),
+        (16, 65536, 1280, 2560), (64, 8192, 2048, 1408), (4, 8192, 4096, 4096), (48, 12288, 896, 512),
+    ):
+        ends = (torch.arange(1, experts + 1, device="cuda") * (count // experts)).to(torch.int32)
+        yield function_case(
+            lambda x, w, ends=ends: torch._grouped_mm(x, w, offs=ends), (count, inside), (experts, inside, outside)
+        )
+
+
+def indexed_cases():
+    """Rows added up where an index says, and taken from there."""
+    for nodes, edges, size in (
+        (50000, 400000, 64), (20000, 800000, 32), (100000, 500000, 192), (4000, 300000, 256), (300000, 1500000, 16),
+        (2000, 100000, 512), (64, 40000, 1024),
+    ):
+        for dtype in (torch.float32, torch.bfloat16):
+            ids = torch.randint(0, nodes, (edges,), device="cuda")
+
+            def add(x, ids=ids, nodes=nodes):
+                return torch.zeros(nodes, x.shape[1], device="cuda", dtype=x.dtype).index_add_(0, ids, x)
+
+            def scatter(x, ids=ids, nodes=nodes):
+                zero = torch.zeros(nodes, x.shape[1], device="cuda", dtype=x.dtype)
+                return zero.scatter_add_(0, ids.unsqueeze(1).expand(-1, x.shape[1]), x)
+
+            yield function_case(add, (edges, size), dtype=dtype)
+            yield function_case(scatter, (edges, size), dtype=dtype)
+            yield function_case(lambda x, ids=ids: x[ids], (nodes, size), dtype=dtype)
+
+
+def ordered_cases():
+    """Sorting, the largest of rows, running sums."""
+
+    def run(function, *shape, dtype=torch.float32):
+        def build():
+            x = torch.randn(*shape, device="cuda").to(dtype)
+            return lambda: function(x)
+
+        return build
+
+    for rows, columns, count in ((32768, 64, 6), (16384, 256, 8), (131072, 160, 6), (8192, 8, 2), (2048, 1024, 20), (16384, 1024, 20),
+                                 (256, 50000, 50), (4096, 32000, 40), (64, 1000000, 100)):
+        yield run(lambda x, n=count: x.topk(n, -1), rows, columns)
+    for rows, columns in ((4096, 1024), (16384, 512), (2000, 10000), (65536, 64), (1, 1000000), (1, 60000000), (300, 3000)):
+        yield run(lambda x: x.sort(-1), rows, columns)
+    for shape in ((4000000,), (30000000,)):
+        yield run(lambda x: x.sort(), *shape)
+        yield run(lambda x: x.mul(1e6).long().sort(), *shape)
+    for rows, columns in ((8192, 32000), (100000, 512), (512, 262144)):
+        yield run(lambda x: x.argmax(-1), rows, columns)
+        yield run(lambda x: x.cumsum(-1), rows, columns)
+        yield run(lambda x: x.cumsum(0), rows, columns)
+        yield run(lambda x: x.max(-1), rows, columns)
+    yield run(lambda x: x.cumsum(0), 20000000)
+
+
+def sampled_cases():
+    """Pools, other scalings and samplings, patches laid out, Fourier transforms."""
+    for dtype in (torch.bfloat16, torch.float32):
+        for count, channels, size in ((4, 48, 40), (2, 96, 64), (16, 32, 24)):
+            volume = (count, channels, size, size, size)
+            yield function_case(lambda x: functional.max_pool3d(x, 2), volume, dtype=dtype)
+            yield function_case(lambda x: functional.max_pool3d(x, 3, 2, 1), volume, dtype=dtype)
+            yield function_case(lambda x: functional.avg_pool3d(x, 2), volume, dtype=dtype)
+            yield function_case(lambda x: functional.interpolate(x, scale_factor=2.0, mode="trilinear"), volume, dtype=dtype)
+            yield function_case(lambda x: functional.interpolate(x, scale_factor=2.0, mode="nearest"), volume, dtype=dtype)
+        for count, channels, size in ((16, 128, 48), (8, 64, 160), (32, 320, 28)):
+            picture = (count, channels, size, size)
+            yield function_case(lambda x: functional.avg_pool2d(x, 2), picture, dtype=dtype)
+            yield function_case(lambda x: functional.avg_pool2d(x, 3, 1, 1), picture, dtype=dtype)
+            yield function_case(lambda x: functional.interpolate(x, scale_factor=2.0, mode="bicubic"), picture, dtype=dtype)
+            yield function_case(lambda x: functional.unfold(x, 3, padding=1), picture, dtype=dtype)
+            yield function_case(lambda x: functional.unfold(x, 4, stride=4), picture, dtype=dtype)
+            yield function_case(lambda x: functional.pixel_shuffle(x, 2), picture, dtype=dtype)
+            where = torch.rand(count, size, size, 2, device="cuda", dtype=dtype) * 2 - 1
+            yield function_case(
+                lambda x, at: functional.grid_sample(x, at, align_corners=False), picture, (count, size, size, 2), dtype=dtype
+            )
+            yield function_case(
+                lambda x, at=where: functional.grid_sample(x, at, align_corners=False), picture, dtype=dtype
+            )
+            yield function_case(functional.softplus, picture, dtype=dtype)
+            yield function_case(functional.elu, picture, dtype=dtype)
+            yield function_case(functional.mish, picture, dtype=dtype)
+            yield function_case(lambda x: functional.gelu(x, approximate="tanh"), picture, dtype=dtype)
+    for count, channels, size in ((16, 48, 96), (8, 64, 256), (64, 128, 64)):
+        yield function_case(lambda x: torch.fft.irfft2(torch.fft.rfft2(x)), (count, channels, size, size), dtype=torch.float32)
+        yield function_case(lambda x: torch.fft.irfft(torch.fft.rfft(x)), (count, channels, size * size), dtype=torch.float32)
+
+
+def list_cases():
+    """Optimizers and the clipping of gradients, over lists of tensors."""
+
+    def build(make, count, size, dtype):
+        def built():
+            weights = [nn.Parameter(torch.randn(size, device="cuda", dtype=dtype)) for _ in range(count)]
+            for weight in weights:
+                weight.grad = torch.randn_like(weight)
+            optimizer = make(weights)
+
+            def step():
+                torch.nn.utils.clip_grad_norm_(weights, 1.0)
+                optimizer.step()
+
+            return step
+
+        return built
+
+    for dtype in (torch.bfloat16, torch.float32):
+        for count, size in ((60, 3000000), (240, 700000), (500, 60000), (12, 20000000)):
+            yield build(lambda w: torch.optim.AdamW(w), count, size, dtype)
+            yield build(lambda w: torch.optim.SGD(w, 0.1, momentum=0.9, weight_decay=1e-4), count, size, dtype)
+            yield build(lambda w: torch.optim.RMSprop(w), count, size, dtype)
+
+
 KINDS = {
     "conv1d": conv1d_cases, "conv2d": conv2d_cases, "norm": norm_cases, "attention": attention_cases,
     "product": product_cases, "elementwise": elementwise_cases, "copy": copy_cases, "sum": sum_cases, "table": table_cases,
     "laid_out": laid_out_cases, "window": window_cases, "small_product": small_product_cases, "grouped": grouped_cases,
     "learned_mask": learned_mask_cases, "recurrent": recurrent_cases, "scaled_picture": scaled_picture_cases, "ctc": ctc_cases,
+    "masked": masked_cases, "expert": expert_cases, "indexed": indexed_cases, "ordered": ordered_cases,
+    "sampled": sampled_cases, "list": list_cases,
 }

@@ -4,6 +4,7 @@ PyTorch.
     check_captured_programs.py PACKAGE_FOLDER
 """
 
+import importlib.util
 import os
 import sys
 import tempfile
@@ -204,6 +205,72 @@ class Replaced(unittest.TestCase):
             seen = operations(lambda place=place: build(place))
             self.assertIn(("aten._ctc_loss", "f"), seen)
             self.assertIn(("aten._ctc_loss_backward", "b"), seen)
+
+    def test_gradients_are_clipped_as_one_list(self):
+        def build():
+            model, x, optimizer = linear()
+
+            def step():
+                model(x).sum().backward()
+                nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        names = [name for name, _ in operations(build)]
+        self.assertEqual(names.count("aten._foreach_norm"), 1)
+        self.assertNotIn("aten.mul_", names)
+
+    def test_masks_become_what_is_added_to_scores(self):
+        def build():
+            x = torch.randn(2, 4, 64, 32, device="cuda", dtype=torch.bfloat16)
+            seen = torch.ones(64, 64, device="cuda", dtype=torch.bool)
+            weight = torch.ones(32, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+            optimizer = torch.optim.SGD([weight])
+
+            def step():
+                q = x * weight
+                functional.scaled_dot_product_attention(q, q, q, seen).sum().backward()
+                optimizer.step()
+
+            return step
+
+        document = _session.capture(build).document()
+        ways = {call["op"]: call for call in document["calls"]}
+        self.assertIn("aten.where", ways)
+        for name, place in (("stepcast.attention", 3), ("stepcast.attention_backward", 6)):
+            mask = document["tensors"][ways[name]["in"][place]]
+            self.assertEqual(mask[:2], ["bf16", [64, 64]])
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "needs transformers")
+    def test_transformers_leave_out_causal_masks(self):
+        def build():
+            from transformers import LlamaConfig, LlamaForCausalLM
+
+            config = LlamaConfig(
+                vocab_size=128,
+                hidden_size=64,
+                intermediate_size=128,
+                num_hidden_layers=2,
+                num_attention_heads=4,
+                num_key_value_heads=2,
+            )
+            model = LlamaForCausalLM(config).to("cuda")
+            optimizer = torch.optim.AdamW(model.parameters())
+            text = torch.randint(0, 128, (2, 64), device="cuda")
+
+            def step():
+                model(input_ids=text, labels=text, use_cache=False).loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return step
+
+        document = _session.capture(build).document()
+        attention = [call for call in document["calls"] if call["op"] == "stepcast.attention"]
+        self.assertEqual([len(call["in"]) for call in attention], [3])
+        self.assertTrue(attention[0]["with"]["causal"])
 
 
 if __name__ == "__main__":

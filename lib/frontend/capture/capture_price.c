@@ -139,6 +139,9 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"depthwise_channels_last", out->depthwise[1], 3},
         {"adamw_narrow", &out->adamw_narrow, 1},
         {"attention_dropout", out->attention_dropout, 2},
+        {"masked_attention", out->masked_attention, 2},
+        {"masked_attention_backward_ps", out->masked_attention_backward, 2},
+        {"masked_attention_wide_ps", out->masked_attention_wide, 2},
         {"learned_attention_ns", out->learned_attention[0], 2},
         {"learned_attention_fp32_ns", out->learned_attention[1], 2},
         {"learned_attention_deep", out->learned_attention_deep, 2},
@@ -392,79 +395,33 @@ static void price_bmm(struct sc__pricing *p, uint32_t first) {
     sc__pricing_kernel(p, kernel);
 }
 
-/* ---- attention and recurrence ---- */
-
-/* Whether the mask of an attention is learned: its backward, somewhere in the capture,
- * gives a fourth gradient. */
-static bool is_mask_learned(const struct sc__pricing *p, bool backward) {
-    enum { FORWARD_MASK = 3, BACKWARD_MASK = 6 };
-    if (backward)
-        return p->call->out.count > 3;
-    if (p->call->in.count <= FORWARD_MASK)
+/* Products of experts: tokens [rows × k] by weights of each [experts × k × columns] and what
+ * comes of it, or the gradient of the weights, [k × rows] by [rows × columns]. Rows are
+ * taken as spread evenly over experts. */
+static bool price_grouped(struct sc__pricing *p) {
+    const struct sc__capture_tensor *a = sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *b = sc__pricing_input(p, 1);
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    bool weights = b->dims == 3 && out->dims == 2;
+    bool gradient = b->dims == 2 && out->dims == 3;
+    uint64_t experts = sc__pricing_size(weights ? b : out, 0);
+    if (a->dims != 2 || !(weights || gradient) || !experts)
         return false;
-    uint32_t mask = p->c->places[p->call->in.first + FORWARD_MASK];
-    for (uint32_t i = 0; i < p->c->call_count; i++) {
-        const struct sc__capture_call *call = &p->c->calls[i];
-        if (call->out.count > 3 && call->in.count > BACKWARD_MASK &&
-            !strcmp(call->op, "stepcast.attention_backward") &&
-            p->c->places[call->in.first + BACKWARD_MASK] == mask)
-            return true;
-    }
-    return false;
-}
-
-/* One kernel gives the gradient of a mask, too: it goes through tiles of 64 queries by 64
- * keys, with tensor cores of an older kind. */
-static void
-price_learned_mask(struct sc__pricing *p, const struct sc__attention *a, bool backward) {
-    const struct sc__operators *o = p->operators;
-    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
-    double tiles = (double)(a->batch * a->heads) * (double)((a->sq + 63) / 64) *
-                   (double)((a->skv + 63) / 64);
-    double ns = o->learned_attention[a->wide][backward];
-    if (a->head_dim > 64)
-        ns *= o->learned_attention_deep[backward];
-    double slower = gpu->peak[SC__FP32] > 0 ? o->reference_fp32 / gpu->peak[SC__FP32] : 1;
-    p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower * 1e-3;
-}
-
-/* As those of models are counted (model/model.h): the whole square, masked or not, and
- * twice as much on the way back, whatever its kernel computes again. */
-static double attention_flop(const struct sc__attention *a, bool backward) {
-    double pairs = (double)a->batch * (double)a->heads * (double)a->sq * (double)a->skv;
-    return (backward ? 4 : 2) * pairs * (double)(a->head_dim + a->v_dim);
-}
-
-static void price_attention(struct sc__pricing *p, bool backward) {
-    const struct sc__capture_tensor *q = sc__pricing_input(p, backward ? 1 : 0);
-    const struct sc__capture_tensor *k = sc__pricing_input(p, backward ? 2 : 1);
-    const struct sc__capture_tensor *v = sc__pricing_input(p, backward ? 3 : 2);
-    uint32_t mask_at = backward ? 6 : 3;
-    struct sc__attention a = {.batch = sc__pricing_size(q, 0),
-                              .heads = sc__pricing_size(q, 1),
-                              .kv_heads = sc__pricing_size(k, 1),
-                              .sq = sc__pricing_size(q, 2),
-                              .skv = sc__pricing_size(k, 2),
-                              .head_dim = sc__pricing_size(q, 3),
-                              .v_dim = sc__pricing_size(v, 3),
-                              .causal = p->call->with.causal,
-                              .wide = sc__pricing_type(q) == SC__FP32};
-    p->price.host = SC__HOST_ATTENTION;
+    uint64_t each = sc__pricing_size(a, weights ? 0 : 1) / experts;
+    uint64_t share = each ? each : 1;
+    p->price.host = SC__HOST_PRODUCT;
     sc__pricing_kernel(p,
-                       backward ? sc__attention_backward(p->model, &a)
-                                : sc__attention_forward(p->model, &a));
-    p->price.kernel.flop = attention_flop(&a, backward);
-    if (p->call->with.dropout > 0)
-        p->price.kernel.us *= p->operators->attention_dropout[backward];
-    if (is_mask_learned(p, backward)) {
-        price_learned_mask(p, &a, backward);
-        return;
-    }
-    if (mask_at < p->call->in.count)
-        sc__pricing_and(
-            p,
-            sc__elementwise(p->model, p->call->op, sc__pricing_input(p, mask_at)->bytes));
+                       sc__gemm_grouped(p->model,
+                                        NULL,
+                                        sc__pricing_type(a),
+                                        experts,
+                                        weights ? share : sc__pricing_size(a, 0),
+                                        sc__pricing_size(out, weights ? 1 : 2),
+                                        weights ? sc__pricing_size(a, 1) : share));
+    return true;
 }
+
+/* ---- recurrence ---- */
 
 /* As often as that. */
 static void add_products(struct sc__kernel *sum, const struct sc__kernel *one, double n) {
@@ -580,10 +537,12 @@ static bool price_by_shape(struct sc__pricing *p) {
         price_bmm(p, 0);
     else if (!strcmp(op, "aten.baddbmm"))
         price_bmm(p, 1);
+    else if (!strcmp(op, "aten._grouped_mm"))
+        return price_grouped(p);
     else if (!strcmp(op, "stepcast.attention"))
-        price_attention(p, false);
+        sc__pricing_attention(p, false);
     else if (!strcmp(op, "stepcast.attention_backward"))
-        price_attention(p, true);
+        sc__pricing_attention(p, true);
     else if (!strcmp(op, "stepcast.recurrent"))
         price_recurrent(p, false);
     else if (!strcmp(op, "stepcast.recurrent_backward"))

@@ -57,6 +57,9 @@ struct sc__kernel sc__pricing_add_bias(const struct sc__pricing *p,
 struct sc__kernel sc__pricing_sum_channels(const struct sc__pricing *p,
                                            const struct sc__capture_tensor *t);
 
+/* capture_attention.c */
+void sc__pricing_attention(struct sc__pricing *p, bool backward);
+
 /* capture_norm.c, capture_convolution.c: false when the operation is of another kind */
 bool sc__pricing_norm(struct sc__pricing *p);
 bool sc__pricing_convolution(struct sc__pricing *p);

@@ -114,6 +114,13 @@ def _by_products(query, key, value, mask, dropout_p, scale):
     return torch.matmul(weights, value).to(kind)
 
 
+def _added(mask, kind):
+    """What kernels add to scores: PyTorch turns each mask of yes and no into it, and keeps it."""
+    seen = torch.zeros((), dtype=kind, device=mask.device)
+    hidden = torch.full((), -torch.inf, dtype=kind, device=mask.device)
+    return torch.where(mask, seen, hidden)
+
+
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
@@ -132,8 +139,8 @@ def scaled_dot_product_attention(
         query, key, value = (t.unsqueeze(1) for t in (query, key, value))
     elif lead > 2:
         query, key, value = (_as_four(t, lead) for t in (query, key, value))
-    if attn_mask is not None and not attn_mask.is_floating_point():
-        attn_mask = attn_mask.to(torch.bool)
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        attn_mask = _added(attn_mask, query.dtype)
     out, _ = torch.ops.stepcast.attention(
         query, key, value, attn_mask, bool(is_causal), float(dropout_p)
     )

@@ -265,23 +265,36 @@ class _Session:
 
     @contextlib.contextmanager
     def _foreach(self):
-        """Optimizers take their many-tensor kernels for fake tensors too."""
+        """Optimizers take their many-tensor kernels for fake tensors too, and so does the
+        clipping of gradients."""
         from torch._subclasses.fake_tensor import FakeTensor
+        from torch.nn.utils import clip_grad
         from torch.optim import optimizer
         from torch.utils import _foreach_utils
 
         types = getattr(optimizer, "_foreach_supported_types", [])
-        name = "_get_foreach_kernels_supported_devices"
-        users = [module for module in (optimizer, _foreach_utils) if hasattr(module, name)]
-        before = [getattr(module, name) for module in users]
+        lists = (self.torch.Tensor, self.torch.nn.Parameter, FakeTensor)
+        replaced = {
+            "_get_foreach_kernels_supported_devices": lambda: ["cuda", "cpu"],
+            "_has_foreach_support": lambda tensors, device: all(
+                tensor is None or type(tensor) in lists for tensor in tensors
+            ),
+        }
+        users = [
+            (module, name)
+            for module in (optimizer, _foreach_utils, clip_grad)
+            for name in replaced
+            if hasattr(module, name)
+        ]
+        before = [getattr(module, name) for module, name in users]
         types.append(FakeTensor)
-        for module in users:
-            setattr(module, name, lambda: ["cuda", "cpu"])
+        for module, name in users:
+            setattr(module, name, replaced[name])
         try:
             yield
         finally:
             types.remove(FakeTensor)
-            for module, function in zip(users, before):
+            for (module, name), function in zip(users, before):
                 setattr(module, name, function)
 
     @contextlib.contextmanager
@@ -527,6 +540,7 @@ class _Session:
         from torch._subclasses.fake_tensor import FakeTensorMode
 
         from . import _attention, _compile, _ctc, _fake_cuda, _loaders, _recurrent, _rms_norm
+        from . import _transformers
         from ._recorder import OnGpu
 
         fake = FakeTensorMode(allow_non_fake_inputs=True)
@@ -537,6 +551,7 @@ class _Session:
             stack.enter_context(_ctc.Replaced())
             stack.enter_context(_recurrent.Replaced())
             stack.enter_context(_rms_norm.Replaced())
+            stack.enter_context(_transformers.Replaced())
             stack.enter_context(self._storages())
             stack.enter_context(self._foreach())
             stack.enter_context(self._modules_on_device())
