@@ -1,6 +1,7 @@
 /* coll --against and --fit: forecasts beside the tables of nccl-tests logs, and the
  * constants that would have made them meet. */
 #include "command/coll.h"
+#include "command/job.h"
 #include "evaluate/evaluate.h"
 #include "hardware/cluster_fields.h"
 
@@ -638,17 +639,8 @@ static void put_moves(struct sc__buffer *out, const struct sc__coll_fit *fit) {
     }
 }
 
-static void put_left_out(struct sc_request *req,
-                         const struct log_tables *tables,
-                         uint32_t chosen,
-                         double before,
-                         double after) {
-    sc__printf(&req->out,
-               "# mean of |ln(predicted/measured)| left out (%s in turn): %.4f before, "
-               "%.4f after\n",
-               tables->one_kind ? "every third size" : "each table",
-               before,
-               after);
+static void
+note_left_out(struct sc_request *req, const struct log_tables *tables, uint32_t chosen) {
     if (!chosen)
         sc__note(
             req->ctx,
@@ -661,23 +653,48 @@ static void put_left_out(struct sc_request *req,
                  "predicted as before where they do not share its causes");
 }
 
+/* Before and after. */
+struct fit_errors {
+    double fitted[2];   /* root mean square, of the rows that were fitted */
+    double left_out[2]; /* mean, of those that were left out in turn */
+};
+
+static void put_fit(struct sc_request *req,
+                    const struct log_tables *tables,
+                    const struct sc__coll_fit *fit,
+                    const struct fit_errors *e) {
+    coll_fit_put_rows(&req->out, &tables->samples);
+    put_moves(&req->out, fit);
+    sc__printf(&req->out,
+               "# mean of |ln(predicted/measured)| left out (%s in turn): %.4f before, "
+               "%.4f after\n",
+               tables->one_kind ? "every third size" : "each table",
+               e->left_out[0],
+               e->left_out[1]);
+    sc__printf(
+        &req->out,
+        "# root mean square of ln(predicted/measured): %.4f before, %.4f after, %u rows\n",
+        e->fitted[0],
+        e->fitted[1],
+        tables->samples.count);
+    coll_fit_put_notes(req);
+}
+
 static sc_status write_cluster(struct sc_request *req,
                                const struct sc__cluster *c,
-                               double before,
-                               double after) {
-    const char *path = sc__option(req, "output");
+                               const struct fit_errors *e) {
     struct sc__buffer text;
-    if (!path)
+    if (!sc__option(req, "output"))
         return SC_OK;
     sc__buffer_init(&text, &req->ctx->arena);
     sc__cluster_write(
         c,
         sc__format(&req->ctx->arena,
                    "calibrated on nccl-tests logs: rms ln error %.4f, before %.4f",
-                   after,
-                   before),
+                   e->fitted[1],
+                   e->fitted[0]),
         &text);
-    return sc__write_file(req->ctx, path, text.text, text.size);
+    return sc__job_output(req, "output", &text);
 }
 
 sc_status sc__coll_fit(struct sc_request *req) {
@@ -685,29 +702,22 @@ sc_status sc__coll_fit(struct sc_request *req) {
     struct log_tables tables = {0};
     const char *path;
     uint32_t chosen;
-    double left[2];
+    struct fit_errors e;
     for (uint32_t i = 0; (path = sc__setting_nth(&settings, "fit", i)); i++)
         SC__TRY(take_log(req, path, &tables));
     SC__TRY(check_any(req, sc__setting_nth(&settings, "fit", 0), &tables));
-    SC__TRY(choose_causes(req->ctx, &tables, &chosen, &left[0], &left[1]));
+    SC__TRY(choose_causes(req->ctx, &tables, &chosen, &e.left_out[0], &e.left_out[1]));
     struct sc__coll_fit fit = new_fit(&tables);
     sc__samples_predict(&tables.samples);
-    double before = sc__samples_residual(&tables.samples);
+    e.fitted[0] = sc__samples_residual(&tables.samples);
     add_causes(req->ctx, &fit, chosen, &tables.samples, tables.one_kind);
     sc__fit_run(&fit, &tables.samples, UINT32_MAX);
-    double after = sc__samples_residual(&tables.samples);
+    e.fitted[1] = sc__samples_residual(&tables.samples);
     note_rates(req, &tables.samples);
-    coll_fit_put_rows(&req->out, &tables.samples);
-    put_moves(&req->out, &fit);
-    put_left_out(req, &tables, chosen, left[0], left[1]);
-    sc__printf(
-        &req->out,
-        "# root mean square of ln(predicted/measured): %.4f before, %.4f after, %u rows\n",
-        before,
-        after,
-        tables.samples.count);
+    note_left_out(req, &tables, chosen);
     sc__coll_note_unused(req);
-    coll_fit_put_notes(req);
+    if (!sc__stdout_taken(req))
+        put_fit(req, &tables, &fit, &e);
     keep_changes(req->ctx, &tables, chosen, &tables.machine);
-    return write_cluster(req, &tables.machine, before, after);
+    return write_cluster(req, &tables.machine, &e);
 }

@@ -228,6 +228,7 @@ static const char *const outputs[] = {"json",
                                       "csv-simai",
                                       "html",
                                       "trace",
+                                      "links",
                                       "output",
                                       "markdown",
                                       "plot",
@@ -384,7 +385,8 @@ bool sc__stdout_taken(const struct sc_request *req) {
 sc_status sc__request_spare(const struct sc_request *req, const char *path) {
     for (unsigned i = 0; i < OUTPUTS; i++) {
         const char *output = sc__option(req, outputs[i]);
-        if (output && sc__path_same_file(output, path))
+        bool stream = output && !strcmp(output, "-"); /* also where a file is called so */
+        if (output && !stream && sc__path_same_file(output, path))
             return sc__usage(req,
                              "write to another file",
                              "--%s would write over the input %s",

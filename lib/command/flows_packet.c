@@ -2,6 +2,7 @@
  * under several congestion controls, one beside the other. */
 #include "command/flows_packet.h"
 #include "command/flows.h"
+#include "command/job.h"
 
 #include "network/flow/flow_batch.h"
 #include "network/flow/flow_cluster.h"
@@ -246,39 +247,34 @@ run_control(struct sc_request *req, struct packet_question *q, struct sc__packet
 }
 
 static sc_status write_links(struct sc_request *req, const struct packet_question *q) {
-    const char *links = sc__option(req, "links");
     struct sc__buffer b;
-    if (!links)
+    if (!sc__option(req, "links"))
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
     sc__packet_run_put_links(&q->runs[0], &b);
-    return sc__write_file(req->ctx, links, b.text, b.size);
+    return sc__job_output(req, "links", &b);
 }
 
 static sc_status answer_packets(struct sc_request *req, const struct packet_question *q) {
-    const char *json = sc__option(req, "json");
     bool several = q->run_count > 1;
     struct sc__buffer b;
     SC__TRY(write_links(req, q));
     if (sc__flag(req, "html"))
         SC__TRY(sc__packet_runs_write_page(req, q->runs, q->run_count, NULL));
-    if (!json || strcmp(json, "-")) {
+    if (!sc__stdout_taken(req)) {
         if (several)
             sc__packet_runs_put_text(req, q->runs, q->run_count);
         else
             sc__packet_run_put_text(req, q->runs);
     }
-    if (!json)
+    if (!sc__option(req, "json"))
         return SC_OK;
     sc__buffer_init(&b, &req->ctx->arena);
     if (several)
         sc__packet_runs_put_json(req, q->runs, q->run_count, &b);
     else
         sc__packet_run_put_json(req, q->runs, &b);
-    if (strcmp(json, "-"))
-        return sc__write_file(req->ctx, json, b.text, b.size);
-    sc__put(&req->out, b.text, b.size);
-    return SC_OK;
+    return sc__job_output(req, "json", &b);
 }
 
 sc_status sc__flows_packet_execute(struct sc_request *req) {

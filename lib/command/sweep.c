@@ -530,8 +530,13 @@ static sc_status sweep_execute(struct sc_request *req) {
     s->req = req;
     if (req->input_count)
         return refuse_input(req);
-    if (!sc__option(req, "db"))
+    const char *database = sc__option(req, "db");
+    if (!database)
         return sc__usage(req, "give --db FILE", "a sweep needs a database for its points");
+    if (!strcmp(database, "-"))
+        return sc__usage(req,
+                         "give --db FILE; --csv - writes the points to standard output",
+                         "a database is a file");
     SC__TRY(sc__sweep_axes_read(req, &s->axes));
     keep_given(s);
     SC__TRY(sc__ranks_open(req->ctx, &ranks));

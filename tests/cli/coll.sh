@@ -121,6 +121,7 @@ expect fixed_file 3 "not of 32" "$STEPCAST" coll all_reduce -c tests/data/cluste
 check fit_names_cause "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --fit $tmp/log | grep -c '^#   rate of rings over NVLink: x 0.9')" 1
 # a log that is as predicted moves nothing
 "$STEPCAST" coll all_reduce -c dgx-a100:8 -b 8 -e 8G -f 2 >$tmp/as-predicted
+check fit_to_standard_output "$("$STEPCAST" coll all_reduce -c dgx-a100:8 --fit $tmp/as-predicted -o - | python3 -S -c 'import json, sys; print(json.load(sys.stdin)["schema"])')" stepcast/cluster/1
 # … and against a network that costs nothing every ratio is infinite
 for how in fit against; do
     expect "${how}_what_is_free" 2 "communication is free on ideal: measurements say nothing of it" "$STEPCAST" coll all_reduce -c ideal:8 --$how $tmp/as-predicted

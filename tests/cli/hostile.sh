@@ -12,6 +12,10 @@ for what in "--json -" "--csv -" "--trace -" "--html -" ""; do
     "$STEPCAST" run $seed $what >/dev/full 2>"$tmp/err"
     check "full_disk $what" "$? $(head -1 "$tmp/err")" "4 error: cannot write to standard output"
 done
+# … also where a file is called so
+case $STEPCAST in /*) program=$STEPCAST ;; *) program=$PWD/$STEPCAST ;; esac
+mkdir "$tmp/here" && cp $seed "$tmp/here/-"
+check stdin_beside_a_file "$(cd "$tmp/here" && "$program" run - --json - <- | head -c 1)" "{"
 expect two_on_stdout 2 "both write to standard output" "$STEPCAST" run $seed --json - --csv -
 expect two_in_one_file 2 "both write to $tmp/a" "$STEPCAST" run $seed --json "$tmp/a" --trace "$tmp/a"
 check nothing_written "$(grep -c "both write" "$tmp/err") $(ls "$tmp/a" 2>/dev/null)" "1 "

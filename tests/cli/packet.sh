@@ -195,6 +195,11 @@ check no-file 3 "$STEPCAST" flows "$dir/flows" --net packet --conf "$dir/none" -
 # what links saw: the same in totals, series and CSV; 4:1 fills the last link
 run() { "$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt "$@"; }
 run --samples 50 --links "$dir/links.csv" --json "$dir/links.json" >/dev/null 2>&1
+run --samples 50 --links - >"$dir/links.out"
+check links-to-stdout 0 cmp "$dir/links.csv" "$dir/links.out"
+run --html - >"$dir/page.html"
+check page-to-stdout 0 test "$(head -c 15 "$dir/page.html")" = '<!doctype html>' -a "$(tail -n 1 "$dir/page.html")" = '</html>'
+check links-and-json-to-stdout 2 "$STEPCAST" flows $fixture/flows.txt --net packet --conf $fixture/config.txt --topology $fixture/topology.txt --links - --json -
 if python3 -S - "$dir/links.json" "$dir/links.csv" <<'PY'
 import csv, json, sys
 answer = json.load(open(sys.argv[1]))

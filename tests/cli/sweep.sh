@@ -106,6 +106,7 @@ check "all of a list count" "$(python3 -S -c "
 import json, sqlite3
 for (text,) in sqlite3.connect('$tmp/n3.db').execute('SELECT settings FROM points'): print(json.loads(text)['slow'], json.loads(text)['scale'])" | sort -u)" "['rank:1=1.2', 'rank:2=1.4'] ['gemm=0.5', 'attention=2']"
 check "a launch script and its variables" "$(as_run "$tmp/n4.db" 4 --megatron-args "$tmp/launch.sh" --axis set=NNODES=2,NNODES=4 --axis tp=1,2)" True
+expect "a database on standard output" 2 "a database is a file" "$S" sweep --model gpt2 --gpus 8 --axis tp=1,2 --db -
 expect "of two names of an option one is given" 2 "--global-batch is given, and --gbs, which is the same, is an axis" "$S" sweep --model gpt2 --gpus 8 --global-batch 32 --axis gbs=8,16 --db "$tmp/n5.db"
 expect "two names of an option are no two axes" 2 "two axes are one thing: --gbs and --global-batch" "$S" sweep --model gpt2 --gpus 8 --axis gbs=8,16 --axis global-batch=8,16 --db "$tmp/n5.db"
 expect "an option of files is no axis" 2 "there is no option 'step' to sweep" "$S" sweep --model gpt2 --gpus 8 --axis step=1,2 --db "$tmp/n5.db"

@@ -395,9 +395,9 @@ static void price_bmm(struct sc__pricing *p, uint32_t first) {
     sc__pricing_kernel(p, kernel);
 }
 
-/* Products of experts: tokens [rows × k] by weights of each [experts × k × columns] and what
- * comes of it, or the gradient of the weights, [k × rows] by [rows × columns]. Rows are
- * taken as spread evenly over experts. */
+/* Products of experts: tokens [rows × k] by weights of each [experts × k × columns] and
+ * what comes of it, or the gradient of the weights, [k × rows] by [rows × columns]. Rows
+ * are taken as spread evenly over experts. */
 static bool price_grouped(struct sc__pricing *p) {
     const struct sc__capture_tensor *a = sc__pricing_input(p, 0);
     const struct sc__capture_tensor *b = sc__pricing_input(p, 1);
