@@ -169,8 +169,10 @@ static const struct count_unit {
 } count_units[] = {{"T", 1e12}, {"B", 1e9}, {"G", 1e9}, {"M", 1e6}, {"K", 1e3}, {0}};
 
 struct sc__span_unit sc__span_unit(double seconds) {
-    static const struct sc__span_unit units[] = {
-        {"days", 86400}, {"hours", 3600}, {"minutes", 60}, {"seconds", 1}};
+    static const struct sc__span_unit units[] = {{"days", 86400},
+                                                 {"hours", 3600},
+                                                 {"minutes", 60},
+                                                 {"seconds", 1}};
     const struct sc__span_unit *u = units;
     while (u->seconds > 1 && seconds < u->seconds)
         u++;

@@ -26,7 +26,8 @@ bool sc__parse_share(struct sc__str s, double *share);
 void sc__put_us(struct sc__buffer *b, int64_t ps);
 /* "13.97 s", "8.31 ms", "27.4 us" */
 void sc__put_time(struct sc__buffer *b, int64_t ps);
-/* What runs and jobs are counted in: days, or hours, minutes, seconds of those below one. */
+/* What runs and jobs are counted in: days, or hours, minutes, seconds of those below one.
+ */
 struct sc__span_unit {
     const char *name;
     double seconds;

@@ -195,10 +195,7 @@ static void put_row(const struct sc__plans *x,
                     struct sc__buffer *out) {
     const struct sc__search *s = &x->search;
     if (has_machines(x))
-        sc__printf(out,
-                   "%-20.20s %6u ",
-                   machine_of(s, p)->name,
-                   machine_of(s, p)->gpus);
+        sc__printf(out, "%-20.20s %6u ", machine_of(s, p)->name, machine_of(s, p)->gpus);
     for (int i = 0; i < SC__NUMBERS; i++)
         if (i != SC__NUMBER_ETP)
             sc__printf(out, "%*u ", i == SC__NUMBER_MICRO_BATCH ? 11 : 4, p->number[i]);
@@ -253,10 +250,7 @@ static void put_changes(const struct sc__search *s,
                         struct sc__buffer *out) {
     bool any = from->machine != to->machine;
     if (any)
-        sc__printf(out,
-                   "%u GPUs of %s",
-                   machine_of(s, to)->gpus,
-                   machine_of(s, to)->name);
+        sc__printf(out, "%u GPUs of %s", machine_of(s, to)->gpus, machine_of(s, to)->name);
     for (int i = 0; i < SC__NUMBERS; i++) {
         if (!number_differs(from, to, i))
             continue;
@@ -362,9 +356,7 @@ static void plans_put_plan(const struct sc__plans *x,
     sc__json_string(j, "with", text.text ? text.text : "");
     sc__json_us(j, "step_time_us", p->step);
     sc__json_us(j, "bound_us", p->bound);
-    sc__json_string(j,
-                    "cluster",
-                    machine_of(s, p)->name);
+    sc__json_string(j, "cluster", machine_of(s, p)->name);
     sc__json_u64(j, "gpus", machine_of(s, p)->gpus);
     if (p->usd_per_hour > 0)
         sc__json_double(j, "usd_per_billion_tokens", usd_per_billion(s, p));

@@ -47,8 +47,7 @@ static void text_put_tokens(const struct sc__train *t, struct sc__buffer *out) {
                name);
 }
 
-static void
-text_put_money(const struct sc__train *t, double usd, struct sc__buffer *out) {
+static void text_put_money(const struct sc__train *t, double usd, struct sc__buffer *out) {
     bool large = usd >= 1e6;
     if (t->price > 0)
         sc__printf(out,
@@ -64,15 +63,16 @@ text_put_money(const struct sc__train *t, double usd, struct sc__buffer *out) {
 static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     double wall = sc__train_wall(t, 0.5);
     struct sc__span_unit unit = sc__span_unit(wall);
-    sc__printf(out,
-               "run      %.4g %s (P10 %.4g, P90 %.4g) on %.0f GPU%s; %.4g without any loss\n",
-               wall / unit.seconds,
-               unit.name,
-               sc__train_wall(t, 0.1) / unit.seconds,
-               sc__train_wall(t, 0.9) / unit.seconds,
-               t->in.gpus,
-               t->in.gpus > 1 ? "s" : "",
-               t->in.work_s / unit.seconds);
+    sc__printf(
+        out,
+        "run      %.4g %s (P10 %.4g, P90 %.4g) on %.0f GPU%s; %.4g without any loss\n",
+        wall / unit.seconds,
+        unit.name,
+        sc__train_wall(t, 0.1) / unit.seconds,
+        sc__train_wall(t, 0.9) / unit.seconds,
+        t->in.gpus,
+        t->in.gpus > 1 ? "s" : "",
+        t->in.work_s / unit.seconds);
     if (t->step.tokens_per_s > 0)
         text_put_tokens(t, out);
     sc__printf(out, "ETTR     %.4f", t->ettr);
