@@ -210,7 +210,7 @@ expect price_of_plans 2 "--price: '1e308' is no price" "$STEPCAST" plans --model
 small="--model llama3-8b --cluster h100:1 --lora 16 --software hf-transformers --seq 2048 --train-tokens 10M"
 "$STEPCAST" train $small --price 3 --carbon 400 >"$tmp/small" 2>&1
 "$STEPCAST" train $small --price 3 --carbon 400 --json - >"$tmp/small.json" 2>/dev/null
-check "minutes of a small run" "$(awk '/^run / { print $3, $8, $9, $2 > 1 && $2 < 60 }' "$tmp/small")" "minutes 1 GPU; 1"
+check "minutes of a small run" "$(awk '/^run / { print $3, $8, $9, ($2 > 1 && $2 < 60) }' "$tmp/small")" "minutes 1 GPU; 1"
 check "its money" "$(awk '/^cost / { print $2, $3 }' "$tmp/small")" "$(awk -F'[:,]' '/"cost_usd"/ { printf "%.2f USD", $2 }' "$tmp/small.json")"
 check "its energy and CO2" "$(awk '/^(energy|CO2) / { print $3 }' "$tmp/small" | xargs)" "kWh kg"
 check "its tokens" "$(grep -c '^  *10 million tokens, ' "$tmp/small")" 1
