@@ -133,7 +133,7 @@ sc_status sc__setting_word(const struct sc__settings *s,
     if (!text)
         return SC_OK;
     for (unsigned i = 0; words[i]; i++)
-        if (!strcmp(words[i], text)) {
+        if (sc__str_is_any_case(sc__str(text), words[i])) {
             *out = i;
             return SC_OK;
         }
@@ -167,7 +167,7 @@ const char *sc__choices_hint(struct sc__arena *arena, const struct sc__choice *c
 
 static const struct sc__choice *find_choice(const struct sc__choice *c,
                                             struct sc__str word) {
-    while (c->name && !sc__str_is(word, c->name))
+    while (c->name && !sc__str_is_any_case(word, c->name))
         c++;
     return c->name ? c : NULL;
 }

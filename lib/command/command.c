@@ -246,7 +246,8 @@ static const char *name_elsewhere(const struct sc__command *c, const char *name)
         {"gradient-checkpointing", "recompute full"},
         {"zero-stage", "zero"},
         {"tokens", "train-tokens"},
-        {"output", "json"}};
+        {"output", "json"},
+        {"html", "output"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char option[32];
         snprintf(option,

@@ -517,7 +517,8 @@ sc_status sc__cluster_parse(struct sc_context *ctx,
 }
 
 const char *sc__cluster_usual(struct sc_context *ctx, const char *gpu) {
-    const struct sc__gpu *known = gpu ? sc__gpu_known(ctx, gpu) : NULL;
+    bool named = gpu && !sc__gpu_is_file(gpu);
+    const struct sc__gpu *known = named ? sc__gpu_known(ctx, gpu) : NULL;
     if (!known)
         return "dgx-h100";
     if (preset_of_gpu(ctx, known))

@@ -59,6 +59,12 @@ static bool quantize_weights(struct sc__plan *p) {
     return helps;
 }
 
+static bool shard_over_all(struct sc__plan *p) {
+    bool helps = p->mesh.shard > 0;
+    p->mesh.shard = 0;
+    return helps;
+}
+
 static const struct memory_change changes[] = {
     {"--zero 1", shard_optimizer, false},
     {"--sequence-parallel", cut_the_sequence, false},
@@ -67,6 +73,7 @@ static const struct memory_change changes[] = {
     {"--zero 3", shard_weights, true},
     {"--recompute full", repeat_layers, true},
     {"--qlora", quantize_weights, true},
+    {"no --shard-group", shard_over_all, true},
 };
 
 enum { CHANGES = sizeof changes / sizeof *changes };

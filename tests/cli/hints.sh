@@ -98,3 +98,15 @@ check four_bits_fit "$said" "$("$STEPCAST" run $lora --qlora | sed -n 's/^  memo
 # Llama-3-8B at 1,024 tokens with ZeRO 3 on eight RTX 3090 fails in an issue of LLaMA-Factory (5977); 95 % of the memory is no room
 free() { "$STEPCAST" run --model llama3-8b --seq 1024 --zero 3 --recompute full --software deepspeed --dtype fp16 --micro-batches 2 --cluster $1 2>&1 | tr '\n' ' ' | grep -c "of the memory stays free: allocators fragment"; }
 check little_memory_is_left "$(free rtx-3090:8) $(free a100:8)" "1 0"
+hybrid="--model llama3-70b --cluster dgx-h100:64 --fsdp --recompute full"
+said=$("$STEPCAST" run $hybrid --shard-group 8 2>&1 | sed -n 's/^  hint: it fits with no --shard-group (\([0-9.]* GiB\)).*/\1/p')
+check no_shard_group_fits "$said" "$("$STEPCAST" run $hybrid | sed -n 's/^  memory *\([0-9.]* GiB\) of .*/\1/p')"
+# words in any case, our own options in a file without its first line, one rank, a page by the option of run
+for words in "--precision BF16" "--dtype Bf16" "--recompute FULL" "--fp8-recipe Blockwise --fp8"; do
+    small=$(printf %s "$words" | tr '[:upper:]' '[:lower:]')
+    check "$words" "$("$STEPCAST" run --model gpt2 --gpus 8 $words | sed -n 5p)" "$("$STEPCAST" run --model gpt2 --gpus 8 $small | sed -n 5p)"
+done
+printf 'model: llama3-8b\ncluster: dgx-h100:16\nzero: 1\n' >"$tmp/own_options.yaml"
+expect options_in_a_file 3 "begins with 'stepcast: job/1'" "$STEPCAST" run "$tmp/own_options.yaml"
+check one_rank "$("$STEPCAST" show --model gpt2 2>/dev/null | grep -c '  plan      1 rank: \|  classes   1 kind of ranks;')" 2
+expect page_of_a_report 2 "did you mean --output?" "$STEPCAST" report x.json --html y.html
