@@ -112,12 +112,15 @@ static struct family_of_name family_of(struct sc__arena *arena, const char *name
                                    sc__strndup(arena, plain + letters, digits)};
 }
 
-/* Families with names of three letters and more may be misspelt by one or two. With
+/* Families with names of three letters and more may be misspelt by one or two (from five
+ * on: two letters of "olmo" make it "glm"). With
  * fewer the letters are all there is (H100, A100, B200), and of the number one digit
  * may be wrong. */
 static bool same_family(struct family_of_name a, struct family_of_name b) {
-    if (strlen(a.letters) >= 3 && strlen(b.letters) >= 3)
-        return sc__edit_distance(a.letters, b.letters) <= 2;
+    size_t letters =
+        strlen(a.letters) < strlen(b.letters) ? strlen(a.letters) : strlen(b.letters);
+    if (letters >= 3)
+        return sc__edit_distance(a.letters, b.letters) <= (letters > 4 ? 2 : 1);
     return !strcmp(a.letters, b.letters) && sc__edit_distance(a.number, b.number) <= 1;
 }
 
@@ -141,6 +144,8 @@ static const char *small_letters(struct sc__arena *arena, const char *name) {
     return out;
 }
 
+#define MOST_NAMES 40
+
 const char *sc__data_hint(struct sc_context *ctx,
                           const char *folder,
                           const char *name,
@@ -154,6 +159,16 @@ const char *sc__data_hint(struct sc_context *ctx,
     if (*family)
         names = family;
     sc__buffer_init(&b, &ctx->arena);
+    unsigned count = 0;
+    while (names[count])
+        count++;
+    if (count > MOST_NAMES) /* to be read in an error */
+        return sc__format(&ctx->arena,
+                          "see 'stepcast list %.*s'%s%s",
+                          (int)strcspn(folder, "/"),
+                          folder,
+                          also ? ", or take " : "",
+                          also ? also : "");
     sc__puts(&b, "there are");
     for (unsigned i = 0; names[i]; i++)
         sc__printf(&b, "%s %s", i ? "," : "", names[i]);

@@ -44,6 +44,20 @@ static sc_status usage(const struct sc__settings *s,
     return status;
 }
 
+/* "128k" is 131072 tokens to some and 128000 to others: whoever writes it says which. */
+static const char *whole_hint(struct sc_context *ctx, struct sc__str text) {
+    uint32_t n;
+    char letter = text.n ? (char)(text.p[text.n - 1] | 32) : '\0';
+    unsigned bits = letter == 'k' ? 10 : 20;
+    uint32_t decimal = letter == 'k' ? 1000 : 1000000;
+    if (letter != 'k' && letter != 'm')
+        return NULL;
+    text.n--;
+    if (!sc__parse_u32(text, &n) || n > UINT32_MAX >> bits)
+        return NULL;
+    return sc__format(&ctx->arena, "write %u or %u", n << bits, n * decimal);
+}
+
 sc_status sc__setting_u32(const struct sc__settings *s,
                           const char *name,
                           uint32_t least,
@@ -55,7 +69,7 @@ sc_status sc__setting_u32(const struct sc__settings *s,
     if (!sc__parse_u32(sc__str(text), &v) || v < least)
         return usage(s,
                      name,
-                     NULL,
+                     whole_hint(s->ctx, sc__str(text)),
                      "--%s takes a whole number from %u on, not '%s'",
                      name,
                      least,
@@ -119,7 +133,7 @@ sc_status sc__setting_word(const struct sc__settings *s,
     if (!text)
         return SC_OK;
     for (unsigned i = 0; words[i]; i++)
-        if (!strcmp(words[i], text)) {
+        if (sc__str_is_any_case(sc__str(text), words[i])) {
             *out = i;
             return SC_OK;
         }
@@ -153,7 +167,7 @@ const char *sc__choices_hint(struct sc__arena *arena, const struct sc__choice *c
 
 static const struct sc__choice *find_choice(const struct sc__choice *c,
                                             struct sc__str word) {
-    while (c->name && !sc__str_is(word, c->name))
+    while (c->name && !sc__str_is_any_case(word, c->name))
         c++;
     return c->name ? c : NULL;
 }

@@ -245,10 +245,21 @@ unsigned sc__edit_distance(const char *a, const char *b) {
     return d[n][m];
 }
 
+unsigned
+sc__begin_with(const char *s, const char *const *words, const char **out, unsigned most) {
+    size_t length = strlen(s);
+    unsigned n = 0;
+    for (; length >= 2 && *words && n < most; words++)
+        if (!strncmp(*words, s, length) && (*words)[length] == '-')
+            out[n++] = *words;
+    return n;
+}
+
 const char *sc__nearest(const char *s, const char *const *words) {
     const char *best = NULL;
     size_t n = strlen(s);
-    unsigned least = (unsigned)n / 3 + 2;
+    unsigned least =
+        n < 5 ? 2 : (unsigned)n / 3 + 2; /* two letters of "moe" make it "mtu" */
     for (; *words; words++) {
         size_t m = strlen(*words);
         if ((m > n ? m - n : n - m) >= least)

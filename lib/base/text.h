@@ -55,6 +55,10 @@ size_t sc__utf8_length(const char *s, size_t n);
 /* Insertions, deletions, changes and swaps of neighbours that make b of a; 40 when one
  * of them is longer than that. */
 unsigned sc__edit_distance(const char *a, const char *b);
+/* Those of a NULL-terminated list that s is the first part of ("offload" of
+ * "offload-params"), at most so many; how many there are. */
+unsigned
+sc__begin_with(const char *s, const char *const *words, const char **out, unsigned most);
 /* The word of a NULL-terminated list nearest to s, or NULL when none is near. */
 const char *sc__nearest(const char *s, const char *const *words);
 

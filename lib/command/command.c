@@ -159,16 +159,37 @@ const struct sc__option **sc__command_options(struct sc__arena *a,
     return out;
 }
 
-const char *
-sc__command_nearest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
-    const struct sc__option **options = sc__command_options(&ctx->arena, c);
+static const char *const *option_names(struct sc__arena *arena,
+                                       const struct sc__command *c) {
+    const struct sc__option **options = sc__command_options(arena, c);
     uint32_t n = 0;
     while (options[n])
         n++;
-    const char **names = SC__NEW_ARRAY(&ctx->arena, const char *, n + 1);
+    const char **names = SC__NEW_ARRAY(arena, const char *, n + 1);
     for (uint32_t i = 0; i < n; i++)
         names[i] = options[i]->name;
-    return sc__nearest(name, names);
+    return names;
+}
+
+const char *
+sc__command_nearest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
+    return sc__nearest(name, option_names(&ctx->arena, c));
+}
+
+/* "offload-optimizer, --offload-params or --offload-activations" of "offload"; NULL: there
+ * is none, or so many that they say nothing. */
+static const char *
+command_completions(struct sc_context *ctx, const struct sc__command *c, const char *name) {
+    enum { MOST = 4 };
+    const char *found[MOST + 1];
+    struct sc__buffer b;
+    unsigned n = sc__begin_with(name, option_names(&ctx->arena, c), found, MOST + 1);
+    if (!n || n > MOST)
+        return NULL;
+    sc__buffer_init(&b, &ctx->arena);
+    for (unsigned i = 0; i < n; i++)
+        sc__printf(&b, "%s%s", i == 0 ? "" : i + 1 < n ? ", --" : " or --", found[i]);
+    return b.text;
 }
 
 /* Options as other programs call them. */
@@ -191,6 +212,32 @@ static const char *name_elsewhere(const struct sc__command *c, const char *name)
         {"ctx", "seq"},
         {"context-length", "seq"},
         {"max-seq-length", "seq"},
+        {"max-seq-len", "seq"},
+        {"max-length", "seq"},
+        {"cutoff-len", "seq"},
+        {"gpu-type", "gpu"},
+        {"gpu-model", "gpu"},
+        {"accelerator", "gpu"},
+        {"gpu-memory", "gpu (whose memory it is: stepcast list gpus)"},
+        {"vram", "gpu (whose memory it is: stepcast list gpus)"},
+        {"quant", "qlora"},
+        {"quantize", "qlora"},
+        {"quantization", "qlora"},
+        {"load-in-4bit", "qlora"},
+        {"deepspeed", "software deepspeed (and --zero)"},
+        {"zero1", "zero 1"},
+        {"zero2", "zero 2"},
+        {"zero3", "zero 3"},
+        {"sharding", "zero"},
+        {"sharding-strategy", "zero"},
+        {"adam", "optimizer adam"},
+        {"epochs", "train-tokens"},
+        {"days", "train-tokens"},
+        {"hours", "train-tokens"},
+        {"cost", "price"},
+        {"network", "net"},
+        {"bandwidth", "cluster 'dgx-h100:64 nic=200Gbps'"},
+        {"topology", "cluster"},
         {"sequence-length", "seq"},
         {"num-gpus", "gpus"},
         {"world-size", "gpus"},
@@ -199,7 +246,8 @@ static const char *name_elsewhere(const struct sc__command *c, const char *name)
         {"gradient-checkpointing", "recompute full"},
         {"zero-stage", "zero"},
         {"tokens", "train-tokens"},
-        {"output", "json"}};
+        {"output", "json"},
+        {"html", "output"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char option[32];
         snprintf(option,
@@ -216,6 +264,8 @@ static const char *name_elsewhere(const struct sc__command *c, const char *name)
 static const char *
 command_suggest(struct sc_context *ctx, const struct sc__command *c, const char *name) {
     const char *near = name_elsewhere(c, name);
+    if (!near)
+        near = command_completions(ctx, c, name);
     if (!near)
         near = sc__command_nearest(ctx, c, name);
     return near ? sc__format(&ctx->arena, "did you mean --%s?", near)

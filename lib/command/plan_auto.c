@@ -2,12 +2,10 @@
  * where a plan does not fit. */
 #include "base/platform.h"
 #include "command/job.h"
+#include "plan/memory.h"
 #include "search/search.h"
 
 #include <string.h>
-
-/* As `plans` has it. */
-#define AUTO_MARGIN 0.08
 
 static void keep_settings(struct sc_request *req, struct sc__setting_list *out) {
     sc_setting *list = SC__NEW_ARRAY(&req->ctx->arena, sc_setting, req->value_count + 1);
@@ -46,7 +44,7 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
                            .model = job->model,
                            .given = job->plan,
                            .options = job->options,
-                           .memory_margin = AUTO_MARGIN,
+                           .memory_margin = SC__MEMORY_MARGIN,
                            .top = 1};
     if (!word)
         return SC_OK;

@@ -8,6 +8,7 @@
 #include "base/platform.h"
 #include "base/units.h"
 #include "network/registry.h"
+#include "plan/memory.h"
 #include "train/failures.h"
 
 #include <string.h>
@@ -92,7 +93,7 @@ static sc_status read_search(struct sc__plans *x) {
     struct sc__search *s = &x->search;
     struct sc__settings settings = sc__settings(req);
     s->top = 10;
-    s->memory_margin = 0.08;
+    s->memory_margin = SC__MEMORY_MARGIN;
     SC__TRY(sc__setting_u32(&settings, "top", 1, &s->top));
     SC__TRY(sc__setting_share(&settings, "memory-margin", &s->memory_margin));
     if (!(s->memory_margin >= 0 && s->memory_margin < 1))

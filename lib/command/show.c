@@ -53,8 +53,9 @@ static struct show_sums sum_class(const struct sc__workload *w,
 static void show_put_plan(struct sc__buffer *out, const struct sc__workload *w) {
     const struct sc__mesh *m = &w->mesh;
     sc__printf(out,
-               "  plan      %u ranks: tp %u, cp %u, ep %u, dp %u, pp %u",
+               "  plan      %u rank%s: tp %u, cp %u, ep %u, dp %u, pp %u",
                sc__mesh_ranks(m),
+               sc__mesh_ranks(m) == 1 ? "" : "s",
                m->tp,
                m->cp,
                m->ep,
@@ -122,8 +123,9 @@ show_write_text(struct sc_context *ctx, const struct sc__job *job, struct sc__bu
     show_put_rows(out, job->doc.layers);
     show_put_plan(out, w);
     sc__printf(out,
-               "  classes   %u kinds of ranks; rank %u runs %llu operations\n",
+               "  classes   %u kind%s of ranks; rank %u runs %llu operations\n",
                w->class_count,
+               w->class_count == 1 ? "" : "s",
                w->classes[0].rank,
                (unsigned long long)s.ops);
     put_sum(out, "compute", s.compute);

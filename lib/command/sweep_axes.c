@@ -1,6 +1,8 @@
 /* sweep_axes: --axis NAME=VALUES, an option of the points and the values it takes. */
 #include "command/sweep.h"
 
+#include "hardware/cluster_fields.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -174,7 +176,7 @@ static sc_status refuse_said_twice(const struct sc_request *req,
             return axis_fail(ctx,
                              at,
                              "give one of them",
-                             "--%s is given and an axis",
+                             "--%s is given, and an axis too",
                              o->name);
         if (sc__options_say_the_same(other, o))
             return axis_fail(ctx,
@@ -185,6 +187,19 @@ static sc_status refuse_said_twice(const struct sc_request *req,
                              o->name);
     }
     return SC_OK;
+}
+
+/* A word of a cluster is swept with the cluster it belongs to. */
+static const char *axis_hint(const struct sc_request *req, const char *name) {
+    struct sc_context *ctx = req->ctx;
+    const char *near = sc__command_nearest(ctx, req->command, name);
+    if (sc__field_by_word(sc__str(name)))
+        return sc__format(&ctx->arena,
+                          "--axis \"cluster=dgx-h100:64 %s=…,dgx-h100:64 %s=…\"",
+                          name,
+                          name);
+    return near ? sc__format(&ctx->arena, "did you mean %s?", near)
+                : "an option of run --model, such as tp or cluster";
 }
 
 static sc_status read_axis(const struct sc_request *req,
@@ -208,7 +223,7 @@ static sc_status read_axis(const struct sc_request *req,
     if (!a->option || !is_of_points(req->command, a->option))
         return axis_fail(ctx,
                          at,
-                         "an option of run --model, such as tp or cluster",
+                         axis_hint(req, name),
                          "--axis: there is no option '%s' to sweep",
                          name);
     SC__TRY(refuse_said_twice(req, axes, a->option, at));

@@ -84,7 +84,7 @@ static void simulated_replicas(const struct sc__plan *p, struct sc__train_step *
 }
 
 static sc_status simulated_step(struct sc_request *req, struct sc__train_step *out) {
-    SC__TRY(sc__job_run(req, &out->job, false));
+    SC__TRY(sc__job_suggest_plans(req, sc__job_run(req, &out->job, false)));
     const struct sc__result *r = &out->job.ev->result;
     const struct sc__mesh *m = &out->job.workload->mesh;
     out->step_s = (double)r->step / (double)SC__PS_PER_S;

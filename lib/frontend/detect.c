@@ -86,6 +86,11 @@ unknown(struct sc_context *ctx, const char *path, const struct sc__identity *ide
 
 static sc_status unknown_folder(struct sc_context *ctx, const char *path) {
     struct sc__place at = {.file = path};
+    int reason;
+    struct sc__folder *folder = sc__folder_open(path, &reason);
+    if (!folder)
+        return sc__fail(ctx, SC_INPUT, &at, NULL, "cannot open: %s", strerror(reason));
+    sc__folder_close(folder);
     return sc__fail(ctx,
                     SC_INPUT,
                     &at,

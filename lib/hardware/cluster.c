@@ -177,6 +177,43 @@ static sc_status parse_preset(struct sc_context *ctx,
     return resize_dims(ctx, out);
 }
 
+/* Words as others have them. */
+static const char *word_elsewhere(const char *given) {
+    static const char *const words[][2] = {
+        {"latency", "hop= between nodes, step= inside one?"},
+        {"bandwidth", "nic= between nodes, nvlink= inside one?"},
+        {"bw", "nic= between nodes, nvlink= inside one?"},
+        {"memory", "gpu=? The memory is that of the GPU"},
+        {"nodes", "gpus=? node= is the GPUs of a node"},
+        {"gpus_per_node", "node=?"},
+        {"gpus-per-node", "node=?"},
+        {"oversub", "oversubscription=?"},
+        {"topology", "fabric=?"},
+        {"pod", "pod-leaves=?"},
+        {"nvswitch", "inside=nvswitch?"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i][0], given))
+            return words[i][1];
+    return NULL;
+}
+
+static const char *
+word_hint(struct sc_context *ctx, const char *given, const char *const *words) {
+    const char *elsewhere = word_elsewhere(given);
+    const char *near = sc__nearest(given, words);
+    struct sc__buffer b;
+    if (strchr(given, ','))
+        return "blanks part words: \"dgx-h100:64 nic=200Gbps leaf=16\"";
+    if (elsewhere)
+        return sc__format(&ctx->arena, "did you mean %s", elsewhere);
+    if (near)
+        return sc__format(&ctx->arena, "did you mean %s=?", near);
+    sc__buffer_init(&b, &ctx->arena);
+    for (unsigned i = 0; words[i]; i++)
+        sc__printf(&b, "%s%s", i ? ", " : "one of: ", words[i]);
+    return b.text;
+}
+
 static sc_status
 unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {
     const char *words[64];
@@ -187,12 +224,10 @@ unknown_word(struct sc_context *ctx, const char *text, struct sc__str word) {
         if (f->word)
             words[n++] = f->word;
     words[n] = NULL;
-    const char *near = sc__nearest(given, words);
     return sc__fail(ctx,
                     SC_USAGE,
                     NULL,
-                    near ? sc__format(&ctx->arena, "did you mean %s=?", near)
-                         : "see docs/formats/cluster.md",
+                    word_hint(ctx, given, words),
                     "cluster '%s': unknown key '%s'",
                     text,
                     given);
@@ -482,7 +517,8 @@ sc_status sc__cluster_parse(struct sc_context *ctx,
 }
 
 const char *sc__cluster_usual(struct sc_context *ctx, const char *gpu) {
-    const struct sc__gpu *known = gpu ? sc__gpu_known(ctx, gpu) : NULL;
+    bool named = gpu && !sc__gpu_is_file(gpu);
+    const struct sc__gpu *known = named ? sc__gpu_known(ctx, gpu) : NULL;
     if (!known)
         return "dgx-h100";
     if (preset_of_gpu(ctx, known))

@@ -72,6 +72,16 @@ void sc__cluster_note_links(struct sc_context *ctx,
     if (c->ideal || c->node_gpus == 1 || !c->gpu || slots ||
         c->fabric.kind == SC__FABRIC_DIMS || fabs(own - c->nvlink) < 0.2 * c->nvlink)
         return;
+    if (sc__field_said(c, "nvlink") && fabs(2 * own - c->nvlink) < 0.05 * c->nvlink) {
+        sc__note(ctx,
+                 "both-directions",
+                 "nvlink=%.0fGB/s is both directions of %s's NVLink together, and is taken "
+                 "for each of them: specifications add them up, nvlink=%.0fGB/s is one way",
+                 c->nvlink / 1e9,
+                 gpu->name,
+                 own / 1e9);
+        return;
+    }
     sc__note(ctx,
              "links-of-another",
              "links stay those of '%s', %.0f GB/s inside a node, though %s has %s: "

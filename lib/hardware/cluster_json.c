@@ -38,6 +38,26 @@ static struct sc__place cluster_json_place(const struct cluster_json_document *d
     return p;
 }
 
+/* A key of another section, or the nearest of this one, or all of them. */
+static const char *
+key_hint(struct sc_context *ctx, const char *key, const char *const *keys) {
+    struct sc__buffer b;
+    const struct sc__field *f = sc__cluster_fields;
+    const char *near = sc__nearest(key, keys);
+    while (f->key && (!f->section || strcmp(f->key, key) != 0))
+        f++;
+    if (f->key)
+        return sc__format(&ctx->arena, "it is a key of \"%s\"", f->section);
+    if (near)
+        return sc__format(&ctx->arena, "did you mean \"%s\"?", near);
+    if (!strcmp(key, "gpus_per_node"))
+        return "write \"node\": {\"gpus\": 8}";
+    sc__buffer_init(&b, &ctx->arena);
+    for (unsigned i = 0; keys[i]; i++)
+        sc__printf(&b, "%s%s", i ? ", " : "one of: ", keys[i]);
+    return b.text;
+}
+
 static sc_status
 unknown_key(const struct cluster_json_document *d, const char *section, const char *key) {
     const char *keys[64];
@@ -53,12 +73,10 @@ unknown_key(const struct cluster_json_document *d, const char *section, const ch
         keys[n++] = "schema";
     }
     keys[n] = NULL;
-    const char *near = sc__nearest(key, keys);
     return sc__fail(d->ctx,
                     SC_INPUT,
                     &at,
-                    near ? sc__format(&d->ctx->arena, "did you mean \"%s\"?", near)
-                         : "see docs/formats/cluster.md",
+                    key_hint(d->ctx, key, keys),
                     "unknown key \"%s\"%s%s",
                     key,
                     section ? " in " : "",
@@ -219,7 +237,13 @@ read_section(const struct cluster_json_document *d, const char *section, json_t 
     const char *key;
     json_t *value;
     if (!json_is_object(object))
-        return bad_value(d, NULL, section, "an object");
+        return bad_value(d,
+                         NULL,
+                         section,
+                         strcmp(section, "node")
+                             ? "an object"
+                             : "an object, like {\"gpus\": 8, \"nics\": 8, \"nic\": "
+                               "\"400Gbps\"}");
     json_object_foreach(object, key, value) {
         if (!strcmp(section, "collectives"))
             SC__TRY(set_constant(d, key, value));

@@ -301,8 +301,10 @@ static sc_status kernel_table_read_header(struct kernel_table_reader *r) {
     struct sc__str cell;
     struct sc__str rest;
     SC__TRY(kernel_table_next_line(r, &more));
-    if (!more)
-        return fail(r, r->line.p, NULL, "the table is empty", SC__STR(""));
+    if (!more) {
+        struct sc__place place = sc__input_place(r->in, r->line, r->line.p);
+        return sc__fail(r->ctx, SC_INPUT, &place, NULL, "the table is empty");
+    }
     for (rest = r->line; next_cell(&rest, &cell);) {
         cell = sc__trim(cell);
         unsigned c = column_named(cell);

@@ -17,13 +17,15 @@ find_preset_loosely(struct sc_context *ctx, const char *name, struct sc__model *
     const struct sc__data_file *preset = sc__model_preset(&ctx->arena, name);
     const char *slash = strrchr(name, '/');
     if (!preset)
-        return sc__fail(
-            ctx,
-            SC_USAGE,
-            NULL,
-            sc__data_hint(ctx, "models/", slash ? slash + 1 : name, "a config.json"),
-            "there is no model '%s'",
-            name);
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        sc__data_hint(ctx,
+                                      "models/",
+                                      slash ? slash + 1 : name,
+                                      "the config.json of its page on Hugging Face"),
+                        "there is no model '%s'",
+                        name);
     SC__TRY(parse_preset_model(ctx, preset, out));
     if (!sc__data_find_loosely(&ctx->arena, "models/", name))
         sc__note(ctx, "model-preset", "%s is read as the preset %s", name, out->name);

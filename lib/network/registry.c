@@ -1,5 +1,7 @@
 #include "network/registry.h"
 
+#include "base/argument.h"
+#include "network/checked.h"
 #include "network/flow/flow.h"
 #include "network/packet/packet.h"
 
@@ -128,6 +130,7 @@ static sc_status register_engine(void *self) {
 
 sc_status sc_engine_register(sc_context *ctx, const sc_engine *engine) {
     sc__clear_error(ctx);
+    SC__TRY(sc__argument(ctx, engine, "engine"));
     return sc__guarded(ctx, register_engine, &(struct engine_registration){ctx, engine});
 }
 
@@ -293,6 +296,8 @@ sc_status sc__network_make(struct sc_context *ctx,
                             .self = object->self,
                             .free =
                                 choice.entry && choice.entry->of_cluster && cluster->ideal};
+    if (!choice.entry)
+        sc__net_check_answers(job, out);
     return SC_OK;
 }
 

@@ -368,6 +368,14 @@ sc_status sc__memory_check(struct sc_context *ctx,
             "how much memory the GPU has is not known (memory_gib): whether %.1f GiB fit "
             "is not checked",
             most / (1u << 30));
+    if (capacity > 0 && most <= capacity && most > (1 - SC__MEMORY_MARGIN) * capacity)
+        sc__note(
+            ctx,
+            "memory-close",
+            "%.0f %% of the memory stays free: allocators fragment, and a run that is so "
+            "full may fail; a search (stepcast plans) leaves %.0f %%",
+            100 * (1 - most / capacity),
+            100 * SC__MEMORY_MARGIN);
     if (capacity <= 0 || most <= capacity)
         return SC_OK;
     struct sc__buffer items;

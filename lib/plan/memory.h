@@ -6,6 +6,9 @@
 
 #include "plan/plan.h"
 
+/* What a search leaves free of a GPU's memory (docs/plans.md says why), as a share. */
+#define SC__MEMORY_MARGIN 0.08
+
 /* Bytes of one rank of a stage at its peak. */
 struct sc__stage_memory {
     double weights; /* with what ZeRO gathered */

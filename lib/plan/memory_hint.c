@@ -52,6 +52,19 @@ static bool repeat_layers(struct sc__plan *p) {
     return true;
 }
 
+/* The frozen weights take 4 bits and are widened for every product. */
+static bool quantize_weights(struct sc__plan *p) {
+    bool helps = p->lora && !p->qlora;
+    p->qlora |= helps;
+    return helps;
+}
+
+static bool shard_over_all(struct sc__plan *p) {
+    bool helps = p->mesh.shard > 0;
+    p->mesh.shard = 0;
+    return helps;
+}
+
 static const struct memory_change changes[] = {
     {"--zero 1", shard_optimizer, false},
     {"--sequence-parallel", cut_the_sequence, false},
@@ -59,6 +72,8 @@ static const struct memory_change changes[] = {
     {"--micro-batch 1", one_sequence_at_a_time, true},
     {"--zero 3", shard_weights, true},
     {"--recompute full", repeat_layers, true},
+    {"--qlora", quantize_weights, true},
+    {"no --shard-group", shard_over_all, true},
 };
 
 enum { CHANGES = sizeof changes / sizeof *changes };
@@ -114,7 +129,7 @@ const char *sc__memory_hint(struct sc_context *ctx,
                    ? "a GPU alone does not hold it: --lora 16 trains adapters alone; "
                      "--ignore-memory goes on"
                    : "neither recompute nor sharding nor a smaller micro-batch makes this "
-                     "cut fit: more tp or pp, or more GPUs; --ignore-memory goes on";
+                     "cut fit: more tp, cp or pp, or more GPUs; --ignore-memory goes on";
     make_changes(&changed, set);
     sc__puts(&text, "it fits with");
     for (unsigned i = 0; i < CHANGES; i++)

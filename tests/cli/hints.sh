@@ -63,3 +63,50 @@ expect own_answer 3 "give a result that 'run --json FILE' has saved" "$STEPCAST"
 # a workload of a policy of one's own is a workload
 printf 'DATA_OF_MINE\n1\nconv1 -1 10 NONE 0 10 NONE 0 10 ALLREDUCE 4096 1\n' >"$tmp/policy.txt"
 expect policy_of_ones_own 3 "policy.txt:1:1: error: unknown parallelism policy 'DATA_OF_MINE'" "$STEPCAST" run "$tmp/policy.txt" --gpus 4
+# options that begin with what was typed, those of other tools, and none where nothing is near: --gpu-memory was "did you mean --max-memory?"
+hint() { "$STEPCAST" run --model llama3-8b --gpus 8 "$1" 2>&1 | sed -n 's/^  hint: //p'; }
+check options_that_begin_so "$(hint --offload)" "did you mean --offload-optimizer, --offload-params or --offload-activations?"
+for pair in "quantize qlora" "gpu-type gpu" "cutoff-len seq" "cost price" "epochs train-tokens"; do check "--${pair% *} is --${pair#* }" "$(hint "--${pair% *}")" "did you mean --${pair#* }?"; done
+check memory_of_a_gpu "$(hint --gpu-memory)" "did you mean --gpu (whose memory it is: stepcast list gpus)?"
+check nothing_is_near "$(hint --moe)" "see 'stepcast help run'"
+check thousands "$("$STEPCAST" run --model llama3-8b --gpus 8 --seq 128k 2>&1 | sed -n 's/^  hint: //p')" "write 131072 or 128000"
+# names of which none is near: OLMo was "there are glm-4.5-air, glm-4.5, glm-5"
+check no_such_family "$("$STEPCAST" run --model allenai/OLMo-7B 2>&1 | sed -n 's/^  hint: //p')" "see 'stepcast list models', or take the config.json of its page on Hugging Face"
+# words of a cluster, on the line and in a file
+word() { "$STEPCAST" show --cluster "dgx-h100:16$1" 2>&1 | sed -n 's/^  hint: //p'; }
+check word_latency "$(word " latency=5us")" "did you mean hop= between nodes, step= inside one?"
+check word_nodes "$(word " nodes=2")" "did you mean gpus=? node= is the GPUs of a node"
+check word_comma "$(word ",nic=200Gbps")" 'blanks part words: "dgx-h100:64 nic=200Gbps leaf=16"'
+check word_of_none "$(word " colour=red" | grep -c '^one of: dims, name, .*nvlink, ')" 1
+for pair in 'gpus_per_node|write "node": {"gpus": 8}' 'nvlink|it is a key of "node"' 'gpuss|did you mean "gpus"?' 'colour|one of: '; do
+    echo "{\"gpu\": \"h100\", \"${pair%|*}\": 8}" >"$tmp/own.cluster.json"
+    check "key ${pair%|*}" "$("$STEPCAST" show --cluster "$tmp/own.cluster.json" 2>&1 | grep -cF "  hint: ${pair#*|}")" 1
+done
+echo '{"gpu": "h100", "node": 8}' >"$tmp/own.cluster.json"
+expect node_of_a_number 3 '"node" takes an object, like {"gpus": 8, "nics": 8, "nic": "400Gbps"}' "$STEPCAST" show --cluster "$tmp/own.cluster.json"
+# both directions of a link are not one
+nvlink() { "$STEPCAST" run --model gpt2 --cluster "gpu=h100 gpus=8 node=8 nvlink=$1" 2>&1 | tr '\n' ' ' | grep -c "nvlink=900GB/s is both directions of h100-sxm's NVLink"; }
+check both_directions "$(nvlink 900GB/s) $(nvlink 450GB/s)" "1 0"
+# what fits is said of a run too, and a table without lines is only empty
+expect what_fits_a_run 1 "what fits: stepcast plans --model llama3-8b --cluster dgx-h100:256 --train-tokens 15T --global-batch N" "$STEPCAST" train --model llama3-8b --cluster dgx-h100:256 --train-tokens 15T
+check empty_table "$("$STEPCAST" run --model gpt2 --gpus 8 --kernel-times /dev/null 2>&1)" "/dev/null:1:1: error: the table is empty"
+expect unreachable_gpu 3 "GPU 8 cannot be reached from GPU 0" "$STEPCAST" run --model llama3-8b --zero 1 --recompute full --cluster dgx-h100:64 --fail port0.up
+# adapters over weights of 4 bits, and how much stays free: what the hint says is what a run with it has
+lora="--model llama3-70b --cluster h100:1 --lora 16 --seq 1024"
+said=$("$STEPCAST" run $lora 2>&1 | sed -n 's/^  hint: it fits with --qlora (\([0-9.]* GiB\)).*/\1/p')
+check four_bits_fit "$said" "$("$STEPCAST" run $lora --qlora | sed -n 's/^  memory *\([0-9.]* GiB\) of .*/\1/p')"
+# Llama-3-8B at 1,024 tokens with ZeRO 3 on eight RTX 3090 fails in an issue of LLaMA-Factory (5977); 95 % of the memory is no room
+free() { "$STEPCAST" run --model llama3-8b --seq 1024 --zero 3 --recompute full --software deepspeed --dtype fp16 --micro-batches 2 --cluster $1 2>&1 | tr '\n' ' ' | grep -c "of the memory stays free: allocators fragment"; }
+check little_memory_is_left "$(free rtx-3090:8) $(free a100:8)" "1 0"
+hybrid="--model llama3-70b --cluster dgx-h100:64 --fsdp --recompute full"
+said=$("$STEPCAST" run $hybrid --shard-group 8 2>&1 | sed -n 's/^  hint: it fits with no --shard-group (\([0-9.]* GiB\)).*/\1/p')
+check no_shard_group_fits "$said" "$("$STEPCAST" run $hybrid | sed -n 's/^  memory *\([0-9.]* GiB\) of .*/\1/p')"
+# words in any case, our own options in a file without its first line, one rank, a page by the option of run
+for words in "--precision BF16" "--dtype Bf16" "--recompute FULL" "--fp8-recipe Blockwise --fp8"; do
+    small=$(printf %s "$words" | tr '[:upper:]' '[:lower:]')
+    check "$words" "$("$STEPCAST" run --model gpt2 --gpus 8 $words | sed -n 5p)" "$("$STEPCAST" run --model gpt2 --gpus 8 $small | sed -n 5p)"
+done
+printf 'model: llama3-8b\ncluster: dgx-h100:16\nzero: 1\n' >"$tmp/own_options.yaml"
+expect options_in_a_file 3 "begins with 'stepcast: job/1'" "$STEPCAST" run "$tmp/own_options.yaml"
+check one_rank "$("$STEPCAST" show --model gpt2 2>/dev/null | grep -c '  plan      1 rank: \|  classes   1 kind of ranks;')" 2
+expect page_of_a_report 2 "did you mean --output?" "$STEPCAST" report x.json --html y.html

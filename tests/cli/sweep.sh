@@ -190,7 +190,7 @@ done <<'T'
   tp: 1..4294967295|3|hostile.yaml:6:7: error: --axis: too many values
   seq: 1..999999\n  tp: 1..100|3|hostile.yaml:7:7: error: the sweep has more than 10000000 points
   db: [a.db]|3|hostile.yaml:6:8: error: --axis: there is no option 'db' to sweep
-  model: [gpt2]|3|hostile.yaml:6:11: error: --model is given and an axis
+  model: [gpt2]|3|hostile.yaml:6:11: error: --model is given, and an axis too
   tp: [~]|3|hostile.yaml:6:8: error: --tp takes a whole number
   tp: [-1]|3|hostile.yaml:6:8: error: --tp takes a whole number
   tp: [1, x, 4]|3|hostile.yaml:6:11: error: --tp takes a whole number
@@ -252,8 +252,10 @@ expect "nowhere to put it" 2 "needs a database" "$S" sweep $few --axis tp=1,2
 expect "no axis" 2 "nothing to sweep" "$S" sweep $few --db "$tmp/n.db"
 expect "an axis of nothing" 2 "is no option with values" "$S" sweep $few --axis tp --db "$tmp/n.db"
 expect "an axis that is no option" 2 "no option 'colour'" "$S" sweep $few --axis colour=red --db "$tmp/n.db"
+expect "an axis that is misspelt" 2 "did you mean tp?" "$S" sweep $few --axis tpp=1,2 --db "$tmp/n.db"
+expect "an axis of a cluster's word" 2 '--axis "cluster=dgx-h100:64 nic=…,dgx-h100:64 nic=…"' "$S" sweep $few --axis nic=200Gbps --db "$tmp/n.db"
 expect "an axis of the sweep" 2 "no option 'db'" "$S" sweep $few --axis db=x --db "$tmp/n.db"
-expect "given and an axis" 2 "is given and an axis" "$S" sweep $few --axis seq=1,2 --db "$tmp/n.db"
+expect "given and an axis" 2 "is given, and an axis too" "$S" sweep $few --axis seq=1,2 --db "$tmp/n.db"
 expect "a range backwards" 2 "is no range" "$S" sweep $few --axis tp=4..1 --db "$tmp/n.db"
 expect "a range without end" 2 "is no range" "$S" sweep $few --axis 'tp=1..4*1' --db "$tmp/n.db"
 expect "too many points" 2 "" "$S" sweep $few --axis tp=1..100000 --axis pp=1..100000 --db "$tmp/n.db"

@@ -210,9 +210,9 @@ expect price_of_plans 2 "--price: '1e308' is no price" "$STEPCAST" plans --model
 small="--model llama3-8b --cluster h100:1 --lora 16 --software hf-transformers --seq 2048 --train-tokens 10M"
 "$STEPCAST" train $small --price 3 --carbon 400 >"$tmp/small" 2>&1
 "$STEPCAST" train $small --price 3 --carbon 400 --json - >"$tmp/small.json" 2>/dev/null
-check "minutes of a small run" "$(awk '/^run / { print $3, $8, $9, $2 > 1 && $2 < 60 }' "$tmp/small")" "minutes 1 GPU; 1"
+check "minutes of a small run" "$(awk '/^run / { print $3, $9, $10, ($2 > 1 && $2 < 60) }' "$tmp/small")" "minutes 1 GPU; 1"
 check "its money" "$(awk '/^cost / { print $2, $3 }' "$tmp/small")" "$(awk -F'[:,]' '/"cost_usd"/ { printf "%.2f USD", $2 }' "$tmp/small.json")"
 check "its energy and CO2" "$(awk '/^(energy|CO2) / { print $3 }' "$tmp/small" | xargs)" "kWh kg"
 check "its tokens" "$(grep -c '^  *10 million tokens, ' "$tmp/small")" 1
-check "its checkpoints" "$(grep -c 'optimizer.s state: [0-9.]* MB$' "$tmp/small") $(awk '/^checkpoint / { print $8, $11 }' "$tmp/small")" "1 us, us"
+check "its checkpoints" "$(grep -c 'optimizer.s state: [0-9.]* MB$' "$tmp/small") $(awk '/^checkpoint / { print $9, $12 }' "$tmp/small")" "1 us, us"
 check "run says so too" "$("$STEPCAST" run $small | sed -n 's/^  training .*tokens: [0-9.]* \([a-z]*\), .*/\1/p')" minutes

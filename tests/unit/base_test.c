@@ -412,6 +412,14 @@ static void nearest_word(void **state) {
     assert_string_equal(sc__nearest("clsuter", words), "cluster");
     assert_string_equal(sc__nearest("micro-batch", words), "micro-batches");
     assert_null(sc__nearest("zzzzzz", words));
+    static const char *const short_words[] = {"mtu", "net", "pp", NULL};
+    assert_null(sc__nearest("moe", short_words)); /* two of three letters are others */
+    assert_string_equal(sc__nearest("nte", short_words), "net");
+    static const char *const parts[] = {"offload-params", "offload", "off-load", NULL};
+    const char *found[2] = {0};
+    assert_int_equal(sc__begin_with("offload", parts, found, 2), 1);
+    assert_string_equal(found[0], "offload-params");
+    assert_int_equal(sc__begin_with("o", parts, found, 2), 0);
 }
 
 static void lines_of_plain_and_packed_files(void **state) {

@@ -179,6 +179,7 @@ static void bad_engines_are_refused(void **state) {
     (void)state;
     sc_context *ctx = sc_open();
     sc_engine e = fixed;
+    assert_int_equal(sc_engine_register(ctx, NULL), SC_USAGE);
     e.name = "flow";
     assert_int_equal(sc_engine_register(ctx, &e), SC_USAGE);
     e.name = "a:b";
@@ -194,6 +195,77 @@ static void bad_engines_are_refused(void **state) {
     assert_int_equal(sc_engine_register(ctx, &e), SC_OK);
     assert_int_equal(sc_engine_register(ctx, &fixed), SC_USAGE); /* the name is taken */
     sc_close(ctx);
+}
+
+/* ---- engines that answer what cannot be ---- */
+
+static sc_status
+negative_alone(void *self, const sc_transfer *t, int64_t *time, sc_claims *claims) {
+    assert_int_equal(fixed_alone(self, t, time, claims), SC_OK);
+    *time = -5;
+    return SC_OK;
+}
+
+static sc_status
+greedy_alone(void *self, const sc_transfer *t, int64_t *time, sc_claims *claims) {
+    assert_int_equal(fixed_alone(self, t, time, claims), SC_OK);
+    claims->count = SC_CLAIMS_MAX + 1;
+    return SC_OK;
+}
+
+static sc_status
+overfull_alone(void *self, const sc_transfer *t, int64_t *time, sc_claims *claims) {
+    assert_int_equal(fixed_alone(self, t, time, claims), SC_OK);
+    claims->count = 1;
+    claims->list[0] = (sc_claim){.resource = 1, .share = 1.5};
+    return SC_OK;
+}
+
+static sc_status next_before(void *self, int64_t *when) {
+    assert_int_equal(fixed_next(self, when), SC_OK);
+    if (*when > TIME && *when < INT64_MAX)
+        *when = TIME - 1; /* the first transfer has ended after that */
+    return SC_OK;
+}
+
+static sc_status finish_nothing(void *self, int64_t to, sc_transfer *done, bool *found) {
+    (void)self, (void)to, (void)done;
+    *found = false;
+    return SC_OK;
+}
+
+static sc_status finish_another(void *self, int64_t to, sc_transfer *done, bool *found) {
+    assert_int_equal(fixed_finish(self, to, done, found), SC_OK);
+    done->user += 12345;
+    return SC_OK;
+}
+
+/* Such an engine ended the run with a wrong number, with a crash, or not at all. */
+static void answers_that_cannot_be(void **state) {
+    (void)state;
+    const struct {
+        sc_engine engine;
+        const char *message;
+    } wrong[] = {
+        {{.alone = negative_alone}, "engine 'fixed': alone says less than no time"},
+        {{.alone = greedy_alone}, "alone claims more than there is room for"},
+        {{.alone = overfull_alone}, "alone claims a share that is not from 0 to 1"},
+        {{.next = next_before}, "engine 'fixed': time goes back"},
+        {{.finish = finish_nothing}, "engine 'fixed': time stands still"},
+        {{.finish = finish_another}, "a transfer ends that was never started"},
+    };
+    fails_late = false;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        sc_context *ctx = sc_open();
+        sc_engine e = fixed;
+        e.alone = wrong[i].engine.alone ? wrong[i].engine.alone : e.alone;
+        e.next = wrong[i].engine.next ? wrong[i].engine.next : e.next;
+        e.finish = wrong[i].engine.finish ? wrong[i].engine.finish : e.finish;
+        assert_int_equal(sc_engine_register(ctx, &e), SC_OK);
+        assert_int_equal(sc_execute(request(ctx, "fixed")), SC_INPUT);
+        assert_non_null(strstr(sc_error_message(ctx), wrong[i].message));
+        sc_close(ctx);
+    }
 }
 
 /* Every candidate of a search and every what-if has an engine of its own. */
@@ -220,6 +292,7 @@ int main(void) {
         cmocka_unit_test(failures_end_the_run),
         cmocka_unit_test(per_context),
         cmocka_unit_test(bad_engines_are_refused),
+        cmocka_unit_test(answers_that_cannot_be),
         cmocka_unit_test(in_worker_contexts),
     };
     return cmocka_run_group_tests(tests, write_goal, remove_goal);

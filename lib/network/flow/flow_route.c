@@ -236,7 +236,7 @@ sc_status sc__graph_route(struct sc_context *ctx,
                 "every path between them has a failed link; a GPU whose NIC is gone "
                 "shares that of a neighbour, which is --degrade LINK=0.5 in both "
                 "directions",
-                "host %u cannot be reached from host %u",
+                "GPU %u cannot be reached from GPU %u",
                 to,
                 from);
     }
