@@ -59,7 +59,8 @@ static uint32_t pods(const struct sc__config *c) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t n;
-        if (!strcmp(c->items[i].last, "replicas") && !strstr(c->items[i].key, "Launcher.") &&
+        if (!strcmp(c->items[i].last, "replicas") &&
+            !strstr(c->items[i].key, "Launcher.") &&
             sc__parse_u32(sc__str(c->items[i].value), &n) && n <= 1u << 20)
             sum += n;
     }
