@@ -61,8 +61,11 @@ chat --lora_dim 128 --lora_module_name layers.
 same chat_adapters "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all
 said chat_trains_embeddings 'embeddings and norms, which are trained beside adapters of lora_dim, are counted as frozen'
 chat --lora_dim 128 --lora_module_name layers. --only_optimize_lora --offload
-same chat_offload "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all --offload-optimizer 1 --overlap-offload yes
+same chat_offload "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all --offload-optimizer 1 --overlap-offload yes --offload-params
 unsaid chat_adapters_alone 'embeddings and norms'
+chat --offload
+sed -i 's/--zero_stage 3/--zero_stage 2/' "$dir/chat.sh"
+same chat_offload_of_two "$dir/chat.sh" -- $chatted --zero 2 --offload-optimizer 1 --overlap-offload yes
 
 # OpenRLHF: the batch is that of all GPUs, ZeRO 2 unless it is said, 2048 tokens
 rlhf() { echo "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --pretrain meta-llama/Llama-2-7b-hf --micro_train_batch_size 2 --bf16 --gradient_checkpointing $*" >"$dir/rlhf.sh"; }
