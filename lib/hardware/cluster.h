@@ -165,6 +165,7 @@ struct sc__cluster {
     uint32_t tray; /* GPUs of a host inside the node: a job may leave whole ones idle */
     enum sc__inside inside;
     double nvlink;          /* bytes/s, one GPU, one direction, as specified */
+    uint32_t nvlinks;       /* links of a GPU that a topology counts; 0: none does */
     double nic;             /* bytes/s, one NIC, one direction, as specified */
     int64_t nvlink_latency; /* ps per step inside a node (class "plain") */
     /* the words of the one-line form, a bit each: of sc__cluster_fields in their order */

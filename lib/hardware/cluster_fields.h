@@ -69,6 +69,8 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
                            const char *file,
                            struct sc__str text,
                            struct sc__cluster *out);
+/* NVLinks that a kind of GPU is sold with; 0: not known. */
+uint32_t sc__nvlinks_sold(const char *gpu);
 sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
                                  const char *file,
                                  struct sc__str text,

@@ -49,6 +49,9 @@ static void resolve_nvlink(struct sc_context *ctx,
     const char *slots = why_slots(ctx, c, gpu);
     bool own = gpu && (gpu->nvlink_gpus > 0 || !(usual > 0));
     c->nvlink = own ? gpu->nvlink * 1e9 : usual;
+    uint32_t sold = gpu ? sc__nvlinks_sold(gpu->name) : 0;
+    if (c->nvlinks && c->nvlinks < sold)
+        c->nvlink *= (double)c->nvlinks / sold;
     if (!slots)
         return;
     c->inside = SC__INSIDE_PCIE;

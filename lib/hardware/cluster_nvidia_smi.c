@@ -315,6 +315,17 @@ static const char *gpu_with_links(uint32_t links, bool grace, enum sc__inside in
                          : NULL;
 }
 
+uint32_t sc__nvlinks_sold(const char *gpu) {
+    static const struct {
+        const char *family;
+        uint32_t links;
+    } sold[] = {{"v100", 6}, {"a100", 12}, {"a800", 8}, {"h800", 8}, {"h100-sxm", 18}};
+    for (unsigned i = 0; i < sizeof sold / sizeof *sold; i++)
+        if (sc__str_starts(sc__str(gpu), sold[i].family))
+            return sold[i].links;
+    return 0;
+}
+
 /* NICs as near to a GPU as the nearest: those beside the GPUs are for them, the others
  * for storage. */
 static uint32_t near_nics(const struct smi_matrix *m) {
@@ -350,6 +361,7 @@ sc_status sc__cluster_nvidia_smi(struct sc_context *ctx,
     out->node_gpus = m->gpus;
     out->node_nics = near_nics(m);
     out->inside = smi_inside(m, &links);
+    out->nvlinks = links;
     out->gpu = gpu_with_links(links, m->grace, out->inside);
     fill_part_of_cube(m, links, out);
     if (out->inside == SC__INSIDE_PCIE)

@@ -38,12 +38,15 @@ static void offload_by_deepspeed(struct sc__launch *l,
     bool third =
         file && (strstr(file, "z3") || strstr(file, "zero3") || strstr(file, "stage3"));
     bool params_alone = named && strstr(file, "offload_params");
+    /* DeepSpeed-Chat's is of both, of which stage 3 has weights to move
+     * (get_train_ds_config of dschat/utils/ds_utils.py) */
+    bool chat = is_on(c, "offload") && !sc__config_openrlhf(c);
     bool optimizer = on_cpu(c, "offload_optimizer.device") ||
                      on_cpu(c, "offload_optimizer_device") || /* accelerate's */
                      is_on(c, "adam_offload") ||              /* OpenRLHF's */
-                     is_on(c, "offload") ||                   /* DeepSpeed-Chat's */
-                     sc__config_on(c, "zero_optimization.cpu_offload");
+                     chat || sc__config_on(c, "zero_optimization.cpu_offload");
     bool params = on_cpu(c, "offload_param.device") || on_cpu(c, "offload_param_device") ||
+                  (chat && sc__config_number(c, "zero_stage", 0) == 3) ||
                   sc__config_on(c, "zero_optimization.cpu_offload_params");
     if (optimizer || (named && !params_alone)) {
         sc__config_add(l, out, "offload-optimizer", share_of(c, "offload_optimizer.ratio"));

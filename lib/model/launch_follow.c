@@ -1,6 +1,6 @@
 /* launch_follow: what follows from several flags of a launch together: layers that
  * do nothing, what is sharded, the vocabulary, the number of GPUs. */
-#include "model/launch.h"
+#include "model/config.h"
 
 #include "base/number.h"
 
@@ -277,8 +277,15 @@ static void take_megatron_deepspeed(struct sc__launch *l) {
              software);
 }
 
+static void add_unless_given(struct sc__launch *l, const char *name, const char *value) {
+    if (!sc__launch_overridden(l, name))
+        sc__launch_add(l, name, value);
+}
+
 /* DeepSpeed's optimizer of bf16 keeps each rank's share of main weights and moments, and
- * gathers weights, at stage 0 as well (BF16_Optimizer of runtime/bf16_optimizer.py). */
+ * gathers weights, at stage 0 as well, which it is where a file is silent (BF16_Optimizer
+ * of runtime/bf16_optimizer.py). There, and not from stage 1 on, gradients add up in fp32
+ * unless their type is said (get_data_types of runtime/engine.py). */
 void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
     const char *stage = sc__launch_nth(l, "zero", 0);
     const char *type = sc__launch_nth(l, "dtype", 0);
@@ -287,10 +294,13 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
         deepspeed || sc__launch_switched(l, "deepspeed") ||
         (software && (!strcmp(software, "deepspeed") || !strcmp(software, "gpt-neox")));
     bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
-    if (!runs || !narrow || !stage || strcmp(stage, "0") != 0 ||
-        sc__launch_overridden(l, "zero"))
+    bool first = stage ? !strcmp(stage, "0") : deepspeed;
+    if (!runs || !narrow || !first || sc__launch_overridden(l, "zero"))
         return;
+    drop_flag(l, "zero");
     sc__launch_add(l, "zero", "1");
+    if (!l->config || !sc__config_value(l->config, "data_types.grad_accum_dtype"))
+        add_unless_given(l, "grad-dtype", "fp32");
     sc__note(
         l->ctx,
         "deepspeed-bf16",
@@ -349,11 +359,6 @@ static const char *variable(const struct sc__launch *l, const char *name) {
             return v->items[0];
     }
     return NULL;
-}
-
-static void add_unless_given(struct sc__launch *l, const char *name, const char *value) {
-    if (!sc__launch_overridden(l, name))
-        sc__launch_add(l, name, value);
 }
 
 /* torchrun gives each of several ranks one thread unless the script says otherwise. */

@@ -61,8 +61,11 @@ chat --lora_dim 128 --lora_module_name layers.
 same chat_adapters "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all
 said chat_trains_embeddings 'embeddings and norms, which are trained beside adapters of lora_dim, are counted as frozen'
 chat --lora_dim 128 --lora_module_name layers. --only_optimize_lora --offload
-same chat_offload "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all --offload-optimizer 1 --overlap-offload yes
+same chat_offload "$dir/chat.sh" -- $chatted --lora 128 --lora-targets all --offload-optimizer 1 --overlap-offload yes --offload-params
 unsaid chat_adapters_alone 'embeddings and norms'
+chat --offload
+sed -i 's/--zero_stage 3/--zero_stage 2/' "$dir/chat.sh"
+same chat_offload_of_two "$dir/chat.sh" -- $chatted --zero 2 --offload-optimizer 1 --overlap-offload yes
 
 # OpenRLHF: the batch is that of all GPUs, ZeRO 2 unless it is said, 2048 tokens
 rlhf() { echo "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --pretrain meta-llama/Llama-2-7b-hf --micro_train_batch_size 2 --bf16 --gradient_checkpointing $*" >"$dir/rlhf.sh"; }
@@ -121,7 +124,13 @@ fork "" "--bf16"
 "$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
 said no_fork 'megatron-core-2025 is assumed'
 echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}' >"$dir/ds.json"
-same bf16_stage_zero_in_a_file "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 1 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed
+# … with gradients that add up in fp32 there (get_data_types), also where the file does not say a stage
+of_zero="--model llama3-8b --seq 2048 --gpus 8 --zero 1 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed"
+same bf16_stage_zero_in_a_file "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-dtype fp32
+sed 's/"stage": 0/"allgather_bucket_size": 5e8/' "$dir/ds.json" >"$dir/silent.json"
+same bf16_stage_not_said "$dir/silent.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-dtype fp32
+sed 's/"stage": 0/"stage": 1/' "$dir/ds.json" >"$dir/first.json"
+same bf16_stage_one "$dir/first.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero
 # a bucket of more parameters than can be counted
 echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5_000_000_000}, "bf16": {"enabled": true}}' >"$dir/ds.json"
 same large_bucket "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --ddp-bucket-size 4294967295

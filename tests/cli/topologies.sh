@@ -241,9 +241,11 @@ expect smi_unlike_links_said 0 'GPUs have 4 to 5 NVLinks: the fewest count' "$ST
 sed '/^GPU2/s/NV2$/NV1/; /^GPU2/s/NV2\t0/NV1\t0/; /^GPU3/s/NV2\tX/NV1\tX/' "$tmp/half_cube.txt" >"$tmp/p100.txt"
 expect smi_four_links 3 'give nvlink=' "$STEPCAST" show --cluster "$tmp/p100.txt"
 expect smi_four_links_known 0 '4 × p100, full mesh 80 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/p100.txt gpu=p100 nvlink=80GB/s"
+expect smi_four_links_of_v100 0 '4 × v100, full mesh 100 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/p100.txt gpu=v100"
 # of GPUs behind NVSwitches one of which lost a link the rate is to be said
 smi_table NV18 8 | awk 'BEGIN { FS = OFS = "\t" } /^GPU3/ { gsub("NV18", "NV17") } /^GPU/ && !/^GPU3/ { $5 = "NV17" } 1' >"$tmp/lost.txt"
 expect smi_lost_link 3 'give nvlink=450GB/s' "$STEPCAST" show --cluster "$tmp/lost.txt"
+expect smi_lost_link_of_h100 0 '8 × h100-sxm, NVSwitch 425 GB/s a GPU' "$STEPCAST" show --cluster "$tmp/lost.txt gpu=h100-sxm"
 expect smi_lost_link_known 0 'GPUs have 17 to 18 NVLinks: the fewest count' "$STEPCAST" show --cluster "$tmp/lost.txt nvlink=425GB/s"
 expect smi_shown 0 'is        links of a node (nvidia-smi topo -m)' "$STEPCAST" show "$tmp/cube.txt"
 expect smi_nodes_without_a_rate 3 'give nics=8 nic=400Gbps' "$STEPCAST" coll all_reduce --cluster "$tmp/hopper.txt" --gpus 16
