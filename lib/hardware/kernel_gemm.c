@@ -80,6 +80,8 @@ struct gemm {
 /* Share of the fp32 peak that the largest products of an H200 reach (52.8 of 67 TFLOP/s);
  * no other GPU was measured in fp32. */
 #define FP32_SUSTAINED 0.79
+/* The same of tf32 (428 of 494.7). */
+#define TF32_SUSTAINED 0.87
 
 /* A type without fitted factors is as fast as its peak says. */
 static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitted) {
@@ -183,8 +185,9 @@ static struct gemm describe(const struct sc__gpu *g,
     p.r = c->r * rate_factor(g, t, f->r);
     p.element_step = 2 * (double)p.k_step / p.r;
     p.rp = c->rp * rate_factor(g, t, f->rp);
-    if (t == SC__FP32)
-        p.rp = fmin(p.rp, FP32_SUSTAINED * g->peak[t] * 1e6);
+    if (t == SC__FP32 || t == SC__TF32)
+        p.rp = fmin(p.rp,
+                    (t == SC__FP32 ? FP32_SUSTAINED : TF32_SUSTAINED) * g->peak[t] * 1e6);
     /* Wider elements than bf16 load in proportion; narrower ones have a fitted
      * factor, since a step of theirs is as many bytes. */
     p.b = c->b * or_one(f->b) * (e > 2 ? e / 2 : 1);
@@ -501,8 +504,9 @@ static double fallback_batched_us(const double *c, const struct gemm *p, uint64_
     double count = to_double(batch);
     double bytes = p->element * count * (m * k + n * k + m * n);
     double waves = sc__fallback_waves(p->gpu, c, count, (double[]){m, n, k}, 1);
-    return c[SC__FALLBACK_T0] +
-           sc__smooth_max(waves, bytes / c[SC__FALLBACK_BW], c[SC__FALLBACK_Q]);
+    double us = sc__smooth_max(waves, bytes / c[SC__FALLBACK_BW], c[SC__FALLBACK_Q]);
+    /* GPUs with the same clock and fewer units are bound by these. */
+    return c[SC__FALLBACK_T0] + fmax(us, p->chip);
 }
 
 double sc__gemm_batched_us(const struct sc__gpu *gpu,

@@ -194,9 +194,9 @@ static void state_of_fsdp(const struct sc__model *m,
     out->weights = mixed_bytes(n->sharded, n->narrow_sharded, shard, packed);
     struct sc__fsdp_passing *x = &out->fsdp;
     double root = own ? 0 : w * (embedding + head);
+    /* copied out of what the collective fills, beside the first layer and the next */
+    x->begin = 2 * (own ? w * embedding : root) + 2 * unit;
     if (sc__plan_reshards(p)) {
-        /* copied out of what the collective fills, beside the first layer and the next */
-        x->begin = 2 * (own ? w * embedding : root) + 2 * unit;
         x->of_loss = own ? w * head : root;
         x->of_layer = root + 2 * unit;
     } else {

@@ -21,6 +21,9 @@ import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
 print(len(rows), max(abs(r["error_pct"]) for r in rows) < 1e-7)' "$tmp/sample.json" 2>&1)" "393 True"
 
+# products of random sizes on every GPU against its roofline: those that kernels of before Hopper run were carried over by clock and SMs alone
+check roofline "$(python3 -S $here/roofline_oracle.py "$STEPCAST" 2>&1)" enough
+
 layer="--gpu h200 --num-layers 1 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --seq-length 2048"
 expect kernels_layer 0 "fc1_wgrad" "$STEPCAST" kernels $layer
 expect kernels_json 0 '"forward_us"' "$STEPCAST" kernels $layer --fusion eager --json -
