@@ -113,6 +113,7 @@ struct sc__attention {
     double share;
     enum sc__attention_software software;
     bool wide; /* elements of four bytes (fp32, tf32), which flash kernels do not take */
+    bool masked; /* a mask is read and added to every score, of the whole square */
 };
 struct sc__kernel sc__attention_forward(struct sc__kernel_model *p,
                                         const struct sc__attention *a);

@@ -81,6 +81,7 @@ struct sc__layer_shape {
     bool bias;
     bool rope;
     bool complex_rope; /* cast to fp32, multiplied as complex numbers, and cast back */
+    bool masked;       /* a window is a mask that is added to all scores */
     bool repeat_keys;  /* keys and values are copied for every head that shares them */
     double
         stacked_bytes; /* kept for backward in arrays of all layers; 0: where it is made */

@@ -288,9 +288,6 @@ struct sc__operators {
     double depthwise[2][3]; /* shares of the fp32 peak; and with channels side by side */
     double adamw_narrow;    /* fused AdamW whose states have 16 bits */
     double attention_dropout[2];      /* factor of dropout inside attention */
-    double masked_attention[2];          /* forward, to 64 numbers a head and beyond */
-    double masked_attention_backward[2]; /* ps more a score, likewise */
-    double masked_attention_wide[2];     /* ps a score, more than 128 numbers a head */
     double learned_attention[2][2];   /* a learned mask: ns a tile, 16 bits and fp32 */
     double learned_attention_deep[2]; /* more than 64 numbers a head */
     double recurrent[2];              /* forward, backward: factor on the products */
