@@ -130,6 +130,18 @@ static void function_gelu(struct sc__layer_maker *m, double elements) {
     sc__layer_elementwise(m, "gelu_operators", two, m->backward ? 7 : 3);
 }
 
+/* where(x > 0, p x x + x/2, (expm1(min(x, e)) - x) n + x/2) as operators, p, n and e tensors
+ * of one element, and its gradients. Operators with such a one (5 forward, 8 backward)
+ * compute the place of each element and take as long as four tensors, where two move; the
+ * others (7, 17) read and write 18 tensors and 2 masks of bytes, backward 43 and 6. */
+static void learned_activation(struct sc__layer_maker *m, double elements) {
+    double tensor = sc__dtype_bytes(m->s->dtype) * elements;
+    double kernels = m->backward ? 17 : 7;
+    double moved = m->backward ? 43 * tensor + 6 * elements : 18 * tensor + 2 * elements;
+    sc__layer_elementwise(m, "xielu_operators", 4 * tensor, m->backward ? 8 : 5);
+    sc__layer_elementwise(m, "xielu_operators", moved / kernels, kernels);
+}
+
 static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
     const struct sc__layer_shape *s = m->s;
     if (s->gated && of_modules(m))
@@ -143,6 +155,8 @@ static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
         sc__layer_either(m, SC__MEM_NEW_GELU_F, rows, ffn);
     else if (s->function_gelu && of_modules(m))
         function_gelu(m, (double)rows * (double)ffn);
+    else if (s->learned_activation && of_modules(m))
+        learned_activation(m, (double)rows * (double)ffn);
     else
         sc__layer_either(m,
                          !eager(m) && (s->bias || s->mlp_bias) ? SC__MEM_BIAS_GELU_F

@@ -95,6 +95,7 @@ struct sc__layer_shape {
     bool v_norm;     /* values as well, without weights */
     bool key_values; /* values are made of the keys: no projection of their own */
     bool new_gelu;
+    bool learned_activation; /* xIELU */
     bool function_gelu; /* the same in a function of autograd that keeps its input alone */
     bool post_norms;    /* norms after attention and feed-forward as well */
     bool sub_norms;     /* norms before the output layer of attention and the second one of

@@ -73,6 +73,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .qk_norm = m->qk_norm,
         .v_norm = m->v_norm,
         .new_gelu = m->new_gelu,
+        .learned_activation = m->learned_activation,
         .function_gelu = m->function_gelu,
         .rope = !m->positions && !m->no_rotary,
         .complex_rope = l->constants.software.complex_rope > 0,

@@ -248,6 +248,8 @@ static double between_linears(const struct sc__model *m,
         in += e; /* the activation, before it is multiplied */
     if (p->fusion == SC__FUSION_HF && m->new_gelu)
         in += 3 * e; /* x/2, the tanh, and one more than that */
+    if (p->fusion == SC__FUSION_HF && m->learned_activation)
+        in += 3 * e + 1; /* p x, expm1, that less x, and which are above 0 (xIELU) */
     return ffn * (in + (activation_again ? 0 : out));
 }
 
