@@ -266,7 +266,8 @@ static double computed_share(const struct sc__kernel_key *key) {
 
 /* Kernels that read what is added to the scores (cuDNN's, H200, 24 shapes; docs/model/
  * kernels.md): forward takes so many times as long, backward so many ps more a score, to 64
- * numbers a head and beyond. Above 128 another kernel takes so many ps a score, each way. */
+ * numbers a head and beyond. Above 128 another kernel takes so many ps a score, each way.
+ */
 static double
 masked_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key, double us) {
     static const double longer[2] = {1.75, 1.83};

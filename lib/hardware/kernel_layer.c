@@ -130,10 +130,11 @@ static void function_gelu(struct sc__layer_maker *m, double elements) {
     sc__layer_elementwise(m, "gelu_operators", two, m->backward ? 7 : 3);
 }
 
-/* where(x > 0, p x x + x/2, (expm1(min(x, e)) - x) n + x/2) as operators, p, n and e tensors
- * of one element, and its gradients. Operators with such a one (5 forward, 8 backward)
- * compute the place of each element and take as long as four tensors, where two move; the
- * others (7, 17) read and write 18 tensors and 2 masks of bytes, backward 43 and 6. */
+/* where(x > 0, p x x + x/2, (expm1(min(x, e)) - x) n + x/2) as operators, p, n and e
+ * tensors of one element, and its gradients. Operators with such a one (5 forward, 8
+ * backward) compute the place of each element and take as long as four tensors, where two
+ * move; the others (7, 17) read and write 18 tensors and 2 masks of bytes, backward 43
+ * and 6. */
 static void learned_activation(struct sc__layer_maker *m, double elements) {
     double tensor = sc__dtype_bytes(m->s->dtype) * elements;
     double kernels = m->backward ? 17 : 7;
@@ -384,8 +385,8 @@ static struct seen_sequences attention_sequences(const struct sc__layer_shape *s
                                    .length = (s->seq + pieces - 1) / pieces};
 }
 
-/* A byte of yes and no becomes what is added to a score, in a kernel that finds the place of
- * each element: 2.3 ps on an H200, three times what its bytes take. */
+/* A byte of yes and no becomes what is added to a score, in a kernel that finds the place
+ * of each element: 2.3 ps on an H200, three times what its bytes take. */
 static void add_mask(struct sc__layer_maker *m) {
     double bytes = 3 * (1 + sc__dtype_bytes(m->s->dtype));
     double scores = (double)m->s->batch * (double)m->s->seq * (double)m->s->seq;

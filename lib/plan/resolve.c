@@ -335,16 +335,16 @@ static bool has_windows(const struct sc__model *m, const struct sc__plan *p) {
 }
 
 /* transformers gives scaled_dot_product_attention, its default, a mask for each window. */
-static void resolve_windows(struct sc_context *ctx,
-                            const struct sc__model *m,
-                            struct sc__plan *p) {
+static void
+resolve_windows(struct sc_context *ctx, const struct sc__model *m, struct sc__plan *p) {
     p->masked_windows = has_windows(m, p);
     if (p->masked_windows)
-        sc__note(ctx,
-                 "masked-windows",
-                 "transformers runs windows of attention (sdpa) under a mask, over all scores, "
-                 "and keeps it for backward; with FlashAttention, --attention flash2, it runs "
-                 "the windows alone");
+        sc__note(
+            ctx,
+            "masked-windows",
+            "transformers runs windows of attention (sdpa) under a mask, over all scores, "
+            "and keeps it for backward; with FlashAttention, --attention flash2, it runs "
+            "the windows alone");
 }
 
 static void resolve_modules(struct sc_context *ctx,
