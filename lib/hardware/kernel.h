@@ -112,7 +112,8 @@ struct sc__attention {
      * (context parallel in balanced chunks: sq = s/cp, skv = s, share = 0.5). */
     double share;
     enum sc__attention_software software;
-    bool wide; /* elements of four bytes (fp32, tf32), which flash kernels do not take */
+    bool wide;   /* elements of four bytes (fp32, tf32), which flash kernels do not take */
+    bool masked; /* a mask is read and added to every score, of the whole square */
 };
 struct sc__kernel sc__attention_forward(struct sc__kernel_model *p,
                                         const struct sc__attention *a);

@@ -264,6 +264,26 @@ static double computed_share(const struct sc__kernel_key *key) {
     return skv > sq ? 1 - 0.5 * sq / skv : 0.5;
 }
 
+/* Kernels that read what is added to the scores (cuDNN's, H200, 24 shapes; docs/model/
+ * kernels.md): forward takes so many times as long, backward so many ps more a score, to 64
+ * numbers a head and beyond. Above 128 another kernel takes so many ps a score, each way.
+ */
+static double
+masked_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key, double us) {
+    static const double longer[2] = {1.75, 1.83};
+    static const double more[2] = {1.07, 2.15};
+    static const double widest[2] = {4.25, 12.5};
+    const double measured_peak = 67; /* TFLOP/s of plain instructions, H200 */
+    bool forward = key->what == SC__KERNEL_OP_ATTENTION_F;
+    bool deep = key->size[5] > 64;
+    double slower = gpu->peak[SC__FP32] > 0 ? measured_peak / gpu->peak[SC__FP32] : 1;
+    double scores = (double)(key->size[0] * key->size[1]) * (double)key->size[3] *
+                    (double)key->size[4] * 1e-6 * slower;
+    if (key->size[5] > 128)
+        return gpu->elementwise_t0 + scores * widest[!forward];
+    return forward ? us * longer[deep] : us + scores * more[deep];
+}
+
 static struct sc__kernel attention(struct sc__kernel_model *p,
                                    const struct sc__attention *a,
                                    enum sc__kernel_op what) {
@@ -283,6 +303,8 @@ static struct sc__kernel attention(struct sc__kernel_model *p,
     if (!(heads * sq * skv > 0))
         return k;
     k.us = sc__kernel_us(p, &key, &k.measured);
+    if (a->masked && !a->wide && !k.measured)
+        k.us = masked_us(p->gpu, &key, k.us);
     k.flop = k.effort = times * 2 * heads * sq * skv * width * computed_share(&key);
     /* an older kernel spends more instructions, and so more energy, on a FLOP: H200 held at
      * 500 to 700 W */

@@ -130,6 +130,19 @@ static void function_gelu(struct sc__layer_maker *m, double elements) {
     sc__layer_elementwise(m, "gelu_operators", two, m->backward ? 7 : 3);
 }
 
+/* where(x > 0, p x x + x/2, (expm1(min(x, e)) - x) n + x/2) as operators, p, n and e
+ * tensors of one element, and its gradients. Operators with such a one (5 forward, 8
+ * backward) compute the place of each element and take as long as four tensors, where two
+ * move; the others (7, 17) read and write 18 tensors and 2 masks of bytes, backward 43
+ * and 6. */
+static void learned_activation(struct sc__layer_maker *m, double elements) {
+    double tensor = sc__dtype_bytes(m->s->dtype) * elements;
+    double kernels = m->backward ? 17 : 7;
+    double moved = m->backward ? 43 * tensor + 6 * elements : 18 * tensor + 2 * elements;
+    sc__layer_elementwise(m, "xielu_operators", 4 * tensor, m->backward ? 8 : 5);
+    sc__layer_elementwise(m, "xielu_operators", moved / kernels, kernels);
+}
+
 static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
     const struct sc__layer_shape *s = m->s;
     if (s->gated && of_modules(m))
@@ -143,6 +156,8 @@ static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
         sc__layer_either(m, SC__MEM_NEW_GELU_F, rows, ffn);
     else if (s->function_gelu && of_modules(m))
         function_gelu(m, (double)rows * (double)ffn);
+    else if (s->learned_activation && of_modules(m))
+        learned_activation(m, (double)rows * (double)ffn);
     else
         sc__layer_either(m,
                          !eager(m) && (s->bias || s->mlp_bias) ? SC__MEM_BIAS_GELU_F
@@ -195,7 +210,7 @@ static void rotate_complex(struct sc__layer_maker *m, double elements) {
  * their gradients. */
 static void repeat_keys(struct sc__layer_maker *m, const struct heads *h) {
     double bytes = 2 * sc__dtype_bytes(m->s->dtype) * (double)m->tokens;
-    if (m->s->repeat_keys && h->q > h->kv)
+    if ((m->s->repeat_keys || m->s->masked) && h->q > h->kv)
         sc__layer_elementwise(m,
                               "repeat_keys",
                               bytes * (double)((h->q + h->kv) * m->s->head_dim),
@@ -370,6 +385,14 @@ static struct seen_sequences attention_sequences(const struct sc__layer_shape *s
                                    .length = (s->seq + pieces - 1) / pieces};
 }
 
+/* A byte of yes and no becomes what is added to a score, in a kernel that finds the place
+ * of each element: 2.3 ps on an H200, three times what its bytes take. */
+static void add_mask(struct sc__layer_maker *m) {
+    double bytes = 3 * (1 + sc__dtype_bytes(m->s->dtype));
+    double scores = (double)m->s->batch * (double)m->s->seq * (double)m->s->seq;
+    sc__layer_elementwise(m, "mask", bytes * scores, 1);
+}
+
 static void flash(struct sc__layer_maker *m, const struct heads *h) {
     const struct sc__layer_shape *s = m->s;
     double share = s->causal ? window_share(s->seq, s->window) : 0;
@@ -378,14 +401,17 @@ static void flash(struct sc__layer_maker *m, const struct heads *h) {
     if (!(share > 0) && s->causal && s->cp > 1)
         share = 0.5;
     struct seen_sequences seen = attention_sequences(s);
+    if (s->masked && !m->backward)
+        add_mask(m);
     struct sc__attention a = {.batch = seen.count,
                               .heads = h->q,
-                              .kv_heads = h->kv,
+                              .kv_heads = s->masked ? h->q : h->kv,
                               .sq = seen.length / s->cp,
                               .skv = seen.length,
                               .head_dim = h->qk_dim,
                               .v_dim = h->v_dim,
-                              .causal = s->causal,
+                              .causal = s->causal && !s->masked,
+                              .masked = s->masked,
                               .share = share,
                               .software = s->attention,
                               .wide = sc__dtype_bytes(s->dtype) > 2};

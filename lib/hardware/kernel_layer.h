@@ -81,6 +81,7 @@ struct sc__layer_shape {
     bool bias;
     bool rope;
     bool complex_rope; /* cast to fp32, multiplied as complex numbers, and cast back */
+    bool masked;       /* a window is a mask that is added to all scores */
     bool repeat_keys;  /* keys and values are copied for every head that shares them */
     double
         stacked_bytes; /* kept for backward in arrays of all layers; 0: where it is made */
@@ -94,6 +95,7 @@ struct sc__layer_shape {
     bool v_norm;     /* values as well, without weights */
     bool key_values; /* values are made of the keys: no projection of their own */
     bool new_gelu;
+    bool learned_activation; /* xIELU */
     bool function_gelu; /* the same in a function of autograd that keeps its input alone */
     bool post_norms;    /* norms after attention and feed-forward as well */
     bool sub_norms;     /* norms before the output layer of attention and the second one of

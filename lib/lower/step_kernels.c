@@ -73,6 +73,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .qk_norm = m->qk_norm,
         .v_norm = m->v_norm,
         .new_gelu = m->new_gelu,
+        .learned_activation = m->learned_activation,
         .function_gelu = m->function_gelu,
         .rope = !m->positions && !m->no_rotary,
         .complex_rope = l->constants.software.complex_rope > 0,
@@ -100,7 +101,10 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .lora_autocast = p->lora_autocast,
         .lora_dropout = p->lora && p->dropout,
         .four_bits = p->qlora};
-    if (kind & SC__LAYER_WINDOW && m->both_ways)
+    s.masked = kind & SC__LAYER_WINDOW && p->masked_windows;
+    if (s.masked)
+        s.window = 0;
+    else if (kind & SC__LAYER_WINDOW && m->both_ways)
         s.pieces = (p->seq + m->window - 1) / m->window;
     else if (kind & SC__LAYER_WINDOW)
         s.window = m->window;

@@ -80,7 +80,8 @@ static bool layers_keep_alike(const struct sc__model *m,
                               const struct sc__plan *p,
                               uint32_t a,
                               uint32_t b) {
-    return sc__model_layers_alike(m, a, b) &&
+    bool windows = sc__model_windowed(m, a, p->seq) == sc__model_windowed(m, b, p->seq);
+    return sc__model_layers_alike(m, a, b) && (windows || !p->masked_windows) &&
            sc__plan_layer_stays_wide(p, m, a) == sc__plan_layer_stays_wide(p, m, b);
 }
 

@@ -46,6 +46,17 @@ static bool keeps_scores(const struct sc__plan *p) {
     return p->attention == SC__ATTENTION_UNFUSED && !recomputes(p, SC__MODULE_CORE);
 }
 
+/* A window that is a mask: what is added to the scores, of a sequence for all heads, and
+ * keys and values for every head, which attention takes where it takes a mask. */
+static double masked_window_keeps(const struct sc__model *m,
+                                  const struct sc__plan *p,
+                                  const struct sc__attention_heads *x,
+                                  const struct kept_sizes *s) {
+    double kv = fmax(x->kv_heads, s->tp);
+    double copies = (m->heads - kv) * ((double)x->qk_dim + x->v_dim) / s->tp;
+    return s->width * (s->tokens * p->seq + s->tokens * copies);
+}
+
 /* Bytes that are kept of a score: softmax and what dropout made of it and its mask; in
  * transformers the softmax in fp32 and what it was narrowed to. */
 static double score_bytes(const struct sc__plan *p) {
@@ -191,6 +202,8 @@ attention_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t la
         sum += s.hidden / s.sp;
     sum += post_norm_keeps(m, p, &s);
     sum *= s.tokens;
+    if (p->masked_windows && sc__model_windowed(m, layer, p->seq))
+        sum += masked_window_keeps(m, p, &x, &s);
     if (keeps_scores(p))
         sum += score_bytes(p) * m->heads / s.tp * p->micro_batch * p->seq * (double)p->seq /
                p->mesh.cp;
@@ -235,6 +248,8 @@ static double between_linears(const struct sc__model *m,
         in += e; /* the activation, before it is multiplied */
     if (p->fusion == SC__FUSION_HF && m->new_gelu)
         in += 3 * e; /* x/2, the tanh, and one more than that */
+    if (p->fusion == SC__FUSION_HF && m->learned_activation)
+        in += 3 * e + 1; /* p x, expm1, that less x, and which are above 0 (xIELU) */
     return ffn * (in + (activation_again ? 0 : out));
 }
 

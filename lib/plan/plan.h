@@ -138,9 +138,10 @@ struct sc__plan {
     /* enum sc__dtype */
     unsigned dtype;
     unsigned gemm;
-    unsigned fusion;    /* enum sc__fusion */
-    unsigned attention; /* enum sc__attention_software */
-    unsigned scores;    /* enum sc__scores; where attention is unfused */
+    unsigned fusion;     /* enum sc__fusion */
+    unsigned attention;  /* enum sc__attention_software */
+    unsigned scores;     /* enum sc__scores; where attention is unfused */
+    bool masked_windows; /* windows of attention are masks over all scores */
     bool dropout;
     unsigned tp_overlap;
     unsigned cp_kind;

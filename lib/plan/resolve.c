@@ -326,6 +326,27 @@ static enum sc__scores module_scores(const struct sc__model *m) {
     return SC__SCORES_OPERATORS;
 }
 
+static bool has_windows(const struct sc__model *m, const struct sc__plan *p) {
+    bool found = false;
+    for (uint32_t layer = 0; layer < m->layers && !m->index_heads; layer++)
+        found = found || (sc__model_mixer(m, layer) == SC__MIXER_ATTENTION &&
+                          sc__model_windowed(m, layer, p->seq));
+    return found;
+}
+
+/* transformers gives scaled_dot_product_attention, its default, a mask for each window. */
+static void
+resolve_windows(struct sc_context *ctx, const struct sc__model *m, struct sc__plan *p) {
+    p->masked_windows = has_windows(m, p);
+    if (p->masked_windows)
+        sc__note(
+            ctx,
+            "masked-windows",
+            "transformers runs windows of attention (sdpa) under a mask, over all scores, "
+            "and keeps it for backward; with FlashAttention, --attention flash2, it runs "
+            "the windows alone");
+}
+
 static void resolve_modules(struct sc_context *ctx,
                             const struct sc__model *m,
                             bool said, /* by more than a profile */
@@ -335,6 +356,8 @@ static void resolve_modules(struct sc_context *ctx,
     if (p->fusion != SC__FUSION_HF)
         return;
     p->scores = module_scores(m);
+    if (p->scores == SC__SCORES_OPERATORS && !said)
+        resolve_windows(ctx, m, p);
     if (p->scores == SC__SCORES_OPERATORS || said)
         return;
     p->attention = SC__ATTENTION_UNFUSED;

@@ -287,15 +287,18 @@ struct sc__operators {
     double few_channels[2][3];  /* ps an output, us a GFLOP, ps an input */
     double depthwise[2][3]; /* shares of the fp32 peak; and with channels side by side */
     double adamw_narrow;    /* fused AdamW whose states have 16 bits */
-    double attention_dropout[2];         /* factor of dropout inside attention */
-    double masked_attention[2];          /* forward, to 64 numbers a head and beyond */
-    double masked_attention_backward[2]; /* ps more a score, likewise */
-    double masked_attention_wide[2];     /* ps a score, more than 128 numbers a head */
-    double learned_attention[2][2];      /* a learned mask: ns a tile, 16 bits and fp32 */
-    double learned_attention_deep[2];    /* more than 64 numbers a head */
-    double recurrent[2];                 /* forward, backward: factor on the products */
-    double recurrent_step;               /* us of a step beside its product */
-    double ctc_step[2];                  /* us of a step of a CTC loss */
+    double attention_dropout[2]; /* factor of dropout inside attention */
+    double picked_row_ps;        /* a row that an index picks */
+    double picked_again;  /* part of what is read again that does not come from a cache */
+    double rows_added[4]; /* rows added where an index says: us, us a row, ps an element,
+                             us a row of those that come to one place */
+    double topk[5];       /* ps a row and an element; us, ps a row, ps an element */
+    double bicubic_plane_us[3];       /* forward; backward in 16 bits, in fp32 */
+    double learned_attention[2][2];   /* a learned mask: ns a tile, 16 bits and fp32 */
+    double learned_attention_deep[2]; /* more than 64 numbers a head */
+    double recurrent[2];              /* forward, backward: factor on the products */
+    double recurrent_step;            /* us of a step beside its product */
+    double ctc_step[2];               /* us of a step of a CTC loss */
     /* host, us: an operation by its kind (forward, backward), a further kernel of it; what
      * Python and autograd take beside, for each operation and each view; a tensor in a
      * list; a step */

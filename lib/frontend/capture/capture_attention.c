@@ -1,17 +1,10 @@
 /* capture attention: what the attention of a captured program costs, under masks and
  * without. */
-#include <math.h>
 #include <string.h>
 
 #include "frontend/capture/capture_pricing.h"
 #include "hardware/gpu.h"
 #include "hardware/kernel.h"
-
-/* Work that goes with the rate of plain instructions, on a GPU that has less of it. */
-static double slower(const struct sc__pricing *p) {
-    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
-    return gpu->peak[SC__FP32] > 0 ? p->operators->reference_fp32 / gpu->peak[SC__FP32] : 1;
-}
 
 /* Whether the mask of an attention is learned: its backward, somewhere in the capture,
  * gives a fourth gradient. */
@@ -43,30 +36,8 @@ price_learned_mask(struct sc__pricing *p, const struct sc__attention *a, bool ba
     double ns = o->learned_attention[a->wide][backward];
     if (a->head_dim > 64)
         ns *= o->learned_attention_deep[backward];
-    p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower(p) * 1e-3;
-}
-
-/* What is added to the scores is read for each of them, by kernels that leave nothing of
- * the square out: forward takes so many times as long, backward so much more a score;
- * beyond 128 numbers a head another kernel takes so long a score. Measured in 16 bits. */
-static void price_mask(struct sc__pricing *p,
-                       const struct sc__attention *a,
-                       bool backward,
-                       double bytes) {
-    const struct sc__operators *o = p->operators;
-    double scores = (double)(a->batch * a->heads) * (double)a->sq * (double)a->skv;
-    bool deep = a->head_dim > 64;
-    double us = p->price.kernel.us;
-    if (a->wide)
-        sc__pricing_and(p, sc__elementwise(p->model, p->call->op, bytes));
-    else if (a->head_dim > 128)
-        p->price.kernel.us = sc__kernel_model_gpu(p->model)->elementwise_t0 +
-                             scores * o->masked_attention_wide[backward] * slower(p) * 1e-6;
-    else if (backward)
-        p->price.kernel.us =
-            us + scores * o->masked_attention_backward[deep] * slower(p) * 1e-6;
-    else
-        p->price.kernel.us = us * o->masked_attention[deep];
+    double slower = gpu->peak[SC__FP32] > 0 ? o->reference_fp32 / gpu->peak[SC__FP32] : 1;
+    p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower * 1e-3;
 }
 
 /* As those of models are counted (model/model.h): the whole square, masked or not, and
@@ -89,7 +60,8 @@ void sc__pricing_attention(struct sc__pricing *p, bool backward) {
                               .head_dim = sc__pricing_size(q, 3),
                               .v_dim = sc__pricing_size(v, 3),
                               .causal = p->call->with.causal,
-                              .wide = sc__pricing_type(q) == SC__FP32};
+                              .wide = sc__pricing_type(q) == SC__FP32,
+                              .masked = mask_at < p->call->in.count};
     p->price.host = SC__HOST_ATTENTION;
     sc__pricing_kernel(p,
                        backward ? sc__attention_backward(p->model, &a)
@@ -101,6 +73,8 @@ void sc__pricing_attention(struct sc__pricing *p, bool backward) {
         price_learned_mask(p, &a, backward);
         return;
     }
-    if (mask_at < p->call->in.count)
-        price_mask(p, &a, backward, sc__pricing_input(p, mask_at)->bytes);
+    if (a.masked && a.wide)
+        sc__pricing_and(
+            p,
+            sc__elementwise(p->model, p->call->op, sc__pricing_input(p, mask_at)->bytes));
 }

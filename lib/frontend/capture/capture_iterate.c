@@ -352,8 +352,44 @@ double sc__operator_reads(const struct sc__capture *c,
     return picked_bytes(&p, from, sc__pricing_output(&p, 0));
 }
 
+/* Whole rows by one index, at multiples of 16 bytes, as index, index_select and gather of
+ * an index that is the same along a row take them: a block of threads for each row. What is
+ * read again comes from the cache in part. */
+static bool picks_rows(const struct sc__pricing *p) {
+    const struct sc__capture_tensor *from = sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *index = sc__pricing_input(p, 1);
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    bool gathers = !strcmp(p->call->op, "aten.gather");
+    if (p->call->in.count != 2 || from->dims != 2 || out->dims != 2 || !from->dense)
+        return false;
+    bool rows = gathers ? index->dims == 2 && !index->dense && index->stride[1] == 0
+                        : index->dims == 1;
+    double row = (double)from->size[1] * from->bytes / fmax(1, from->elements);
+    return rows && out->size[1] == from->size[1] && index->size[0] == out->size[0] &&
+           row > 0 && fmod(row, 16) == 0;
+}
+
+static void pick_rows(struct sc__pricing *p, const struct sc__operator *o) {
+    const struct sc__capture_tensor *from = sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    double rows = (double)out->size[0];
+    double read =
+        fmax(fmin(from->bytes, out->bytes), p->operators->picked_again * out->bytes);
+    struct sc__kernel kernel =
+        sc__elementwise(p->model, p->call->op, read + out->bytes + 8 * rows);
+    struct sc__kernel blocks =
+        sc__pricing_elements(p, 0, rows, p->operators->picked_row_ps);
+    kernel.us = fmax(kernel.us, blocks.us);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+}
+
 void sc__pricing_pick(struct sc__pricing *p, const struct sc__operator *o) {
     bool put = o->way == SC__WAY_PUT;
+    if (!put && picks_rows(p)) {
+        pick_rows(p, o);
+        return;
+    }
     const struct sc__capture_tensor *from = sc__pricing_input(p, 0);
     /* a number may be put in place of a tensor */
     const struct sc__capture_tensor *picked =

@@ -139,9 +139,11 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"depthwise_channels_last", out->depthwise[1], 3},
         {"adamw_narrow", &out->adamw_narrow, 1},
         {"attention_dropout", out->attention_dropout, 2},
-        {"masked_attention", out->masked_attention, 2},
-        {"masked_attention_backward_ps", out->masked_attention_backward, 2},
-        {"masked_attention_wide_ps", out->masked_attention_wide, 2},
+        {"picked_row_ps", &out->picked_row_ps, 1},
+        {"picked_again", &out->picked_again, 1},
+        {"rows_added", out->rows_added, 4},
+        {"topk", out->topk, 5},
+        {"bicubic_plane_us", out->bicubic_plane_us, 3},
         {"learned_attention_ns", out->learned_attention[0], 2},
         {"learned_attention_fp32_ns", out->learned_attention[1], 2},
         {"learned_attention_deep", out->learned_attention_deep, 2},
@@ -602,19 +604,20 @@ static bool price_joined(struct sc__pricing *p, const struct sc__operator *o) {
     return true;
 }
 
-/* Values added at places that may repeat: each by itself where every dimension is
- * indexed, rows of them where the last is not. */
-static bool price_index_put(struct sc__pricing *p, const struct sc__operator *o) {
-    bool put = !strncmp(p->call->op, "aten.index_put", 14) ||
-               !strcmp(p->call->op, "aten._index_put_impl_");
-    if (!put || p->call->in.count < 4)
+/* Bicubic scaling goes by planes, of which each is small; backward adds to places, in 16
+ * bits by trying until nothing came between. */
+static bool price_bicubic(struct sc__pricing *p, const struct sc__operator *o) {
+    const struct sc__capture_tensor *out = sc__pricing_output(p, 0);
+    bool backward = !strcmp(p->call->op, "aten.upsample_bicubic2d_backward");
+    if (!backward && strcmp(p->call->op, "aten.upsample_bicubic2d"))
         return false;
-    const struct sc__capture_tensor *values = sc__pricing_input(p, p->call->in.count - 1);
-    struct sc__kernel kernel =
-        sc__pricing_elements(p, values->bytes, values->elements, p->operators->put_ps);
+    bool narrow = sc__pricing_type(out) != SC__FP32;
+    double us = p->operators->bicubic_plane_us[backward ? (narrow ? 1 : 2) : 0];
+    double planes = (double)sc__pricing_size(out, 0) * (double)sc__pricing_size(out, 1);
+    double bytes = sc__pricing_input(p, 0)->bytes + out->bytes;
+    struct sc__kernel kernel = sc__pricing_elements(p, bytes, planes, us * 1e6);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
-    p->price.kernels = o->kernels;
     return true;
 }
 
@@ -648,14 +651,14 @@ static bool price_bilinear(struct sc__pricing *p, const struct sc__operator *o) 
     return true;
 }
 
-/* Picoseconds an element, in place of traffic. */
+/* Picoseconds an element of the largest tensor, in place of traffic. */
 static void price_by_elements(struct sc__pricing *p, const struct sc__operator *o) {
-    double in = sc__pricing_input(p, 0)->elements;
-    double out = sc__pricing_output(p, 0)->elements;
+    double most = sc__pricing_output(p, 0)->elements;
+    for (uint32_t i = 0; i < p->call->in.count; i++)
+        most = fmax(most, sc__pricing_input(p, i)->elements);
     double bytes = sc__pricing_bytes(p, p->call->in) + sc__pricing_bytes(p, p->call->out);
     double times = p->call->with.shifts > 1 ? p->call->with.shifts : 1;
-    struct sc__kernel kernel =
-        sc__pricing_elements(p, bytes, in > out ? in : out, times * o->traffic);
+    struct sc__kernel kernel = sc__pricing_elements(p, bytes, most, times * o->traffic);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
     p->price.kernels = times * o->kernels;
@@ -680,7 +683,8 @@ static void price_by_operator(struct sc__pricing *p, const struct sc__operator *
         price_embedding_bag(p, o, false);
     else if (!strcmp(op, "aten._embedding_bag_backward"))
         price_embedding_bag(p, o, true);
-    else if (price_joined(p, o) || price_index_put(p, o) || price_bilinear(p, o))
+    else if (price_joined(p, o) || sc__pricing_index_put(p, o) || price_bilinear(p, o) ||
+             price_bicubic(p, o) || sc__pricing_topk(p, o))
         return;
     else if (o->way == SC__WAY_PICK || o->way == SC__WAY_PUT)
         sc__pricing_pick(p, o);

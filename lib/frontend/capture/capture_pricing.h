@@ -60,6 +60,10 @@ struct sc__kernel sc__pricing_sum_channels(const struct sc__pricing *p,
 /* capture_attention.c */
 void sc__pricing_attention(struct sc__pricing *p, bool backward);
 
+/* capture_tables.c: false when the operation is of another kind */
+bool sc__pricing_index_put(struct sc__pricing *p, const struct sc__operator *o);
+bool sc__pricing_topk(struct sc__pricing *p, const struct sc__operator *o);
+
 /* capture_norm.c, capture_convolution.c: false when the operation is of another kind */
 bool sc__pricing_norm(struct sc__pricing *p);
 bool sc__pricing_convolution(struct sc__pricing *p);
