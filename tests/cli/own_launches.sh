@@ -549,3 +549,9 @@ done
 echo 'CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch train_sft.py --model_name Qwen/Qwen2.5-7B-Instruct --max_length 1024 --train_batch_size 2 --accumulation_steps 4 --use_lora --lora_r 16 --bf16' >"$dir/words.sh"
 same accumulation_steps "$dir/words.sh" -- --model qwen2.5-7b --gpus 4 --micro-batch 1 --micro-batches 4 --seq 1024 --lora 16 --lora-autocast --software hf-transformers
 said train_batch_size_is_said 'train_batch_size 2 is not known and counts for nothing'
+
+# LLaMA-Factory under Ray says its GPUs; what evaluates is refused
+printf 'model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct\nstage: sft\ndo_train: true\nfinetuning_type: full\ncutoff_len: 1024\nper_device_train_batch_size: 2\nbf16: true\nray_run_name: a\nray_num_workers: 4\n' >"$dir/ray.yaml"
+same ray_workers "$dir/ray.yaml" -- --model qwen2.5-0.5b --gpus 4 --seq 1024 --micro-batch 2 --recompute full --update amp --software hf-transformers
+sed -i 's/do_train: true/do_train: false/' "$dir/ray.yaml"
+refused evaluation 'do_train is false: this evaluates, or predicts' "$dir/ray.yaml"
