@@ -266,8 +266,9 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TORCHTUNE), "=tensor_parallel_dim", "tp", NULL},
     {OF(TORCHTUNE), "=context_parallel_dim", "cp", NULL},
 
-    {OF(TRAINER), "num_processes", "gpus", NULL}, /* accelerate's */
-    {OF(TRAINER), "zero_stage", "zero", NULL},    /* DeepSpeed-Chat and OpenRLHF, too */
+    {OF(TRAINER), "num_processes", "gpus", NULL},    /* accelerate's */
+    {OF(TRAINER), "=ray_num_workers", "gpus", NULL}, /* LLaMA-Factory's, of one each */
+    {OF(TRAINER), "zero_stage", "zero", NULL},       /* DeepSpeed-Chat and OpenRLHF, too */
     {OF(TRAINER),
      "mixed_precision",
      "dtype",

@@ -45,17 +45,30 @@ static void take_torchtitan_replicas(struct sc__launch *l,
                  experts ? "" : ": --shard-group says how many ranks share them");
 }
 
-/* A number checkpoints each n-th layer as a whole, "op" operators (apply_ac). */
-static void note_torchtitan_layers(struct sc__launch *l, const struct sc__config *c) {
-    uint32_t each = sc__config_number(c, "activation_checkpoint.selective_ac_option", 0);
+/* Selective where nothing is said, of each second layer (ActivationCheckpoint of
+ * config/job_config.py). A number checkpoints each n-th layer as a whole, "op" operators
+ * (apply_ac). */
+static void take_checkpointing(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out) {
+    const char *mode = sc__config_value(c, "activation_checkpoint.mode");
+    const char *option = sc__config_value(c, "activation_checkpoint.selective_ac_option");
+    uint32_t each = option ? 0 : 2;
+    if (sc__launch_overridden(l, "recompute") || (mode && strcmp(mode, "selective") != 0))
+        return;
+    if (option)
+        sc__parse_u32(sc__str(option), &each);
+    if (!mode)
+        sc__config_add(l, out, "recompute", "ops");
     if (each)
         sc__note(
             l->ctx,
             "config-not-modelled",
-            "%s: selective_ac_option %u repeats each %u-th layer; operators are counted "
-            "as with \"op\": --recompute full --recompute-method block "
-            "--recompute-layers N counts layers",
+            "%s: %s%u repeats each %u-th layer; operators are counted as with \"op\": "
+            "--recompute full --recompute-method block --recompute-layers N counts layers",
             l->file,
+            option ? "selective_ac_option "
+                   : "activation_checkpoint without a selective_ac_option is selective: ",
             each,
             each);
 }
@@ -164,7 +177,7 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
     if (type && !strcmp(type, "bfloat16"))
         sc__config_add(l, out, "update", "plain");
     take_torchtitan_replicas(l, c, out);
-    note_torchtitan_layers(l, c);
+    take_checkpointing(l, c, out);
     if (sc__launch_overridden(l, "model"))
         return SC_OK;
     if (!name && sc__config_primus_model(c))

@@ -524,9 +524,22 @@ static void note_length(struct sc__launch *l, const struct sc__config *c) {
                  l->file);
 }
 
+/* Evaluation and prediction go by the same files. */
+static sc_status refuse_evaluation(struct sc__launch *l, const struct sc__config *c) {
+    const char *train = sc__config_exact(c, "do_train");
+    if (!train || !sc__config_false(train))
+        return SC_OK;
+    return sc__launch_fail(l,
+                           0,
+                           "a step of training can be forecast",
+                           "do_train is %.20s: this evaluates, or predicts",
+                           train);
+}
+
 sc_status sc__config_trainer(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out) {
+    SC__TRY(refuse_evaluation(l, c));
     SC__TRY(take_model(l, c, out));
     take_defaults(l, c, out);
     take_openrlhf(l, c, out);

@@ -113,6 +113,7 @@ void sc__launch_dropout(struct sc__launch *l, bool script);
 void sc__launch_precision(struct sc__launch *l, bool script);
 /* --schedules-method (MindSpeed); --multiple-of and --hidden-dim-multiplier (FlagScale). */
 void sc__launch_schedule(struct sc__launch *l);
+void sc__launch_mindspeed(struct sc__launch *l);
 sc_status sc__launch_feed_forward(struct sc__launch *l);
 sc_status sc__launch_vocabulary(struct sc__launch *l);
 /* --spec and the like: code of the user's own that makes the layers. */

@@ -64,6 +64,8 @@ static const struct {
     {"ds-sequence-parallel-size",
      "DeepSpeed-Ulysses is not modelled; --cp N --cp-comm-type a2a comes near"},
     {"freeze-LM", "training with frozen weights is not modelled"},
+    {"enable-dsa-indexer",
+     "flags of sparse attention are not read; --model deepseek-v3.2 has it"},
 };
 
 /* They change the time of a step, and not what we say. */
@@ -95,7 +97,6 @@ static const char *const not_modelled[] = {"swap-*",
                                            "defer-embedding-wgrad-compute",
                                            "kv-lora-rank-split",
                                            "hierarchical-context-parallel-sizes",
-                                           "context-parallel-algo",
                                            "rampup-batch-size",
                                            "step-batch-size-schedule",
                                            "pipeline-model-parallel-layout",
@@ -328,7 +329,8 @@ static const char *const no_effect[] = {"save*",
                                         "use-nccl-ub",
                                         "spec",
                                         "schedules-method", /* of sc__launch_schedule */
-                                        "multiple-of",      /* sc__launch_feed_forward */
+                                        "context-parallel-algo", /* _mindspeed */
+                                        "multiple-of", /* sc__launch_feed_forward */
                                         "hidden-dim-multiplier",
                                         "topk",                  /* sc__launch_deepspeed */
                                         "optimizer-cpu-offload", /* sc__launch_offload */

@@ -226,6 +226,31 @@ void sc__launch_schedule(struct sc__launch *l) {
                  method);
 }
 
+/* MindSpeed's words for context parallelism that we have, and a frequency of -1, of which
+ * each layer is a multiple (get_moe_layer_pattern). */
+void sc__launch_mindspeed(struct sc__launch *l) {
+    static const struct sc__flag kinds[] = {{"ulysses_cp_algo", "a2a"},
+                                            {"megatron_cp_algo", "p2p"},
+                                            {"kvallgather_cp_algo", "all_gather"}};
+    const char *frequency = sc__launch_nth(l, "moe-layer-freq", 0);
+    const char *kind = sc__launch_word_behind(l, "context-parallel-algo");
+    bool parallel = flag_number(l, "context-parallel-size", "cp") > 1;
+    if (frequency && !strcmp(frequency, "-1"))
+        sc__launch_add(l, "moe-layer-freq", "1");
+    if (!kind || !parallel || sc__launch_overridden(l, "cp-comm-type"))
+        return;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(kind, kinds[i].name)) {
+            sc__launch_add(l, "cp-comm-type", kinds[i].value);
+            return;
+        }
+    sc__note(l->ctx,
+             "megatron-flags-not-modelled",
+             "%s: --context-parallel-algo %.60s changes the step and is not modelled",
+             l->file,
+             kind);
+}
+
 /* FlagScale's size of the feed-forward: 8/3 of the hidden size, times a factor, up to the
  * next multiple. */
 sc_status sc__launch_feed_forward(struct sc__launch *l) {

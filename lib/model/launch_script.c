@@ -680,6 +680,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     }
     SC__TRY(take_flags(l));
     sc__launch_schedule(l);
+    sc__launch_mindspeed(l);
     SC__TRY(sc__launch_noop_layers(l));
     SC__TRY(sc__launch_sharding(l));
     SC__TRY(sc__launch_deepspeed(l));

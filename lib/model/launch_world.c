@@ -152,16 +152,23 @@ uint32_t sc__launch_asks(const struct sc__launch *l) {
 
 /* ---- #SBATCH ---- */
 
+static void add_slurm_text(struct sc__arena *arena,
+                           struct sc__setting_list *out,
+                           const char *name,
+                           const char *value) {
+    sc_setting *items = SC__NEW_ARRAY(arena, sc_setting, out->count + 1);
+    for (size_t i = 0; i < out->count; i++)
+        items[i] = out->items[i];
+    items[out->count] = (sc_setting){.name = name, .value = value};
+    out->items = items;
+    out->count++;
+}
+
 static void add_slurm(struct sc__arena *arena,
                       struct sc__setting_list *out,
                       const char *name,
                       uint32_t value) {
-    sc_setting *items = SC__NEW_ARRAY(arena, sc_setting, out->count + 1);
-    for (size_t i = 0; i < out->count; i++)
-        items[i] = out->items[i];
-    items[out->count] = (sc_setting){.name = name, .value = sc__format(arena, "%u", value)};
-    out->items = items;
-    out->count++;
+    add_slurm_text(arena, out, name, sc__format(arena, "%u", value));
 }
 
 /* "--gres=gpu:4", "--gpus-per-node=a100:8": the number at its end. */
@@ -191,6 +198,7 @@ void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__setting_list *out) {
     static const char *const nodes[] = {"nodes", "N", NULL};
     static const char *const tasks[] = {"ntasks-per-node", NULL};
+    static const char *const cores[] = {"cpus-per-task", "c", NULL};
     static const char *const all[] = {"ntasks", "n", NULL};
     const char *words[256];
     uint32_t count = 0;
@@ -203,6 +211,16 @@ void sc__launch_slurm(struct sc__arena *arena,
             split_line(arena, (struct sc__str){line.p + 7, line.n - 7}, words, &count);
     if (!count)
         return;
+    /* scripts that submit themselves look whether they run in a job */
+    add_slurm_text(arena, out, "SLURM_JOB_ID", "1");
+    add_slurm_text(arena, out, "SLURM_JOBID", "1");
+    if (launcher_value(words, count, "job-name"))
+        add_slurm_text(arena,
+                       out,
+                       "SLURM_JOB_NAME",
+                       launcher_value(words, count, "job-name"));
+    if (launcher_number(words, count, cores, &n))
+        add_slurm(arena, out, "SLURM_CPUS_PER_TASK", n);
     if (launcher_number(words, count, tasks, &per_node))
         add_slurm(arena, out, "SLURM_NTASKS_PER_NODE", per_node);
     if (launcher_number(words, count, nodes, &n)) {

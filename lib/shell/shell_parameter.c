@@ -447,6 +447,28 @@ put_indirect(struct shell_expansion *x, struct shell_parameter *p, bool quoted) 
 }
 
 static sc_status
+expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted);
+
+/* ${!X+set}, ${!X:-8}, ${!X%_*}: what stands behind is of the variable that X names. */
+static sc_status put_indirect_changed(struct shell_expansion *x,
+                                      struct shell_parameter *p,
+                                      struct sc__str how,
+                                      bool quoted) {
+    struct shell_parameter named = {0};
+    SC__TRY(find_value(x, p, false));
+    if (!p->text || sc__shell_mark(p->text)) {
+        put_parameter(x, p, quoted);
+        return SC_OK;
+    }
+    struct sc__str rest = sc__str(p->text);
+    if (!take_name(&rest, &named) || rest.n)
+        return shell_fail(x->sh, x->line, NULL, "'%s' names no variable", p->text);
+    const char *whole =
+        sc__format(&x->sh->ctx->arena, "%s%.*s", p->text, (int)how.n, how.p);
+    return expand_braces(x, sc__str(whole), quoted);
+}
+
+static sc_status
 expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted) {
     struct shell_parameter p = {0};
     struct sc__str rest = inside;
@@ -454,8 +476,11 @@ expand_braces(struct shell_expansion *x, struct sc__str inside, bool quoted) {
     if (prefix == '#' || prefix == '!') {
         rest.p++;
         rest.n--;
-        if (take_name(&rest, &p) && !rest.n)
+        bool name = take_name(&rest, &p);
+        if (name && !rest.n)
             return prefix == '#' ? put_length(x, &p, quoted) : put_indirect(x, &p, quoted);
+        if (name && prefix == '!' && !p.all && !strchr("*@", rest.p[0]))
+            return put_indirect_changed(x, &p, rest, quoted);
         rest = inside;
         p = (struct shell_parameter){0};
     }

@@ -275,7 +275,7 @@ rounds 9
 refuse torchtitan_unlike_rounds 3 "Interleaved1F1B does not take 9 micro-batches in 2 rounds of as many" "$S" run "$dir/rounds.toml" --gpus 8 --vpp 2
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
-same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --software torchtitan-2026 --fusion hf --cross-entropy fp32
+same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
 same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software fsdp-eager --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
@@ -285,6 +285,7 @@ noted() { # name, text, command…
 }
 script='deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 4 --global-batch-size 512 --deepspeed --deepspeed_config ds.json --bf16'
 printf 'cat > ds.json <<EOF\n{"zero_optimization": {"stage": 2}}\nEOF\n%s\n' "$script" >"$dir/stage.sh"
+noted torchtitan_selective_by_default 'activation_checkpoint without a selective_ac_option is selective: 2 repeats each 2-th layer' "$S" run "$dir/old.toml" --gpus 8
 noted stage_of_a_file_in_the_script 'ZeRO 2, as it stands in the file of DeepSpeed' "$S" run "$dir/stage.sh" --ignore-memory
 printf '%s\n' "$script" >"$dir/elsewhere.sh"
 noted stage_of_a_file_elsewhere 'the file of --deepspeed_config is not read' "$S" run "$dir/elsewhere.sh" --ignore-memory
@@ -603,7 +604,7 @@ same dp_shard_size "$dir/shards.yaml" -- $meant --use-torch-fsdp2 --software fsd
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nlocal_batch_size = 5\nseq_len = 4096\n[parallelism]\npipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 2\n' >"$dir/pieces.toml"
 refuse pieces_of_a_batch 3 'a local batch of 5 does not go through the pipeline in pieces of 2' "$S" run "$dir/pieces.toml" --gpus 8 --ignore-memory
 same pieces_otherwise "$dir/pieces.toml" --gpus 8 --micro-batch 1 --micro-batches 5 -- --model llama3-8b --gpus 8 --pp 2 --seq 4096 --micro-batch 1 --micro-batches 5 --use-torch-fsdp2 \
-    --fusion hf --cross-entropy fp32 --software torchtitan-2026
+    --recompute ops --fusion hf --cross-entropy fp32 --software torchtitan-2026
 # accelerate's launcher runs trainers, not Megatron
 echo 'accelerate launch --num_processes 4 train.py --max_length 2048 --use_lora --lora_r 16 --accumulation_steps 6' >"$dir/own.sh"
 same accelerate_runs_trainers "$dir/own.sh" --model llama2-7b -- --model llama2-7b --gpus 4 --seq 2048 --lora 16 --lora-targets q_proj,v_proj --micro-batches 6 --software hf-transformers

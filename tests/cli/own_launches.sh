@@ -598,3 +598,51 @@ done
 echo 'CUDA_VISIBLE_DEVICES=0,1,2,3 accelerate launch train_sft.py --model_name Qwen/Qwen2.5-7B-Instruct --max_length 1024 --train_batch_size 2 --accumulation_steps 4 --use_lora --lora_r 16 --bf16' >"$dir/words.sh"
 same accumulation_steps "$dir/words.sh" -- --model qwen2.5-7b --gpus 4 --micro-batch 1 --micro-batches 4 --seq 1024 --lora 16 --lora-autocast --software hf-transformers
 said train_batch_size_is_said 'train_batch_size 2 is not known and counts for nothing'
+
+# LLaMA-Factory under Ray says its GPUs; what evaluates is refused
+printf 'model_name_or_path: Qwen/Qwen2.5-0.5B-Instruct\nstage: sft\ndo_train: true\nfinetuning_type: full\ncutoff_len: 1024\nper_device_train_batch_size: 2\nbf16: true\nray_run_name: a\nray_num_workers: 4\n' >"$dir/ray.yaml"
+same ray_workers "$dir/ray.yaml" -- --model qwen2.5-0.5b --gpus 4 --seq 1024 --micro-batch 2 --recompute full --update amp --software hf-transformers
+sed -i 's/do_train: true/do_train: false/' "$dir/ray.yaml"
+refused evaluation 'do_train is false: this evaluates, or predicts' "$dir/ray.yaml"
+
+# a script that submits itself where it is no job is one behind its #SBATCH lines
+cat >"$dir/self.sh" <<'Y'
+#!/bin/bash
+#SBATCH --job-name=own
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=8
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=7
+if [ -z $SLURM_JOB_ID ]; then
+    sbatch "$0" "$@"
+    exit
+fi
+set -u
+LOG=logs/$SLURM_JOB_NAME-$SLURM_JOBID.out
+export OMP_NUM_THREADS=$((SLURM_CPUS_PER_TASK / 7))
+srun singularity exec image.sif ./launch.sh pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 4 --global-batch-size 128 --bf16 --vocab-size 50304 --use-distributed-optimizer --attention-dropout 0 --hidden-dropout 0
+Y
+mega="--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 4 --global-batch-size 128 --bf16 --vocab-size 50304 --use-distributed-optimizer --attention-dropout 0 --hidden-dropout 0"
+meant() { echo "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py $mega $*" >"$dir/meant.sh"; }
+meant
+same submits_itself "$dir/self.sh" -- "$dir/meant.sh"
+
+# MindSpeed: a frequency of -1 is that of each layer, its words for context parallelism are ours
+speed() { echo "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py $mega $*" >"$dir/speed.sh"; }
+experts="--num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 1024 --expert-model-parallel-size 4"
+speed $experts --first-k-dense-replace 1 --moe-layer-freq -1
+meant $experts --first-k-dense-replace 1 --moe-layer-freq 1
+same every_layer "$dir/speed.sh" -- "$dir/meant.sh"
+for pair in ulysses_cp_algo=a2a megatron_cp_algo=p2p kvallgather_cp_algo=all_gather; do
+    speed --context-parallel-size 2 --context-parallel-algo ${pair%=*}
+    meant --context-parallel-size 2 --cp-comm-type ${pair#*=}
+    same "context: $pair" "$dir/speed.sh" -- "$dir/meant.sh"
+done
+speed --context-parallel-size 2 --context-parallel-algo hybrid_cp_algo
+"$S" run "$dir/speed.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+said context_otherwise 'context-parallel-algo hybrid_cp_algo changes the step and is not modelled'
+speed --context-parallel-size 1 --context-parallel-algo hybrid_cp_algo
+"$S" run "$dir/speed.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
+unsaid no_context 'hybrid_cp_algo'
+speed --multi-latent-attention --enable-dsa-indexer --index-topk 1024
+refused sparse_attention '--enable-dsa-indexer: flags of sparse attention are not read' "$dir/speed.sh"
