@@ -267,24 +267,34 @@ struct summary {
     uint32_t no_fit;
     uint32_t refused;
     const char *why;
-    uint32_t best[SHOWN]; /* fastest first */
-    double best_us[SHOWN];
+    struct best_point {
+        uint32_t id;
+        double us;
+        double tokens_per_s; /* 0: unknown */
+    } best[SHOWN];           /* fastest first */
     uint32_t best_count;
     struct sc__json *page; /* or NULL */
 };
 
-static void keep_best(struct summary *x, uint32_t id, double us) {
+/* A step of twice the batch may take longer and yet be faster: tokens decide, where they
+ * are known. */
+static bool is_faster(const struct best_point *a, const struct best_point *b) {
+    return a->tokens_per_s > 0 && b->tokens_per_s > 0 ? a->tokens_per_s > b->tokens_per_s
+                                                      : a->us < b->us;
+}
+
+static void keep_best(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
+    const struct best_point point = {.id = id,
+                                     .us = row->figures[SC__SWEEP_STEP_US],
+                                     .tokens_per_s = row->figures[SC__SWEEP_TOKENS_PER_S]};
     uint32_t k = x->best_count < SHOWN ? x->best_count++ : SHOWN;
-    if (k == SHOWN && us >= x->best_us[SHOWN - 1])
+    if (k == SHOWN && !is_faster(&point, &x->best[SHOWN - 1]))
         return;
     if (k == SHOWN)
         k--;
-    for (; k > 0 && x->best_us[k - 1] > us; k--) {
-        x->best_us[k] = x->best_us[k - 1];
+    for (; k > 0 && is_faster(&point, &x->best[k - 1]); k--)
         x->best[k] = x->best[k - 1];
-    }
-    x->best_us[k] = us;
-    x->best[k] = id;
+    x->best[k] = point;
 }
 
 static void put_csv_row(struct summary *x, uint32_t id, const struct sc__sweep_row *row) {
@@ -317,7 +327,7 @@ static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
     struct summary *x = self;
     if (!strcmp(row->outcome, "ok")) {
         x->ok++;
-        keep_best(x, id, row->figures[SC__SWEEP_STEP_US]);
+        keep_best(x, id, row);
     } else {
         x->no_fit += !strcmp(row->outcome, "no-fit");
         x->refused += !strcmp(row->outcome, "refused");
@@ -355,12 +365,14 @@ static void put_summary(const struct summary *x, struct sc__buffer *out) {
                x->refused,
                s->done_before);
     for (uint32_t i = 0; i < x->best_count; i++) {
-        sc__printf(out, "%12.4f s ", x->best_us[i] * 1e-6);
+        sc__printf(out, "%12.4f s ", x->best[i].us * 1e-6);
+        if (x->best[i].tokens_per_s > 0)
+            sc__printf(out, "%12.0f tokens/s ", x->best[i].tokens_per_s);
         for (uint32_t k = 0; k < s->axes.count; k++)
             sc__printf(out,
                        " %s=%s",
                        s->axes.items[k].option->name,
-                       value_at(s, k, x->best[i]));
+                       value_at(s, k, x->best[i].id));
         sc__putc(out, '\n');
     }
 }

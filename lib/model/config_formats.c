@@ -665,8 +665,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
             "Megatron, GPT-NeoX, DeepSpeed, torchtitan, torchtune, Axolotl, "
             "LLaMA-Factory, accelerate, FlagScale, Primus, NeMo, Automodel, MaxText, "
             "LLM Foundry, Nanotron and OLMo are known; a config.json of Hugging Face goes "
-            "to --model; a file of stepcast's own options begins with 'stepcast: job/1', "
-            "and has them below 'options:'",
+            "to --model; a file of stepcast's own options begins with 'stepcast: job/1'",
             "no configuration that we know");
     *kind = t.kind;
     if (t.kind == SC__CONFIG_TRAINER)

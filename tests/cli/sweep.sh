@@ -262,3 +262,10 @@ expect "too many points" 2 "" "$S" sweep $few --axis tp=1..100000 --axis pp=1..1
 expect "nothing can be run" 1 "none of 1 points" "$S" sweep $few --axis tp=7 --db "$tmp/m.db"
 expect "a folder that is not there" 4 "unable to open" "$S" sweep $few --axis tp=1 --db "$tmp/none/n.db"
 check "no database where the options are wrong" "$(grep -c 'unable to open' "$tmp/err") $(ls "$tmp/n.db" 2>&1 | grep -c 'cannot access')" "1 1"
+
+# twice the batch takes longer and is faster: the table began with the smallest batch
+wide="--model llama3.2-1b --cluster dgx-h100:8 --seq 2048 --zero 1 --recompute full --axis global-batch=8..256*2 --axis tp=1,2"
+"$S" sweep $wide --db "$tmp/wide.db" --csv "$tmp/wide.csv" >"$tmp/wide" 2>&1
+check "the fastest has most tokens" "$(sed -n 3p "$tmp/wide" | awk '{ print $3 }')" "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "tokens_per_s") c = i } NR > 1 && $c > most { most = $c } END { printf "%.0f", most }' "$tmp/wide.csv")"
+check "fastest first" "$(awk '/tokens\/s/ { print $3 }' "$tmp/wide" | sort -rn | xargs)" "$(awk '/tokens\/s/ { print $3 }' "$tmp/wide" | xargs)"
+check "the smallest batch is not first" "$(sed -n 3p "$tmp/wide" | grep -c 'global-batch=256 tp=1')" 1

@@ -25,7 +25,8 @@ def evaluate(
 ) -> Result:
     """One training step of the model under the plan on the cluster.
 
-    model and cluster may be given by name. Raises UsageError for a plan that
+    model and cluster may be given by name; without a cluster it is the machine
+    of the plan's gpu, or dgx-h100, of the job's size. Raises UsageError for a plan that
     cannot be, and DoesNotFit when it does not fit into memory. What was assumed
     is in the result's notes. progress(what, share) is called now and then; True
     cancels.

@@ -567,11 +567,15 @@ static void notes(const struct replay *r, const char *whose) {
         sc__note(
             r->ctx,
             "kineto-replay",
-            "%s: %llu collectives %s; kernels and launch gaps keep their measured times",
+            "%s: %llu collective%s %s; kernels and launch gaps keep their measured times",
             whose,
             (unsigned long long)r->comms,
-            r->plan->measured_comm ? "take the least time measured on any rank"
-                                   : "are simulated again");
+            r->comms == 1 ? "" : "s",
+            r->plan->measured_comm
+                ? (r->comms == 1 ? "takes the least time measured on any rank"
+                                 : "take the least time measured on any rank")
+            : r->comms == 1 ? "is simulated again"
+                            : "are simulated again");
     /* the rest of a measured collective is waiting for ranks of which nothing is known */
     if (r->comms && !r->plan->measured_comm)
         sc__note(r->ctx,
