@@ -363,6 +363,13 @@ check slices_of_trees "$(sliced one_first) $(sliced one_last)" "1 1"
 # adaptive routes go by a slow cable last: eight channels have 32 spines, and lose nothing by one at a tenth of its rate
 adapts() { "$STEPCAST" coll all_gather -c "gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps class=ib fabric=fat-tree leaf=4" -b 1G -e 1G --net flow --route $1 $2 --csv - | awk -F, 'NR == 2 {print $5}'; }
 check adaptive_by_rate "$(awk -v a=$(adapts adaptive) -v b=$(adapts adaptive --degrade=leaf0-spine3=0.1) -v c=$(adapts dmodk --degrade=leaf0-spine3=0.1) 'BEGIN {print (a > 0 && b == a), (c > 5 * a)}')" "1 1"
+# a port with a half and a quarter of its rate: latency as before, then an eighth of 15/16 of the bytes, 128 for 120, at 0.955 of what is left; and
+# behind a thin leaf, which takes as long as the half port, no less than with a whole one
+degraded() { "$STEPCAST" coll all_gather --cluster "hgx-h200:16$1" -b 16M -e 16M --net flow --degrade port3.down=$2 --json - | sed -n 's/.*"time_us": \([0-9.]*\).*/\1/p'; }
+check port_degraded "$(awk -v a=$(degraded "" 0.25) -v b=$(degraded "" 0.5) -v c=$(degraded "" 1) \
+    'BEGIN {port = 16777216 * 15 / 16 / 8 * 128 / 120 / (0.955 * 50e3); print ((a - b - 2 * port) ^ 2 < 0.01), (b - c > 0.9 * port)}')" "1 1"
+thin=" leaf=1 oversubscription=2"
+check port_degraded_behind_a_thin_leaf "$(degraded "$thin" 0.5)" "$(degraded "$thin" 1)"
 # an eager timer adds a constant
 check eager "$(for e in "" --eager; do "$STEPCAST" coll all_reduce -c dgx-h100:8 -b 8 -e 8 $e --csv - | awk -F, 'NR == 2 {print $5}'; done | paste -sd ' ' | awk '{print $2 - $1}')" 18
 # a log of another operation, or of another number of GPUs, than the one asked for

@@ -143,7 +143,6 @@ within "H200 peaks" "$(summary data/truth/h200_memory.csv True)" "float(mean) < 
 within "H200 peaks, held out" "$(summary data/truth/h200_memory.csv "r['held_out']")" "float(mean) < 0.05 and float(worst) < 0.12 and int(n) >= 10"
 # ranks of 8 to 256 of FSDP, whose collectives move nothing: the allocator sees what it sees among them
 within "H200 peaks of FSDP" "$(summary data/truth/h200_fsdp_memory.csv True)" "float(mean) < 0.03 and float(worst) < 0.13 and int(n) >= 26"
-within "H200 peaks of FSDP, held out" "$(summary data/truth/h200_fsdp_memory.csv "r['held_out']")" "float(mean) < 0.01 and float(worst) < 0.02 and int(n) >= 6"
 within "Korthikanti; jobs that fit and that fail" "$(summary data/truth/memory.csv True)" "float(worst) < 0.03 and wrong == '0' and int(all) >= 30"
 within "published steps fit" "$(summary data/truth/training_steps.csv True)" "wrong == '0' and int(all) > 700"
 within "more of them" "$(summary data/truth/training_steps_2.csv True)" "wrong == '0' and int(all) > 100"

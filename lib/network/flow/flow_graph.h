@@ -48,7 +48,8 @@ struct sc__tree_shape {
 
 struct sc__graph {
     struct sc__arena *arena;
-    double *capacity; /* by link: bytes per second; 0 for a link out of service */
+    double *capacity;   /* by link: bytes per second; 0 for a link out of service */
+    double *undegraded; /* the same before links were degraded; NULL where none is */
     uint32_t links;
     uint32_t ports;
     uint32_t most_hops; /* of a single path */
@@ -121,6 +122,11 @@ void sc__graph_path(struct sc__graph *g,
  * pattern that needs it is refused (sc__pattern_close). */
 static inline bool sc__link_works(const struct sc__graph *g, uint32_t link) {
     return g->capacity[link] > 0;
+}
+
+/* Of the link as the model of collectives, which knows of no degraded ones, has it. */
+static inline double sc__link_undegraded(const struct sc__graph *g, uint32_t link) {
+    return g->undegraded ? g->undegraded[link] : g->capacity[link];
 }
 
 /* Takes a link out of service, or scales its capacity; by name. */

@@ -428,7 +428,7 @@ sc_status sc__pattern_close(struct sc__pattern_builder *b, struct sc__pattern *p
             if (!is_port(b, link))
                 continue;
             b->busy[link] +=
-                p->flows[f].volume * p->hops[h].load / b->graph->capacity[link];
+                p->flows[f].volume * p->hops[h].load / sc__link_undegraded(b->graph, link);
             p->port_time = fmax(p->port_time, b->busy[link]);
         }
     for (uint32_t h = 0; h < p->hop_count; h++)

@@ -26,7 +26,7 @@ struct sc__pattern {
     uint32_t flow_count;
     uint32_t flow_capacity;
     bool network;     /* some of it leaves the nodes */
-    double port_time; /* seconds per byte that its busiest port needs */
+    double port_time; /* seconds per byte that its busiest port needs, undegraded */
 };
 
 struct sc__pattern_builder {

@@ -316,6 +316,10 @@ sc_status sc__graph_degrade(struct sc_context *ctx,
                         "link '%s' scaled by %g: a factor above 0, up to 1",
                         link,
                         factor);
+    if (!g->undegraded) {
+        g->undegraded = SC__NEW_ARRAY(g->arena, double, g->links);
+        memcpy(g->undegraded, g->capacity, g->links * sizeof *g->capacity);
+    }
     g->capacity[id] *= factor;
     return SC_OK;
 }
