@@ -384,10 +384,27 @@ static void pick_rows(struct sc__pricing *p, const struct sc__operator *o) {
     sc__pricing_kernel(p, kernel);
 }
 
+/* Rows added where an index says that is the same along a row. */
+static bool scatters_rows(const struct sc__pricing *p) {
+    const struct sc__capture_tensor *index = sc__pricing_input(p, 1);
+    return !strcmp(p->call->op, "aten.scatter_add_") && p->call->in.count == 3 &&
+           index->dims == 2 && !index->dense && index->stride[1] == 0;
+}
+
+static void scatter_rows(struct sc__pricing *p, const struct sc__operator *o) {
+    const struct sc__capture_tensor *added = sc__pricing_input(p, 2);
+    struct sc__kernel kernel = sc__pricing_elements(p,
+                                                    added->bytes,
+                                                    added->elements,
+                                                    p->operators->scattered_row_ps);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+}
+
 void sc__pricing_pick(struct sc__pricing *p, const struct sc__operator *o) {
     bool put = o->way == SC__WAY_PUT;
-    if (!put && picks_rows(p)) {
-        pick_rows(p, o);
+    if (put ? scatters_rows(p) : picks_rows(p)) {
+        (put ? scatter_rows : pick_rows)(p, o);
         return;
     }
     const struct sc__capture_tensor *from = sc__pricing_input(p, 0);
