@@ -17,8 +17,7 @@ static bool price_rows_added(struct sc__pricing *p, const struct sc__operator *o
     if (strcmp(p->call->op, "aten.index_put") != 0 || !rows || !table->size[0])
         return false;
     double bytes = values->bytes + 2 * fmin(table->bytes, values->bytes);
-    struct sc__kernel kernel =
-        sc__pricing_elements(p, bytes, values->elements, each[2]);
+    struct sc__kernel kernel = sc__pricing_elements(p, bytes, values->elements, each[2]);
     double chain = index->elements / (double)table->size[0];
     kernel.us += each[0] + each[1] * index->elements + each[3] * chain;
     kernel.work = o->work;
@@ -52,7 +51,8 @@ bool sc__pricing_topk(struct sc__pricing *p, const struct sc__operator *o) {
     static const struct {
         double rows; /* at most */
         double columns;
-    } shared[] = {{20, 20000}, {40, 10000}, {80, 8000}, {199, 5000}, {799, 3000}, {4000, 800}};
+    } shared[] =
+        {{20, 20000}, {40, 10000}, {80, 8000}, {199, 5000}, {799, 3000}, {4000, 800}};
     const struct sc__capture_tensor *x = sc__pricing_input(p, 0);
     const double *us = p->operators->topk;
     double columns = x->dims ? (double)sc__pricing_size(x, x->dims - 1u) : 1;
