@@ -289,11 +289,11 @@ struct sc__operators {
     double adamw_narrow;    /* fused AdamW whose states have 16 bits */
     double attention_dropout[2]; /* factor of dropout inside attention */
     double picked_row_ps;        /* a row that an index picks */
-    double picked_again; /* part of what is read again that does not come from a cache */
-    double scattered_row_ps; /* an element of rows that are added where an index says */
-    double rows_added[4];    /* rows added where an index says: us, us a row, ps an element,
-                                us a row of those that come to one place */
-    double topk[5];          /* ps a row and an element; us, ps a row, ps an element */
+    double picked_again;  /* part of what is read again that does not come from a cache */
+    double added_rows[2]; /* ps an element of rows added in place: index_add, scatter_add */
+    double rows_added[4]; /* rows added where an index says: us, us a row, ps an element,
+                             us a row of those that come to one place */
+    double topk[5];       /* ps a row and an element; us, ps a row, ps an element */
     double bicubic_plane_us[3];       /* forward; backward in 16 bits, in fp32 */
     double learned_attention[2][2];   /* a learned mask: ns a tile, 16 bits and fp32 */
     double learned_attention_deep[2]; /* more than 64 numbers a head */
