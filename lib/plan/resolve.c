@@ -347,6 +347,21 @@ resolve_windows(struct sc_context *ctx, const struct sc__model *m, struct sc__pl
             "the windows alone");
 }
 
+/* Without the packages that have them, its modules go through chunks operator by operator.
+ */
+static void note_scans(struct sc_context *ctx, const struct sc__model *m) {
+    bool found = false;
+    for (uint32_t layer = 0; layer < m->layers; layer++)
+        found = found || sc__model_mixer(m, layer) == SC__MIXER_DELTA;
+    if (found)
+        sc__note(
+            ctx,
+            "kernels-of-scans",
+            "transformers runs the delta rule by the kernels of flash-linear-attention "
+            "and causal-conv1d, as forecast, where they are installed; in plain PyTorch "
+            "it takes several times as long, and more memory");
+}
+
 static void resolve_modules(struct sc_context *ctx,
                             const struct sc__model *m,
                             bool said, /* by more than a profile */
@@ -356,6 +371,7 @@ static void resolve_modules(struct sc_context *ctx,
     if (p->fusion != SC__FUSION_HF)
         return;
     p->scores = module_scores(m);
+    note_scans(ctx, m);
     if (p->scores == SC__SCORES_OPERATORS && !said)
         resolve_windows(ctx, m, p);
     if (p->scores == SC__SCORES_OPERATORS || said)

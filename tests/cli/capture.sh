@@ -9,6 +9,8 @@ folder=tests/data/captures
 
 expect measured 0 "gpt-8" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_captures.csv
 
+expect measured_operators 0 "left out: yes" python3 tests/tools/check_operators.py "$STEPCAST" $folder/operators data/truth/h200_operators.csv
+
 expect measured_compiled 0 "dit-32" python3 tests/tools/check_captures.py "$STEPCAST" $folder data/truth/h200_compiled.csv
 
 # FSDP2 gathers bf16 parameters in forward and again in backward, and reduces gradients

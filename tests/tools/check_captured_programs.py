@@ -243,6 +243,33 @@ class Replaced(unittest.TestCase):
             mask = document["tensors"][ways[name]["in"][place]]
             self.assertEqual(mask[:2], ["bf16", [64, 64]])
 
+    def test_autocast_has_the_types_of_a_gpu(self):
+        def build():
+            x = torch.randn(2, 4, 8, 8, 8, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+            optimizer = torch.optim.SGD([x])
+
+            def step():
+                with torch.autocast("cuda", torch.bfloat16):
+                    y = functional.max_pool3d(x, 2)
+                    y = functional.interpolate(y.flatten(1, 2), scale_factor=2.0, mode="bilinear")
+                    loss = (y**2).softmax(-1).to(torch.bfloat16).sum()
+                loss.backward()
+                optimizer.step()
+
+            return step
+
+        document = _session.capture(build).document()
+        types = {
+            call["op"]: [document["tensors"][call[way][0]][0] for way in ("in", "out")]
+            for call in document["calls"]
+            if call["in"] and call["out"]
+        }
+        self.assertEqual(types["aten.max_pool3d_with_indices"], ["bf16", "bf16"])
+        self.assertEqual(types["aten.upsample_bilinear2d"], ["fp32", "fp32"])
+        self.assertEqual(types["aten.pow"], ["fp32", "fp32"])
+        self.assertEqual(types["aten._softmax"], ["fp32", "fp32"])
+        self.assertEqual(types["aten.sum"], ["bf16", "fp32"])
+
     @unittest.skipUnless(importlib.util.find_spec("transformers"), "needs transformers")
     def test_transformers_leave_out_causal_masks(self):
         def build():

@@ -290,6 +290,7 @@ struct sc__operators {
     double attention_dropout[2]; /* factor of dropout inside attention */
     double picked_row_ps;        /* a row that an index picks */
     double picked_again;  /* part of what is read again that does not come from a cache */
+    double added_rows[2]; /* ps an element of rows added in place: index_add, scatter_add */
     double rows_added[4]; /* rows added where an index says: us, us a row, ps an element,
                              us a row of those that come to one place */
     double topk[5];       /* ps a row and an element; us, ps a row, ps an element */

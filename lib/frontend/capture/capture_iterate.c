@@ -378,14 +378,43 @@ static void pick_rows(struct sc__pricing *p, const struct sc__operator *o) {
     struct sc__kernel kernel =
         sc__elementwise(p->model, p->call->op, read + out->bytes + 8 * rows);
     struct sc__kernel blocks =
-        sc__pricing_elements(p, 0, rows, p->operators->picked_row_ps);
+        sc__pricing_elements(p, 8 * rows, rows, p->operators->picked_row_ps);
     kernel.us = fmax(kernel.us, blocks.us);
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
 }
 
+/* Rows added where an index says: one of their own, or one that is the same along a row. */
+static bool adds_rows(const struct sc__pricing *p, bool *scatters) {
+    const struct sc__capture_tensor *index = sc__pricing_input(p, 1);
+    *scatters = !strcmp(p->call->op, "aten.scatter_add_");
+    if (p->call->in.count != 3)
+        return false;
+    if (*scatters)
+        return index->dims == 2 && !index->dense && index->stride[1] == 0;
+    return !strncmp(p->call->op, "aten.index_add", 14) && index->dims == 1;
+}
+
+static void add_rows(struct sc__pricing *p, const struct sc__operator *o, bool scatters) {
+    const struct sc__capture_tensor *table = sc__pricing_input(p, 0);
+    const struct sc__capture_tensor *added = sc__pricing_input(p, 2);
+    struct sc__kernel kernel = sc__pricing_elements(p,
+                                                    added->bytes,
+                                                    added->elements,
+                                                    p->operators->added_rows[scatters]);
+    kernel.work = o->work;
+    sc__pricing_kernel(p, kernel);
+    if (!strcmp(p->call->op, "aten.index_add")) /* into a copy */
+        sc__pricing_and(p, sc__elementwise(p->model, p->call->op, 2 * table->bytes));
+}
+
 void sc__pricing_pick(struct sc__pricing *p, const struct sc__operator *o) {
     bool put = o->way == SC__WAY_PUT;
+    bool scatters;
+    if (put && adds_rows(p, &scatters)) {
+        add_rows(p, o, scatters);
+        return;
+    }
     if (!put && picks_rows(p)) {
         pick_rows(p, o);
         return;

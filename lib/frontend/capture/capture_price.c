@@ -141,6 +141,7 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"attention_dropout", out->attention_dropout, 2},
         {"picked_row_ps", &out->picked_row_ps, 1},
         {"picked_again", &out->picked_again, 1},
+        {"added_rows_ps", out->added_rows, 2},
         {"rows_added", out->rows_added, 4},
         {"topk", out->topk, 5},
         {"bicubic_plane_us", out->bicubic_plane_us, 3},

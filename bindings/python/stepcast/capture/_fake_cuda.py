@@ -6,7 +6,6 @@ import functools
 import types
 
 import torch
-from torch.nn import functional
 
 
 class Stream:
@@ -167,24 +166,6 @@ def _answers(recorder, gpus):
     }
 
 
-# What autocast on a GPU runs in fp32 and autocast on the host does not.
-IN_FP32 = ("layer_norm", "group_norm", "softmax", "log_softmax")
-
-
-def _in_fp32(function):
-    @functools.wraps(function)
-    def wrapped(tensor, *args, **kwargs):
-        if not torch.is_autocast_enabled("cpu") or tensor.dtype not in (
-            torch.bfloat16,
-            torch.float16,
-        ):
-            return function(tensor, *args, **kwargs)
-        with torch.autocast("cpu", enabled=False):
-            return function(tensor.float(), *args, **kwargs)
-
-    return wrapped
-
-
 def _autocast(init):
     """Autocast for a GPU's tensors, which lie on "cpu:0" here."""
 
@@ -215,9 +196,6 @@ class Replaced:
             setattr(torch.cuda, name, answer)
         self._autocast = torch.amp.autocast_mode.autocast.__init__
         torch.amp.autocast_mode.autocast.__init__ = _autocast(self._autocast)
-        self._functions = {name: getattr(functional, name) for name in IN_FP32}
-        for name, function in self._functions.items():
-            setattr(functional, name, _in_fp32(function))
         marks = torch.autograd.profiler.record_function
         self._marks = marks.__enter__, marks.__exit__
         marks.__enter__ = lambda mark: mark  # a profiler's ranges, of which FSDP2 makes many
@@ -236,5 +214,3 @@ class Replaced:
         marks = torch.autograd.profiler.record_function
         marks.__enter__, marks.__exit__ = self._marks
         torch.amp.autocast_mode.autocast.__init__ = self._autocast
-        for name, function in self._functions.items():
-            setattr(functional, name, function)

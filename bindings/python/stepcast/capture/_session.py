@@ -539,8 +539,8 @@ class _Session:
         """body(session) under fake tensors; afterwards self.program is there."""
         from torch._subclasses.fake_tensor import FakeTensorMode
 
-        from . import _attention, _compile, _ctc, _fake_cuda, _loaders, _recurrent, _rms_norm
-        from . import _transformers
+        from . import _attention, _autocast, _compile, _ctc, _fake_cuda, _loaders, _recurrent
+        from . import _rms_norm, _transformers
         from ._recorder import OnGpu
 
         fake = FakeTensorMode(allow_non_fake_inputs=True)
@@ -567,6 +567,7 @@ class _Session:
             stack.enter_context(fake)
             stack.enter_context(self.recorder)
             stack.enter_context(OnGpu())
+            stack.enter_context(_autocast.AsOnGpu())
             try:
                 body(self)
             except _Done:
