@@ -223,7 +223,7 @@ def check_plan(c, rng):
         r = c.other(overlap_param="yes")
         # on fewer SMs; and in a pipeline the next stage waits for it
         c.faster("gathering weights beside forward is not slower", r, BUCKETS if p["pp"] == 1 else "1.05")
-        if r and shown_stage(r) == shown_stage(c.base):
+        if r and shown_ranks(r) == shown_ranks(c.base):
             sent = [sum(v["bytes"] for k, v in x["comm"].items() if k.startswith("dp")) for x in (c.base, r)]
             c.hold("weights are gathered once, beside forward or not", sent[0] == sent[1], r, f"{sent}")
     if p["tp"] > 1:
@@ -282,20 +282,21 @@ def check_trades(c, rng):
     # gradients of half the bytes are half of what is reduced
     if p["zero"] == 0 and p["dp"] > 1 and p.get("dtype") != "fp16" and not c.experts and "lora" not in p:
         wide, narrow = c.other(grad_dtype="fp32"), c.other(grad_dtype="bf16")
-        if wide and narrow and shown_stage(wide) == shown_stage(narrow):
+        if wide and narrow and shown_ranks(wide) == shown_ranks(narrow):
             a, b = (sum(v["bytes"] for v in r["volumes"] if v["group"] == "dp" and v["phase"] in ("backward", "update")) for r in (wide, narrow))
             c.book.hold("gradients in bf16 are half the bytes", abs(a - 2 * b) <= 16 * len(wide["volumes"]) * c.layers, narrow, wide, f"{a} and {b}")
 
 
-def shown_stage(r):
-    """Which ranks the breakdown and the bytes are of: those that end last."""
-    return [x["stage"] for x in r["ranks"] if x["breakdown_us"] == r["breakdown_us"]]
+def shown_ranks(r):
+    """Which ranks the breakdown and the bytes are of: those that end last. Where experts are
+    unequal, so are the bytes of the ranks of a stage."""
+    return [(x["stage"], x["rank"]) for x in r["ranks"] if x["breakdown_us"] == r["breakdown_us"]]
 
 
 def check_bytes(c, rng):
     """Activations on the wire: four bytes an element are twice two."""
     narrow, wide = c.other(dtype="bf16"), c.other(dtype="fp32")
-    if narrow and wide and shown_stage(narrow) == shown_stage(wide):
+    if narrow and wide and shown_ranks(narrow) == shown_ranks(wide):
         a, b = (sum(v["bytes"] for v in r["volumes"] if v["collective"] == "ALLGATHER" and v["group"].startswith("dp")) for r in (narrow, wide))
         if not ("fp8" in c.plan and c.plan.get("software") in GATHERED_FP8):
             c.book.hold("bytes of gathered weights double with fp32", abs(b - 2 * a) <= 8 * len(wide["volumes"]) * c.layers, wide, narrow, f"{a} and {b}")
