@@ -302,25 +302,32 @@ static void note_unlike_links(const struct smi_matrix *m, enum sc__inside inside
                  all.most);
 }
 
-/* The kind that is sold with so many NVLinks; Blackwell has as many as Hopper, the A800
- * as many as the H800. Beside Grace GPUs are of GB200s behind NVSwitches, of GH200s where
- * they are joined directly. */
+/* NVLinks of a GPU, by the beginning of its name; of those with as many the first here is
+ * taken (Blackwell has as many as Hopper). */
+static const struct {
+    const char *family;
+    const char *gpu;
+    uint32_t links;
+} sold[] = {{"h100-sxm", "h100-sxm", 18},
+            {"a100", "a100-80", 12},
+            {"h800", "h800", 8},
+            {"a800", "a800", 8},
+            {"v100", "v100", 6}};
+#define SOLD (sizeof sold / sizeof *sold)
+
+/* The kind that is sold with so many NVLinks. Beside Grace GPUs are of GB200s behind
+ * NVSwitches, of GH200s where they are joined directly. */
 static const char *gpu_with_links(uint32_t links, bool grace, enum sc__inside inside) {
     if (grace && links == 18)
         return inside == SC__INSIDE_SWITCH ? "gb200" : "gh200";
-    return links == 18   ? "h100-sxm"
-           : links == 12 ? "a100-80"
-           : links == 8  ? "h800"
-           : links == 6  ? "v100"
-                         : NULL;
+    for (unsigned i = 0; i < SOLD; i++)
+        if (sold[i].links == links)
+            return sold[i].gpu;
+    return NULL;
 }
 
 uint32_t sc__nvlinks_sold(const char *gpu) {
-    static const struct {
-        const char *family;
-        uint32_t links;
-    } sold[] = {{"v100", 6}, {"a100", 12}, {"a800", 8}, {"h800", 8}, {"h100-sxm", 18}};
-    for (unsigned i = 0; i < sizeof sold / sizeof *sold; i++)
+    for (unsigned i = 0; i < SOLD; i++)
         if (sc__str_starts(sc__str(gpu), sold[i].family))
             return sold[i].links;
     return 0;

@@ -238,6 +238,10 @@ enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t coun
 sc_status sc__config_read_settings(struct sc__launch *l,
                                    enum sc__config_kind kind,
                                    struct sc__config *c);
+/* The note of what a file does not say, and what that is in its program. */
+void sc__config_note_default(const struct sc__launch *l,
+                             const char *key,
+                             const char *value);
 /* A key that c does not have with the value that its program gives it, and a note unless an
  * option says the flag it stands for. */
 void sc__config_usual(struct sc__launch *l,

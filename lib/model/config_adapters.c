@@ -313,10 +313,7 @@ sc_status sc__config_adapters(struct sc__launch *l,
     }
     take_adapters(l, c, out, rank);
     if (firefly_mode(c) && !named(c, "train_mode"))
-        sc__note(l->ctx,
-                 "config-default",
-                 "%s does not say train_mode: it is qlora there",
-                 l->file);
+        sc__config_note_default(l, "train_mode", "qlora");
     if (is_word(adapter, "qlora") || is_word(firefly_mode(c), "qlora") ||
         is_word(four, "4") || four_bits)
         sc__config_add(l, out, "qlora", "");

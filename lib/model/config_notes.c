@@ -208,3 +208,14 @@ sc_status sc__config_known(const struct sc__launch *l,
                            l->shell.unknowns[mark - 1].what,
                            l->shell.unknowns[mark - 1].line);
 }
+
+void sc__config_note_default(const struct sc__launch *l,
+                             const char *key,
+                             const char *value) {
+    sc__note(l->ctx,
+             "config-default",
+             "%s does not say %s: it is %s there",
+             l->file,
+             key,
+             value);
+}

@@ -71,12 +71,7 @@ static void add_default(struct sc__launch *l,
     if (sc__launch_overridden(l, usual->name))
         return;
     sc__config_add(l, out, usual->name, usual->value);
-    sc__note(l->ctx,
-             "config-default",
-             "%s does not say %s: it is %s there",
-             l->file,
-             key,
-             usual->value);
+    sc__config_note_default(l, key, usual->value);
 }
 
 /* DeepSpeed-Chat's step of supervised fine-tuning: --deepspeed is a switch beside a stage,

@@ -83,10 +83,10 @@ extern const struct sc__hf_default sc__hf_defaults[]; /* ends with type NULL */
 const struct sc__hf_family *sc__hf_family_find(const char *type);
 /* That of a class such as LlamaForCausalLM; NULL where none is known by that name. */
 const struct sc__hf_family *sc__hf_family_of_class(const char *class);
-/* A class of transformers that ends without an output embedding: one that scores a text
- * (…ForSequenceClassification) or the layers alone (Qwen3Model). */
 /* Whether code that "auto_map" names is that of a type we know. */
 bool sc__hf_family_has_code(const char *module);
+/* A class of transformers that ends without an output embedding: one that scores a text
+ * (…ForSequenceClassification) or the layers alone (Qwen3Model). */
 bool sc__hf_class_without_head(const char *class);
 /* What an unknown type is read as, where its keys allow it. */
 const struct sc__hf_family *sc__hf_family_like_llama(void);

@@ -282,7 +282,14 @@ sc_status sc__launch_feed_forward(struct sc__launch *l) {
     return SC_OK;
 }
 
-static const char *variable(const struct sc__launch *l, const char *name);
+static const char *variable(const struct sc__launch *l, const char *name) {
+    for (uint32_t i = 0; i < l->shell.variable_count; i++) {
+        const struct sc__shell_variable *v = &l->shell.variables[i];
+        if (v->set && v->count && !strcmp(v->name, name))
+            return v->items[0];
+    }
+    return NULL;
+}
 
 /* Megatron-DeepSpeed's own switch; its runs of 2022 wait for each kernel where
  * CUDA_LAUNCH_BLOCKING is set. */
@@ -375,15 +382,6 @@ static bool section_on_cpu(struct sc__str text, const char *section) {
     const char *at = text.n ? sc__find_word(text.p, text.n, section) : NULL;
     const char *end = at ? memchr(at, '}', text.n - (size_t)(at - text.p)) : NULL;
     return end && sc__find_word(at, (size_t)(end - at), "\"cpu\"");
-}
-
-static const char *variable(const struct sc__launch *l, const char *name) {
-    for (uint32_t i = 0; i < l->shell.variable_count; i++) {
-        const struct sc__shell_variable *v = &l->shell.variables[i];
-        if (v->set && v->count && !strcmp(v->name, name))
-            return v->items[0];
-    }
-    return NULL;
 }
 
 /* torchrun gives each of several ranks one thread unless the script says otherwise. */

@@ -86,12 +86,7 @@ void sc__config_usual(struct sc__launch *l,
         return;
     put_item(l, c, key, value, 0);
     if (!sc__launch_overridden(l, flag))
-        sc__note(l->ctx,
-                 "config-default",
-                 "%s does not say %s: it is %s there",
-                 l->file,
-                 key,
-                 value);
+        sc__config_note_default(l, key, value);
 }
 
 /* ---- verl ---- */

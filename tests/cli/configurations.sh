@@ -3,28 +3,7 @@ S=${STEPCAST:?}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 data=tests/data/configurations
-same() { # name, file and its options, --, the options
-    name=$1
-    shift
-    first=""
-    while [ "$1" != -- ]; do
-        first="$first $1"
-        shift
-    done
-    shift
-    if "$S" run $first --ignore-memory --json "$dir/a.json" >/dev/null 2>"$dir/err" &&
-        "$S" run "$@" --ignore-memory --json "$dir/b.json" >/dev/null 2>>"$dir/err" &&
-        python3 -S - "$dir/a.json" "$dir/b.json" <<'P'
-import json, sys
-a, b = (json.load(open(f)) for f in sys.argv[1:])
-assert a["step_time_us"] == b["step_time_us"], (a["step_time_us"], b["step_time_us"])
-assert a["memory_bytes"] == b["memory_bytes"]
-P
-    then echo "ok $name"; else
-        echo "not ok $name"
-        cat "$dir/err"
-    fi
-}
+. tests/tools/same_step
 refuse() { # name, exit, text, command…
     name=$1 code=$2 text=$3
     shift 3
