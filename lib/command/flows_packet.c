@@ -48,7 +48,8 @@ const struct sc__option sc__flows_packet_options[] = {
      "FILE",
      NULL,
      "Output",
-     "use, queue, pauses, marks and losses of each link over time as CSV (--net packet)",
+     "use, queue, pauses, marks and losses of each link over time as CSV (--net packet); "
+     "- for standard output",
      0},
     {"html",
      0,
