@@ -227,10 +227,10 @@ def check_plan(c, rng):
             sent = [sum(v["bytes"] for k, v in x["comm"].items() if k.startswith("dp")) for x in (c.base, r)]
             c.hold("weights are gathered once, beside forward or not", sent[0] == sent[1], r, f"{sent}")
     if p["tp"] > 1:
-        # (every chunk costs latency, which small messages have nothing to hide behind)
+        # (every chunk, one for each rank, costs latency, which small chunks have nothing to hide behind: 2 MiB take an NVLink 5 us)
         chunks = p.get("overlap-tp") == "chunks" or p.get("software", "").startswith("nemo")
         message = 2 * p["seq"] * p["micro-batch"] * p.get("hidden-size", 4096) // p["cp"]
-        if not chunks or message >= 8 << 20:
+        if not chunks or message >= p["tp"] * (2 << 20):
             # (a bubble is as long as stages are slow)
             waits = c.base["breakdown_us"]["other"] / (c.base["step_time_us"] - c.base["breakdown_us"]["bubble"])
             slack = Decimal("1.05") + LAUNCHES * waits if chunks else SEARCH if c.zero_bubble() else BUCKETS
