@@ -701,12 +701,14 @@ static bool names_trainer(const struct sc__config *c) {
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
+    /* (looked for once: braces make many words of a few) */
+    bool launches = sc__launch_configuration(words, count) ||
+                    sc__launch_runs_swift(words, count, NULL);
     for (uint32_t i = 0; i < count; i++) {
         if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
             return false;
         bool command = i + 1 < count && !sc__is_flag(words[i + 1]);
-        if (!strcmp(words[i], "trl") || sc__launch_configuration(words, count) ||
-            sc__launch_runs_swift(words, count, NULL) ||
+        if (launches || !strcmp(words[i], "trl") ||
             (command && !strcmp(words[i], "accelerate") && !strcmp(words[i + 1], "launch")))
             return true;
     }

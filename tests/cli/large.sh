@@ -43,6 +43,8 @@ bomb goal 'num_ranks 1\nrank 0 {\n' "bomb.gz:3:1: error: line longer than 16 MiB
 model='"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 2, "num_attention_heads": 8, "intermediate_size": 4096, "vocab_size": 32000'
 awk -v head="$model" 'BEGIN { printf "{%s", head; for (i = 0; i < 100000; i++) printf ", \"key_%d\": 1", i; print "}" }' >"$tmp/keys.json"
 expect many_unknown_keys 0 'the key "key_99999" is not known' timeout 10 "$STEPCAST" run --gpus 8 --model "$tmp/keys.json"
+awk 'BEGIN { printf "python train.py"; for (i = 0; i < 60000; i++) printf " w%d", i; print "" }' >"$tmp/words.sh"
+expect many_words 3 "no Megatron flag that we know" timeout 10 "$STEPCAST" run --megatron-args "$tmp/words.sh"
 awk 'BEGIN { print "{\"schemaVersion\": 1, \"traceEvents\": ["
     for (i = 0; i < 150000; i++) printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":%d,\"dur\":1,\"args\":{\"stream\":%d}}\n", i ? "," : "", 2 * i, i
     print "]}" }' >"$tmp/streams.json"
