@@ -134,6 +134,26 @@ sc__elementwise(struct sc__kernel_model *p, const char *name, double bytes);
  * whole. */
 struct sc__kernel
 sc__strided(struct sc__kernel_model *p, const char *name, double bytes, double cycles);
+/* What an element costs in operators of PyTorch on an H200, ps, as the operators of
+ * captured programs (data/operators.json): where an operand stands for a row, where
+ * types are converted, where a dimension in the middle is summed up; and what of rows that
+ * are picked again is read again. */
+#define SC__BY_ROWS_PS 2.26
+#define SC__CONVERTS_PS 1.5
+#define SC__BETWEEN_PS 1.9
+#define SC__PICKED_AGAIN 0.6
+#define SC__H200_FP32 67 /* TFLOP/s */
+/* An operator that takes its time for each element beside the bytes it moves: ps on an
+ * H200, others by their peak of fp32. */
+struct sc__kernel sc__by_element(
+    struct sc__kernel_model *p, const char *name, double bytes, double elements, double ps);
+/* Rows of a width that are added to others where an index says, bytes an element. */
+struct sc__kernel sc__rows_added(struct sc__kernel_model *p,
+                                 const char *name,
+                                 double rows,
+                                 double to,
+                                 double width,
+                                 double bytes);
 struct sc__kernel sc__embedding_forward(struct sc__kernel_model *p,
                                         enum sc__dtype t,
                                         uint64_t rows,

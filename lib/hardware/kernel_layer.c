@@ -143,9 +143,10 @@ static void learned_activation(struct sc__layer_maker *m, double elements) {
     sc__layer_elementwise(m, "xielu_operators", moved / kernels, kernels);
 }
 
-static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn) {
+/* one: both halves come from one product, and are parts of its rows. */
+static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn, bool one) {
     const struct sc__layer_shape *s = m->s;
-    if (s->gated && of_modules(m))
+    if (s->gated && of_modules(m) && !one)
         sc__layer_either(m, SC__MEM_SWIGLU_F, rows, ffn);
     else if (s->gated)
         sc__layer_either(m,
@@ -538,7 +539,7 @@ static void attention_half(struct sc__layer_maker *m) {
 static void
 probabilities(struct sc__layer_maker *m, const struct sc__mlp *f, uint64_t rows) {
     double read = (m->s->gated ? 3 : 2) * sc__dtype_bytes(m->s->dtype);
-    if (f->experts && m->backward)
+    if (f->experts && m->backward && !m->s->by_modules)
         sc__layer_elementwise(m, "probability_b", read * (double)rows * (double)f->ffn, 1);
 }
 
@@ -581,8 +582,9 @@ void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f) {
     m->part = f->in;
     if (!m->backward)
         linears(m, two, apart ? 2 : 1, f->rows);
-    if (!in_products) {
-        activation(m, all, f->ffn);
+    bool gates_apart = f->experts && s->by_modules && s->expert_bias;
+    if (!in_products && !gates_apart) {
+        activation(m, all, f->ffn, f->experts && s->by_modules);
         probabilities(m, f, all);
         if (s->sub_norms && !f->experts)
             norm(m, all, f->ffn);

@@ -135,6 +135,9 @@ struct sc__layer_shape {
     bool clamped_apart; /* with biases: the activation's input is clamped before it */
     bool wide_gate;     /* gradients of the gate are products of fp32 */
     bool router_apart;  /* router and balancing loss operator by operator */
+    bool by_modules;    /* tokens go to experts and back as in transformers' modules, */
+    bool wide_routes;   /* where they are weighted in fp32, */
+    bool wide_router;   /* and the gate is a product of fp32 */
     bool branch_norms;  /* the shared part and the routed one have norms of their own */
     double imbalance;   /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */

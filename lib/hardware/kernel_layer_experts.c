@@ -23,7 +23,7 @@ static void gate(struct sc__layer_maker *m) {
     struct sc__layer_shape wide = *s;
     struct sc__linear l =
         {"gate", "gate_dgrad", "gate_wgrad", s->hidden, s->experts, 0, false, 0, false};
-    wide.gemm = s->dtype;
+    wide.gemm = s->wide_router && s->by_modules ? SC__FP32 : s->dtype;
     m->s = &wide;
     sc__layer_linear(m, &l, m->rows);
     m->s = s;
@@ -32,7 +32,11 @@ static void gate(struct sc__layer_maker *m) {
 /* All-to-alls want a copy of a token for each of its experts, by rank. */
 static void copies(struct sc__layer_maker *m, enum sc__memory_op forward) {
     const struct sc__layer_shape *s = m->s;
-    if (!s->sorted_on_arrival)
+    if (s->by_modules && forward == SC__MEM_PERMUTE_F)
+        sc__layer_routes_to_experts(m);
+    else if (s->by_modules)
+        sc__layer_routes_back(m);
+    else if (!s->sorted_on_arrival)
         sc__layer_either(m, forward, m->rows * s->topk, routed_width(s));
 }
 
@@ -40,7 +44,10 @@ static void copies(struct sc__layer_maker *m, enum sc__memory_op forward) {
  * H200 for four gates. */
 static void wide_gradients(struct sc__layer_maker *m) {
     double bytes = 27 * (double)m->rows * (double)m->s->hidden;
-    if (m->s->wide_gate && m->backward)
+    double cast = sc__dtype_bytes(m->s->dtype) + sc__dtype_bytes(SC__FP32);
+    if (m->s->by_modules && m->s->wide_router)
+        sc__layer_elementwise(m, "gate_wide", cast * (double)(m->rows * m->s->hidden), 1);
+    else if (m->s->wide_gate && m->backward)
         sc__layer_push(m, sc__elementwise(m->kernel_model, "gate_wide", bytes));
 }
 
@@ -137,6 +144,10 @@ static void add_operators(struct sc__layer_maker *m,
 static void expert_biases(struct sc__layer_maker *m, const struct sc__mlp *f) {
     double rows = (double)(f->rows * f->experts);
     double halves = m->s->gated ? 2 : 1;
+    if (m->s->by_modules) {
+        sc__layer_route_biases(m, f);
+        return;
+    }
     m->part = SC__PART_MLP_OUT;
     add_operators(m, "expert_bias", &second_bias, rows * (double)f->hidden);
     m->part = SC__PART_MLP_IN;

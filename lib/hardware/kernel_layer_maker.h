@@ -72,6 +72,10 @@ void sc__layer_either(struct sc__layer_maker *m,
 void sc__layer_linear(struct sc__layer_maker *m, const struct sc__linear *l, uint64_t rows);
 void sc__layer_mlp(struct sc__layer_maker *m, const struct sc__mlp *f);
 void sc__layer_scores(struct sc__layer_maker *m, const struct sc__written_scores *w);
+/* Around the products of experts where transformers runs them, kernel_layer_routes.c. */
+void sc__layer_routes_to_experts(struct sc__layer_maker *m);
+void sc__layer_routes_back(struct sc__layer_maker *m);
+void sc__layer_route_biases(struct sc__layer_maker *m, const struct sc__mlp *f);
 /* Router, permutation, routed and shared experts, and back. */
 void sc__layer_experts(struct sc__layer_maker *m);
 

@@ -77,8 +77,8 @@ void sc__expert_tensor_parallel(struct sc__script_maker *k, enum sc__coll coll) 
  * kernels read them on the GPU. */
 bool sc__expert_host_waits(const struct sc__script_maker *k) {
     const struct sc__plan *p = &k->l->plan;
-    return p->moe_kernels != SC_MOE_KERNELS_FUSED && !(p->capacity > 0) &&
-           !(p->graphs & SC__GRAPH_FULL);
+    return p->moe_kernels != SC_MOE_KERNELS_FUSED && !sc__routes_by_modules(p) &&
+           !(p->capacity > 0) && !(p->graphs & SC__GRAPH_FULL);
 }
 
 /* Host time beside the launches of kernels: operators of router, permutation and exchange,
@@ -92,7 +92,7 @@ double sc__expert_host_us(const struct sc__script_maker *k, bool routing, bool e
     double local = fmax(1, (double)k->l->model->experts / p->mesh.ep);
     double products = backward ? 4 : 2;
     double us = 0;
-    if (!k->moe)
+    if (!k->moe || sc__routes_by_modules(p)) /* whose operators are kernels of the layer */
         return 0;
     if (routing && !(p->graphs & SC__GRAPH_ROUTER))
         us += half;

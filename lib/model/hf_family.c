@@ -191,7 +191,7 @@ static const struct {
     {"gpt_oss", SC__HF_SINKS},
     {"glm", SC__HF_INPUT_BIASES},
     {"glm4", SC__HF_INPUT_BIASES},
-    {"glm4_moe", SC__HF_INPUT_BIASES},
+    {"glm4_moe", SC__HF_INPUT_BIASES | SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
     {"glm4v_text", SC__HF_INPUT_BIASES},
     {"mimo", SC__HF_INPUT_BIASES | SC__HF_WINDOW_IF_ASKED},
     {"seed_oss", SC__HF_INPUT_BIASES},
@@ -209,9 +209,13 @@ static const struct {
     {"flex_olmo", SC__HF_HEAD_NORMS},
     {"apertus", SC__HF_LEARNED_ACTIVATION},
     {"bitnet", SC__HF_SUB_NORMS},
-    {"glm4v_moe_text", SC__HF_INPUT_BIASES},
+    {"glm4v_moe_text", SC__HF_INPUT_BIASES | SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
     {"afmoe", SC__HF_ATTENTION_GATE},
     {"mamba2", SC__HF_MAMBA_ALONE},
+    {"mixtral", SC__HF_WIDE_ROUTES},
+    {"deepseek_v2", SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
+    {"deepseek_v3", SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
+    {"dots1", SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
 };
 
 /* Types whose layers are of a kind we do not have. */
@@ -415,6 +419,8 @@ static void apply_details(unsigned d, struct sc__model *m) {
     m->attention_gate = d & SC__HF_ATTENTION_GATE;
     m->learned_activation = d & SC__HF_LEARNED_ACTIVATION;
     m->sub_norms = d & SC__HF_SUB_NORMS;
+    m->wide_routes = d & SC__HF_WIDE_ROUTES;
+    m->wide_router = d & SC__HF_WIDE_ROUTER;
 }
 
 void sc__hf_apply_traits(const struct sc__hf_family *family, struct sc__model *m) {

@@ -59,7 +59,9 @@ enum sc__hf_detail {
     SC__HF_LEARNED_ACTIVATION = 1 << 12,
     SC__HF_SUB_NORMS = 1 << 13,       /* norms before the last layers of both halves */
     SC__HF_WINDOW_IF_ASKED = 1 << 14, /* no windows unless "use_sliding_window" is true */
-    SC__HF_SIDE_BY_SIDE = 1 << 15     /* one norm unless "parallel_attn" is false */
+    SC__HF_SIDE_BY_SIDE = 1 << 15,    /* one norm unless "parallel_attn" is false */
+    SC__HF_WIDE_ROUTES = 1 << 16,     /* routed tokens are weighted in fp32 */
+    SC__HF_WIDE_ROUTER = 1 << 17      /* the gate is a product of fp32 */
 };
 
 struct sc__hf_family {

@@ -295,7 +295,9 @@ static double gathered_width(const struct sc__model *m, const struct sc__plan *p
 
 /* Permuted tokens and what the experts keep. Megatron (since Core 0.12) multiplies the
  * weights of the router's choice into the activation; in PyTorch they meet the experts'
- * outputs, which stay for them, and index_add keeps the product as well. Shared experts are
+ * outputs, which stay for them, and index_add keeps the product as well, which
+ * transformers 5 does without. It has gates in fp32, of tokens that are cast for them, and
+ * gates with clamps that keep three tensors more (GPT-OSS). Shared experts are
  * a feed-forward as any other, whose activation Megatron's moe_act leaves alone
  * (shared_experts.py, mlp.py of its Core). */
 static double experts_keep(const struct sc__model *m, const struct sc__plan *p) {
@@ -304,12 +306,17 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
         return 0;
     bool again = recomputes(p, SC__MODULE_EXPERT_ACTIVATION);
     double routed = routed_tokens(m, p);
-    double outputs = sc__fusion_eager(p->fusion) ? 2 : 0;
+    bool modules = sc__routes_by_modules(p);
+    double outputs = sc__fusion_eager(p->fusion) ? (modules ? 1 : 2) : 0;
     double input = linear_input(p, 1, s.cast, SC__LORA_GATE | SC__LORA_UP);
     double sum = routed * input * gathered_width(m, p);
     sum += routed * outputs * s.width * sc__model_routed_width(m);
     sum += routed * between_linears(m, p, &s, m->expert_ffn, again);
     sum += 8 * s.tokens / s.sp * m->experts; /* the router's scores in fp32, and softmax */
+    if (modules && m->wide_router)
+        sum += sc__dtype_bytes(SC__FP32) * s.tokens / s.sp * m->hidden;
+    if (modules && m->expert_bias)
+        sum += 3 * routed * s.width * m->expert_ffn;
     if (!recomputes(p, SC__MODULE_SHARED))
         sum += s.tokens * between_linears(m,
                                           p,

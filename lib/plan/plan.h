@@ -308,6 +308,13 @@ double sc__plan_kv_bytes(const struct sc__plan *p,
                          const struct sc__model *m,
                          const struct sc__attention_heads *heads);
 
+/* Experts of transformers 5 on one rank: between its modules' operators one product for all
+ * of them (grouped_mm_experts_forward). */
+static inline bool sc__routes_by_modules(const struct sc__plan *p) {
+    return p->fusion == SC__FUSION_HF && p->moe_kernels == SC_MOE_KERNELS_GROUPED &&
+           p->mesh.ep <= 1 && p->mesh.etp <= 1;
+}
+
 /* Ranks of experts a token is sent to. */
 double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m);
 

@@ -35,6 +35,16 @@ near bias expert_bias "mlp out" 548 0.10
 near bias_back expert_bias "mlp out" 852 0.17 backward
 near clamps clamp "mlp in" 363 0.10
 near clamps_back clamp "mlp in" 747 0.10 backward
+# transformers 5 (integrations/moe.py): what stands around the products of experts, operator by operator; weights in fp32 (Mixtral) make
+# the sum a cast away from the model's type, those of Qwen3 are cast back by its router
+around() {
+    "$STEPCAST" kernels --model "$1" --gpu h200 --seq 1024 --software hf-transformers 2>/dev/null |
+        awk '/moe layer, '"$2"'/ { on = 1; next } / layer, |^embedding/ { on = 0 } on && $2 ~ /router|mlp|unroute/ { printf "%s ", $1 }'
+}
+check of_modules_wide "$(around mixtral-8x7b forward)" \
+    "rmsnorm_ops_f gate router_f sort_routes pick_rows mask_rows fc1 swiglu_chunk_f fc2 weigh_rows mask_rows sort_routes pick_rows sum_routes narrow add "
+check of_modules_narrow "$(around qwen3-30b-a3b forward)" \
+    "rmsnorm_ops_f gate router_f sort_routes pick_rows mask_rows fc1 swiglu_chunk_f fc2 weigh_rows mask_rows sort_routes pick_rows sum_routes add "
 # a router operator by operator with its balancing loss (270 and 64 us for 8192 tokens of 128 experts, of which softmax and choice are 57
 # and 11), and what a gate in fp32 costs backward (201.5 us where bf16 takes 39.9)
 "$STEPCAST" kernels --model nemotron-3-nano-30b-a3b --gpus 8 --ep 8 --etp 1 --micro-batch 1 --seq 8192 --global-batch 8 --gpu h200 --cold --software bridge-26.04 2>/dev/null >"$tmp/layer"

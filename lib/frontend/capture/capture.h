@@ -291,8 +291,6 @@ struct sc__operators {
     double picked_row_ps;        /* a row that an index picks */
     double picked_again;  /* part of what is read again that does not come from a cache */
     double added_rows[2]; /* ps an element of rows added in place: index_add, scatter_add */
-    double rows_added[4]; /* rows added where an index says: us, us a row, ps an element,
-                             us a row of those that come to one place */
     double topk[5];       /* ps a row and an element; us, ps a row, ps an element */
     double bicubic_plane_us[3];       /* forward; backward in 16 bits, in fp32 */
     double learned_attention[2][2];   /* a learned mask: ns a tile, 16 bits and fp32 */
@@ -317,9 +315,8 @@ struct sc__operators {
     double host_compiled_kernel;
     double host_compiled_unit;
     double host_graph;
-    double reference_bandwidth; /* of the GPU that was measured, MB/s and TFLOP/s */
-    double reference_fp32;
-    double workspace; /* bytes of the libraries */
+    double reference_bandwidth; /* of the GPU that was measured, MB/s */
+    double workspace;           /* bytes of the libraries */
 };
 sc_status sc__operators_load(struct sc_context *ctx, struct sc__operators *out);
 

@@ -142,7 +142,6 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"picked_row_ps", &out->picked_row_ps, 1},
         {"picked_again", &out->picked_again, 1},
         {"added_rows_ps", out->added_rows, 2},
-        {"rows_added", out->rows_added, 4},
         {"topk", out->topk, 5},
         {"bicubic_plane_us", out->bicubic_plane_us, 3},
         {"learned_attention_ns", out->learned_attention[0], 2},
@@ -170,7 +169,6 @@ read_constants(struct sc_context *ctx, const json_t *root, struct sc__operators 
         {"host_compiled_unit_us", &out->host_compiled_unit, 1},
         {"host_graph_us", &out->host_graph, 1},
         {"reference_bandwidth", &out->reference_bandwidth, 1},
-        {"reference_fp32", &out->reference_fp32, 1},
         {"workspace_bytes", &out->workspace, 1}};
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         SC__TRY(read_numbers(ctx,
@@ -281,13 +279,7 @@ struct sc__kernel sc__pricing_elements(const struct sc__pricing *p,
                                        double bytes,
                                        double elements,
                                        double ps) {
-    const struct sc__gpu *gpu = sc__kernel_model_gpu(p->model);
-    double slower =
-        gpu->peak[SC__FP32] > 0 ? p->operators->reference_fp32 / gpu->peak[SC__FP32] : 1;
-    struct sc__kernel kernel = sc__elementwise(p->model, p->call->op, bytes);
-    double moving = kernel.us - gpu->elementwise_t0;
-    kernel.us = gpu->elementwise_t0 + hypot(moving, elements * ps * slower * 1e-6);
-    return kernel;
+    return sc__by_element(p->model, p->call->op, bytes, elements, ps);
 }
 
 /* ---- products ---- */

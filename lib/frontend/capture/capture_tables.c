@@ -5,21 +5,20 @@
 #include "frontend/capture/capture_pricing.h"
 #include "hardware/kernel.h"
 
-/* The gradient of rows that one index picked: the index is sorted, a warp adds up the rows
- * that come to one place, one after the other. us: sorting, its kernels and a row of it,
- * an element that is added, one row after the other. */
+/* The gradient of rows that one index picked. */
 static bool price_rows_added(struct sc__pricing *p, const struct sc__operator *o) {
     const struct sc__capture_tensor *table = sc__pricing_input(p, 0);
     const struct sc__capture_tensor *index = sc__pricing_input(p, 1);
     const struct sc__capture_tensor *values = sc__pricing_input(p, 2);
-    const double *each = p->operators->rows_added;
     bool rows = index->dims == 1 && table->dims && values->dims == table->dims;
     if (strcmp(p->call->op, "aten.index_put") != 0 || !rows || !table->size[0])
         return false;
-    double bytes = values->bytes + 2 * fmin(table->bytes, values->bytes);
-    struct sc__kernel kernel = sc__pricing_elements(p, bytes, values->elements, each[2]);
-    double chain = index->elements / (double)table->size[0];
-    kernel.us += each[0] + each[1] * index->elements + each[3] * chain;
+    struct sc__kernel kernel = sc__rows_added(p->model,
+                                              p->call->op,
+                                              index->elements,
+                                              (double)table->size[0],
+                                              values->elements / fmax(1, index->elements),
+                                              values->bytes / fmax(1, values->elements));
     kernel.work = o->work;
     sc__pricing_kernel(p, kernel);
     p->price.kernels = o->kernels;
