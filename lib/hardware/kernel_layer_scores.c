@@ -161,6 +161,14 @@ static void pass_all(struct sc__layer_maker *m,
         pass_over(m, w, &passes[i]);
 }
 
+/* Width of the rows that softmax leaves for the products with the values: with a column
+ * for the sinks it is no multiple of 8, which takes kernels for operands that are not
+ * aligned. */
+static uint64_t row_width(const struct sc__layer_maker *m,
+                          const struct sc__written_scores *w) {
+    return w->keys + (m->s->scores == SC__SCORES_SINKS);
+}
+
 static void forward(struct sc__layer_maker *m, const struct sc__written_scores *w) {
     const struct passes *way = &ways[m->s->scores];
     product(m, "scores", way->wide_scores, w, w->queries, w->keys, w->qk_dim);
@@ -170,7 +178,7 @@ static void forward(struct sc__layer_maker *m, const struct sc__written_scores *
                          SC__MEM_DROPOUT_F,
                          w->sequences * w->heads * w->queries,
                          w->keys);
-    product(m, "context", way->wide_values, w, w->queries, w->v_dim, w->keys);
+    product(m, "context", way->wide_values, w, w->queries, w->v_dim, row_width(m, w));
     sc__layer_memory(m, SC__MEM_COPY, m->tokens, w->heads * w->v_dim);
 }
 
@@ -178,7 +186,7 @@ static void backward(struct sc__layer_maker *m, const struct sc__written_scores 
     const struct passes *way = &ways[m->s->scores];
     sc__layer_memory(m, SC__MEM_COPY, m->tokens, w->heads * w->v_dim);
     product(m, "context_dgrad", way->wide_values, w, w->queries, w->keys, w->v_dim);
-    product(m, "context_vgrad", way->wide_values, w, w->keys, w->v_dim, w->queries);
+    product(m, "context_vgrad", way->wide_values, w, row_width(m, w), w->v_dim, w->queries);
     if (m->s->dropout)
         sc__layer_memory(m,
                          SC__MEM_DROPOUT_B,

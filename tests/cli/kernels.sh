@@ -322,6 +322,12 @@ check scores_in_plain_pytorch "$("$STEPCAST" kernels --gpu h200 --model "$tmp/ll
 check scores_in_fp32 "$(scores llama forward '--attention unfused --dtype fp32')" "copy add_broadcast softmax_f 29.0"
 check scores_with_sinks "$("$STEPCAST" kernels --gpu h200 --model gpt-oss-20b --seq 1024 --micro-batch 1 --software hf-transformers --json - |
     python3 -S -c "$core" backward 2>&1 | cut -d' ' -f1-6)" "copy_strided softmax_b copy fill add copy"
+# whose rows are one longer than there are keys: operands that are not aligned take more than twice as long as aligned ones do
+check sinks_are_not_aligned "$("$STEPCAST" kernels --gpu h200 --model gpt-oss-20b --seq 1024 --micro-batch 1 --software hf-transformers --json - |
+    python3 -S -c '
+import json, sys
+us = {o["name"]: o["us"] for o in json.load(sys.stdin)["ops"]}
+print(us["context"] > 2 * us["scores_qgrad"], us["context_vgrad"] > 2 * us["scores_kgrad"])' 2>&1)" "True True"
 check gelu_of_bloom "$("$STEPCAST" kernels --gpu h200 --model "$tmp/bloom.json" --seq 1024 --micro-batch 1 --software hf-transformers --json - | python3 -S -c '
 import json, sys
 ops = [o for o in json.load(sys.stdin)["ops"] if o["name"] == "gelu_operators"]
