@@ -92,7 +92,8 @@ deps-test: deps
 help:
 	@sed -n 's/^\([a-z-]*\):.*## *\(.*\)/  make \1\t\2/p' Makefile
 
-$(LIB_O) $(BUILD)/cli/main.o $(BUILD)/tools/embed: | deps
+$(LIB_O) $(CMD_C:%.c=$(BUILD)/%.o) $(BUILD)/tools/embed: | deps
+$(FUZZ_C:%.c=$(BUILD)/%.o) $(BENCH_C:%.c=$(BUILD)/%.o): | deps
 $(TEST_C:%.c=$(BUILD)/%.o): | deps-test
 
 $(BUILD)/%.o: %.c

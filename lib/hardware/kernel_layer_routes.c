@@ -1,10 +1,10 @@
 /* kernel_layer_routes: what stands around the products of experts in the modules of
  * transformers 5, operator by operator (grouped_mm_experts_forward of its
- * integrations/moe.py).
+ * integrations/moe.py). In brackets only where weights are fp32.
  *
- *   forward   sort · pick rows · mask │ products │ weigh · mask · pick back · sum ·
- * [narrow] backward  [widen] · spread · add rows · mask · weigh │ products │ mask · add
- * rows
+ * forward: sort, pick rows, mask, products, weigh, mask, pick back, sum, [narrow]
+ *
+ * backward: [widen], spread, add rows, mask, weigh, products, mask, add rows
  *
  * Masks are for experts on other ranks, and are there without any. Weights in fp32 make
  * everything between the products and the sum fp32. */
