@@ -203,10 +203,16 @@ class Case:
     def faster(self, name, r, slack="1.005"):
         self.step(name, r, 0, slack)
 
-    def memory(self, name, r, compare):
+    def memory(self, name, r, compare, spare=0):
         if r:
             a, b = self.base["memory_bytes"]["total"], r["memory_bytes"]["total"]
-            self.hold(name, a <= b if compare == "more" else b <= a, r, f"memory {a} and {b} bytes")
+            self.hold(name, a <= b + spare if compare == "more" else b <= a + spare, r, f"memory {a} and {b} bytes")
+
+    def messages(self):
+        """Of a pipeline, one behind the other: those of the micro-batches and of fill and drain, both ways."""
+        p = self.plan
+        passes = p["global-batch"] // (p["dp"] * p["micro-batch"]) * p.get("vpp", 1)
+        return 2 * (passes + p["pp"] - 1) if p["pp"] > 1 else 0
 
 
 def temporary(folder, name, text):
