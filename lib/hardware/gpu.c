@@ -79,17 +79,39 @@ static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
     }
 }
 
+/* What full load takes of the power limit, over what it takes of the base's. A FLOP takes
+ * energy with the square of the voltage, about with the rated clock. */
+static double
+carry_load(const struct sc__gpu *g, const struct sc__gpu *base, double clock) {
+    return sc__gpu_main_peak(g) / sc__gpu_main_peak(base) * clock * base->tdp / g->tdp;
+}
+
+/* The clock falls by what is above the limit: on a card of half the rate at the same power
+ * not at all. */
+static void carry_clock(struct sc__gemm_constants *c, double load) {
+    double all = fmax(1, (1 + c->hot + c->limit) * load);
+    c->hot = fmin(c->hot, fmax(1, (1 + c->hot) * load) - 1);
+    c->limit = all - 1 - c->hot;
+}
+
 static void carry_gemm(struct sc__gpu *g,
                        const struct sc__gpu *base,
                        double sm_rate,
                        double dram,
                        double clock) {
     g->gemm.r *= sm_rate;
-    /* On another chip it is not believed above the peak. */
     double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
-    g->gemm.rp *= peaks;
-    if (peaks < 1 || peaks > 1)
+    double load = carry_load(g, base, clock);
+    /* What keeps the chip from its peak is not what multiplies: it goes with SMs and clock,
+     * so that tensor cores of half the rate (GeForce cards where they add in fp32) reach
+     * theirs. Where it is the power, it goes with that; else on another chip it is not
+     * believed above the peak. */
+    bool power = g->gemm.hot_us > 0;
+    g->gemm.rp *= power && load < 1 ? 1 / load : 1;
+    g->gemm.rp *= fmax(peaks, clock * g->sms / base->sms);
+    if ((peaks < 1 || peaks > 1) && !(power && load < 1))
         g->gemm.rp = fmin(g->gemm.rp, 1e6 * sc__gpu_main_peak(g));
+    carry_clock(&g->gemm, load);
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;

@@ -63,6 +63,7 @@ const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"tile", DTYPE(tile)},
                                                      {"rows", DTYPE(rows)},
                                                      {"energy", DTYPE(energy)},
+                                                     {"sustained", DTYPE(sustained), 1},
                                                      {0}};
 const struct sc__gpu_field sc__gpu_grouped_fields[] = {
     {"step", AT(grouped.step)},

@@ -67,7 +67,7 @@ struct gemm {
     /* us that memory and the chip's rate take */
     double memory;
     double chip;
-    double floor; /* us in which all bytes can pass the memory */
+    double floor; /* us in which all bytes can pass the memory, all FLOPs the units */
     uint64_t m;
     uint64_t n;
     uint64_t k;
@@ -77,11 +77,14 @@ struct gemm {
     uint64_t rows;    /* only tiles of so many rows, k never split; 0: all */
 };
 
-/* Share of the fp32 peak that the largest products of an H200 reach (52.8 of 67 TFLOP/s);
- * no other GPU was measured in fp32. */
+/* Share of the fp32 peak that the largest products of an H200 reach (52.8 of 67 TFLOP/s). */
 #define FP32_SUSTAINED 0.79
 /* The same of tf32 (428 of 494.7). */
 #define TF32_SUSTAINED 0.87
+
+double sc__sustained_share(const struct sc__gpu *g, enum sc__dtype t, double usual) {
+    return g->dtype[t].sustained > 0 ? g->dtype[t].sustained : usual;
+}
 
 /* A type without fitted factors is as fast as its peak says. */
 static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitted) {
@@ -186,8 +189,10 @@ static struct gemm describe(const struct sc__gpu *g,
     p.element_step = 2 * (double)p.k_step / p.r;
     p.rp = c->rp * rate_factor(g, t, f->rp);
     if (t == SC__FP32 || t == SC__TF32)
-        p.rp = fmin(p.rp,
-                    (t == SC__FP32 ? FP32_SUSTAINED : TF32_SUSTAINED) * g->peak[t] * 1e6);
+        p.rp =
+            fmin(p.rp,
+                 sc__sustained_share(g, t, t == SC__FP32 ? FP32_SUSTAINED : TF32_SUSTAINED) *
+                     g->peak[t] * 1e6);
     /* Wider elements than bf16 load in proportion; narrower ones have a fitted
      * factor, since a step of theirs is as many bytes. */
     p.b = c->b * or_one(f->b) * (e > 2 ? e / 2 : 1);
@@ -207,6 +212,8 @@ static struct gemm describe(const struct sc__gpu *g,
     p.chip = 2 * count * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
+    if (g->peak[t] > 0)
+        p.floor = fmax(p.floor, 2 * count * dm * dn * dk / (1e6 * g->peak[t]));
     return p;
 }
 

@@ -85,8 +85,9 @@ double sc__product_us(
             best = fmin(best, sc__smooth_max(waves, memory, c[SC__FALLBACK_Q]) + sums);
     }
     /* GPUs with the same clock and fewer units (H20) are bound by these. */
-    double peak = 1e6 * gpu->peak[is_fp32(gpu, c) ? SC__FP32 : SC__TF32];
-    if (peak > 0)
-        best = fmax(best, 2 * area * size[2] / (SUSTAINED * peak));
+    enum sc__dtype type = is_fp32(gpu, c) ? SC__FP32 : SC__TF32;
+    double rate = sc__sustained_share(gpu, type, SUSTAINED) * 1e6 * gpu->peak[type];
+    if (rate > 0)
+        best = fmax(best, 2 * area * size[2] / rate);
     return best + c[SC__FALLBACK_T0];
 }
