@@ -104,13 +104,16 @@ static void carry_gemm(struct sc__gpu *g,
     double load = carry_load(g, base, clock);
     /* What keeps the chip from its peak is not what multiplies: it goes with SMs and clock,
      * so that tensor cores of half the rate (GeForce cards where they add in fp32) reach
-     * theirs. Where it is the power, it goes with that; else on another chip it is not
-     * believed above the peak. */
-    bool power = g->gemm.hot_us > 0;
-    g->gemm.rp *= power && load < 1 ? 1 / load : 1;
+     * theirs. Where it is the power, it goes with that, and below the limit nothing is left
+     * but the units themselves; else on another chip it is not believed above the peak. */
+    bool units = g->gemm.hot_us > 0 && load < 1;
+    double peak = 1e6 * sc__gpu_main_peak(g);
     g->gemm.rp *= fmax(peaks, clock * g->sms / base->sms);
-    if ((peaks < 1 || peaks > 1) && !(power && load < 1))
-        g->gemm.rp = fmin(g->gemm.rp, 1e6 * sc__gpu_main_peak(g));
+    if (units)
+        g->gemm.rp /= load;
+    else if (peaks < 1 || peaks > 1)
+        g->gemm.rp = fmin(g->gemm.rp, peak);
+    g->gemm.most = units ? peak : 0;
     carry_clock(&g->gemm, load);
     g->gemm.b /= clock;
     g->gemm.bw *= dram;

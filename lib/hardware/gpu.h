@@ -121,6 +121,7 @@ struct sc__gemm_constants {
     double t0;
     double ts;
     double rp;    /* FLOP/us of the whole chip on random data */
+    double most;  /* FLOP/us that no product is faster than; 0: rp alone */
     double peak;  /* TFLOP/s of the main type they were found beside; 0: the datasheet's */
     double bw;    /* B/us */
     double write; /* B/us at which outputs reach memory: a floor; 0: none */
@@ -181,7 +182,8 @@ struct sc__gemm_dtype {
     double tile;   /* only square tiles of this size, k never split; 0: all */
     double rows;   /* only tiles of 64 or 128 rows, k never split; 0: all */
     double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
-    /* share of the peak that the largest products of tf32 and fp32 reach; 0: as on Hopper */
+    /* share of the peak that the largest products of tf32 and fp32 reach; 0: as on Hopper
+     */
     double sustained;
 };
 

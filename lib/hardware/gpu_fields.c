@@ -26,6 +26,7 @@ const struct sc__gpu_field sc__gpu_gemm_fields[] = {
     {"t0", AT(gemm.t0)},
     {"ts", AT(gemm.ts)},
     {"rp", AT(gemm.rp)},
+    {"most", AT(gemm.most)},
     {"peak", AT(gemm.peak), SC__GPU_MOST_TFLOPS},
     {"bw", AT(gemm.bw)},
     {"q", AT(gemm.q)},

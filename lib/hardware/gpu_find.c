@@ -101,7 +101,8 @@ static void note_architecture(struct sc_context *ctx, const struct sc__gpu *g) {
 static void note_sheet(struct sc_context *ctx, const struct sc__gpu *g) {
     double memory = g->elementwise_bw / 1e6 / g->dram;
     double sheet = sc__gpu_sheet_peak(g);
-    double products = g->gemm.rp / 1e6 / sheet;
+    double most = (g->gemm.most > 0 ? g->gemm.most : g->gemm.rp) / 1e6;
+    double products = most / sheet;
     double other = g->gemm.peak > 0 ? fabs(g->gemm.peak / sheet - 1) : 0;
     if (memory < 0.65 || memory > 1)
         sc__note(
@@ -129,7 +130,7 @@ static void note_sheet(struct sc_context *ctx, const struct sc__gpu *g) {
             "constants of %s go up to %.4g TFLOP/s, its datasheet to %.4g: the constants "
             "count; without them those of a like GPU are carried over by the datasheet",
             g->name,
-            g->gemm.rp / 1e6,
+            most,
             sheet);
 }
 

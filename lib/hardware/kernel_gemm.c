@@ -77,7 +77,7 @@ struct gemm {
     uint64_t rows;    /* only tiles of so many rows, k never split; 0: all */
 };
 
-/* Share of the fp32 peak that the largest products of an H200 reach (52.8 of 67 TFLOP/s). */
+/* Share of the fp32 peak that large products of an H200 reach (52.8 of 67 TFLOP/s). */
 #define FP32_SUSTAINED 0.79
 /* The same of tf32 (428 of 494.7). */
 #define TF32_SUSTAINED 0.87
@@ -91,6 +91,11 @@ static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitt
     if (fitted > 0)
         return fitted;
     return g->peak[t] > 0 ? g->peak[t] / sc__gpu_main_peak(g) : 1;
+}
+
+/* FLOP/us that no product of a type is faster than. */
+static double most_of(const struct sc__gpu *g, enum sc__dtype t) {
+    return g->gemm.most * g->peak[t] / sc__gpu_main_peak(g);
 }
 
 static double or_one(double x) {
@@ -189,10 +194,10 @@ static struct gemm describe(const struct sc__gpu *g,
     p.element_step = 2 * (double)p.k_step / p.r;
     p.rp = c->rp * rate_factor(g, t, f->rp);
     if (t == SC__FP32 || t == SC__TF32)
-        p.rp =
-            fmin(p.rp,
-                 sc__sustained_share(g, t, t == SC__FP32 ? FP32_SUSTAINED : TF32_SUSTAINED) *
-                     g->peak[t] * 1e6);
+        p.rp = fmin(
+            p.rp,
+            sc__sustained_share(g, t, t == SC__FP32 ? FP32_SUSTAINED : TF32_SUSTAINED) *
+                g->peak[t] * 1e6);
     /* Wider elements than bf16 load in proportion; narrower ones have a fitted
      * factor, since a step of theirs is as many bytes. */
     p.b = c->b * or_one(f->b) * (e > 2 ? e / 2 : 1);
@@ -212,8 +217,8 @@ static struct gemm describe(const struct sc__gpu *g,
     p.chip = 2 * count * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
-    if (g->peak[t] > 0)
-        p.floor = fmax(p.floor, 2 * count * dm * dn * dk / (1e6 * g->peak[t]));
+    if (c->most > 0)
+        p.floor = fmax(p.floor, 2 * count * dm * dn * dk / most_of(g, t));
     return p;
 }
 
@@ -513,7 +518,7 @@ static double fallback_batched_us(const double *c, const struct gemm *p, uint64_
     double waves = sc__fallback_waves(p->gpu, c, count, (double[]){m, n, k}, 1);
     double us = sc__smooth_max(waves, bytes / c[SC__FALLBACK_BW], c[SC__FALLBACK_Q]);
     /* GPUs with the same clock and fewer units are bound by these. */
-    return c[SC__FALLBACK_T0] + fmax(us, p->chip);
+    return c[SC__FALLBACK_T0] + fmax(us, fmax(p->chip, p->floor));
 }
 
 double sc__gemm_batched_us(const struct sc__gpu *gpu,

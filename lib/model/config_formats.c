@@ -702,8 +702,8 @@ static bool names_trainer(const struct sc__config *c) {
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
     /* (looked for once: braces make many words of a few) */
-    bool launches = sc__launch_configuration(words, count) ||
-                    sc__launch_runs_swift(words, count, NULL);
+    bool launches =
+        sc__launch_configuration(words, count) || sc__launch_runs_swift(words, count, NULL);
     for (uint32_t i = 0; i < count; i++) {
         if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
             return false;

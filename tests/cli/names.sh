@@ -97,7 +97,7 @@ gpu() { "$STEPCAST" kernels --num-layers 1 --hidden-size 4096 --num-attention-he
 expect gpu_capitals 0 "H100 SXM5" gpu "NVIDIA H100 SXM"
 for name in Gaudi3 Trainium2 TPU-v5p "RX 7900" A770; do
     expect "gpu $name" 2 "there is no GPU '$name'" gpu "$name"
-    check "hint $name" "$(grep -c 'there are a10,' "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
+    check "hint $name" "$(grep -c "see 'stepcast list gpus'" "$tmp/err") $(grep -c 'did you mean' "$tmp/err")" "1 0"
 done
 # as PyTorch names them
 expect gpu_of_torch_tesla 0 "V100 SXM2 16 GB" gpu "Tesla V100-SXM2-16GB" --fp16
