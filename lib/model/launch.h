@@ -107,7 +107,7 @@ void sc__launch_offload(struct sc__launch *l);
 void sc__launch_moe_recompute(struct sc__launch *l);
 /* --attention-backend, --transformer-impl local and Transformer Engine's switches. */
 sc_status sc__launch_attention(struct sc__launch *l);
-void sc__launch_loss(struct sc__launch *l);
+void sc__launch_loss(struct sc__launch *l, bool flags);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */
 void sc__launch_dropout(struct sc__launch *l, bool script);
 void sc__launch_precision(struct sc__launch *l, bool script);

@@ -471,16 +471,37 @@ sc_status sc__launch_attention(struct sc__launch *l) {
     return SC_OK;
 }
 
-/* --cross-entropy-loss-fusion is compiled unless --cross-entropy-fusion-impl names
- * Transformer Engine's kernel. */
-void sc__launch_loss(struct sc__launch *l) {
+/* The program's own defaults hold: another stack's profile has its own, and --fusion names
+ * the kernels itself. */
+static bool runs_megatron(const struct sc__launch *l) {
+    const char *software = l->first.nth(l->first.self, "software", 0);
+    bool own = !software || !strcmp(software, "auto") ||
+               sc__str_starts(sc__str(software), "megatron");
+    return own && !l->other_program && !sc__launch_overridden(l, "fusion");
+}
+
+/* The loss runs operator by operator unless --cross-entropy-loss-fusion is given
+ * (cross_entropy_loss_fusion of megatron/core/transformer/transformer_config.py is false);
+ * then it is compiled, or with --cross-entropy-fusion-impl te Transformer Engine's kernel.
+ */
+void sc__launch_loss(struct sc__launch *l, bool flags) {
     const char *kernel = sc__launch_word_behind(l, "cross-entropy-fusion-impl");
-    if (!kernel || strcmp(kernel, "te") != 0 ||
-        !sc__launch_switched(l, "cross-entropy-loss-fusion") ||
-        sc__launch_overridden(l, "cross-entropy"))
+    if (sc__launch_overridden(l, "cross-entropy"))
         return;
-    drop_flag(l, "cross-entropy");
-    sc__launch_add(l, "cross-entropy", "te");
+    if (sc__launch_switched(l, "cross-entropy-loss-fusion")) {
+        if (!kernel || strcmp(kernel, "te") != 0)
+            return;
+        drop_flag(l, "cross-entropy");
+        sc__launch_add(l, "cross-entropy", "te");
+    } else if (flags && runs_megatron(l) && !sc__launch_nth(l, "cross-entropy", 0)) {
+        sc__launch_add(l, "cross-entropy", "unfused");
+        sc__note(
+            l->ctx,
+            "loss-unfused",
+            "%s has no --cross-entropy-loss-fusion: the loss runs operator by operator, "
+            "as Megatron's does then (--cross-entropy says otherwise)",
+            l->file);
+    }
 }
 
 static bool drops(const char *share) {

@@ -81,9 +81,9 @@ same neox_flash "$dir/flash.yml" --gpus 8 -- --num-layers 24 --hidden-size 2048 
     --software gpt-neox --attention flash2 --dropout --overlap-grad yes
 same deepspeed $data/ds.json --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --overlap-grad yes
 same megatron_yaml $data/flags.yaml --set TP=2 --gpus 4 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --tp 2 --micro-batch 2 \
-    --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no
+    --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no --cross-entropy unfused
 same the_command_line_wins $data/flags.yaml --tp 4 --gpus 4 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --tp 4 --micro-batch 2 \
-    --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no
+    --global-batch 32 --seq 1024 --bf16 --gpus 4 --overlap-grad no --cross-entropy unfused
 
 # types of the optimizer's state, as Megatron-Bridge writes them, and as Apex's optimizer of NeMo 1 means them by its name
 shape="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --vocab-size 32000 --tp 2 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 8 --zero 1 --overlap-grad no"

@@ -25,7 +25,7 @@ MODEL_ARGS=(
    --spec "plugins.models.qwen3_5" "get_spec"
    --disable-bias-linear --qk-layernorm --group-query-attention --num-attention-heads 16 --num-query-groups 2 --kv-channels 256
    --num-layers 40 --hidden-size 2048 --use-gated-attention --normalization RMSNorm --position-embedding-type rope --swiglu
-   --untie-embeddings-and-output-weights --vocab-size 248320
+   --untie-embeddings-and-output-weights --vocab-size 248320 --cross-entropy-loss-fusion
    --moe-ffn-hidden-size 512 --moe-shared-expert-intermediate-size 512 --moe-router-topk 8 --moe-layer-freq "$MOE_LAYER_FREQ" --num-experts 256 --moe-grouped-gemm
    --attention-output-gate --moe-shared-expert-gate --linear-attention-freq 4 --linear-conv-kernel-dim 4
    --linear-key-head-dim 128 --linear-value-head-dim 128 --linear-num-key-heads 16 --linear-num-value-heads 32

@@ -43,7 +43,7 @@ P
 "$S" run --megatron-args "$dir/launch.sh" --gpus 8 --json "$dir/b.json" >"$dir/out" 2>"$dir/err"
 check "a launch script is read" $?
 "$S" run --num-layers 16 --hidden-size 2048 --num-attention-heads 16 --seq 2048 --micro-batch 2 --global-batch 32 \
-    --vocab-size 32000 --tp 2 --pp 2 --gpus 8 --overlap-grad no --json "$dir/c.json" >"$dir/out2" 2>"$dir/err"
+    --vocab-size 32000 --tp 2 --pp 2 --gpus 8 --overlap-grad no --cross-entropy unfused --json "$dir/c.json" >"$dir/out2" 2>"$dir/err"
 python3 -S - "$dir/b.json" "$dir/c.json" <<'P'
 import json, sys
 a, b = (json.load(open(f)) for f in sys.argv[1:])

@@ -29,7 +29,7 @@ script() { # flags: a launch of Megatron
     printf 'torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 16 --vocab-size 32000 --bf16 --use-distributed-optimizer %s\n' "$1" >"$tmp/launch.sh"
     step "$STEPCAST" run --megatron-args "$tmp/launch.sh" --cluster dgx-b200:8
 }
-base="$STEPCAST run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq 2048 --max-position-embeddings 2048 --micro-batch 1 --global-batch 16 --vocab-size 32000 --zero 1 --overlap-grad no --gpus 8 --cluster dgx-b200:8"
+base="$STEPCAST run --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq 2048 --max-position-embeddings 2048 --micro-batch 1 --global-batch 16 --vocab-size 32000 --zero 1 --overlap-grad no --cross-entropy unfused --gpus 8 --cluster dgx-b200:8"
 check script_both "$(script '--fp8-format hybrid --first-last-layers-bf16 --num-layers-at-start-in-bf16 2')" "$(step $base --fp8 --num-layers-at-start-in-bf16 2 --num-layers-at-end-in-bf16 1)"
 check script_without_the_flag "$(script '--fp8-format hybrid --num-layers-at-start-in-bf16 2')" "$(step $base --fp8)"
 check script_fp4 "$(script '--fp4-format e2m1 --fp4-recipe nvfp4')" "$(step $base --fp4)"

@@ -72,7 +72,7 @@ torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 1024 --
 L
     json "$STEPCAST" run --megatron-args "$tmp/$1.sh" --cluster dgx-h100:8
 }
-base="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq 1024 --max-position-embeddings 1024 --micro-batch 1 --global-batch 8 --vocab-size 32000 --zero 1 --overlap-grad no --cluster dgx-h100:8 --gpus 8"
+base="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq 1024 --max-position-embeddings 1024 --micro-batch 1 --global-batch 8 --vocab-size 32000 --zero 1 --overlap-grad no --cross-entropy unfused --cluster dgx-h100:8 --gpus 8"
 same() { check "$1" "$(launch "$1" "$2" "$4" | value step_time_us)" "$(json "$STEPCAST" run $base $3 | value step_time_us)"; }
 same flag "--optimizer-cpu-offload" "--offload-optimizer 1 --host-threads 1"
 same fraction "--optimizer-offload-fraction 0.25 --optimizer-cpu-offload" "--offload-optimizer 0.25 --host-threads 1"

@@ -225,7 +225,7 @@ local_attention engine_off "export NVTE_FLASH_ATTN=0 NVTE_FUSED_ATTN=0" "--trans
 for fused in "--attention-backend flash" "--attention-backend auto --transformer-impl transformer_engine" "--transformer-impl local --use-flash-attn"; do
     fork "export NVTE_FLASH_ATTN=1 NVTE_FUSED_ATTN=0" "--bf16 $fused"
     "$S" run "$dir/fork.sh" >"$dir/out" 2>"$dir/err"
-    unsaid "fused_${fused##* }" 'operator by operator'
+    unsaid "fused_${fused##* }" 'attention runs operator by operator'
 done
 # neither of both knows context parallelism (DotProductAttention, UnfusedDotProductAttention)
 fork "" "--bf16 --attention-backend unfused --context-parallel-size 2"
@@ -236,6 +236,16 @@ fork "" "--bf16 --cross-entropy-loss-fusion --cross-entropy-fusion-impl te"
 same loss_of_engine "$dir/fork.sh" -- --megatron-args "$dir/fused.sh" --cross-entropy te
 fork "" "--bf16 --cross-entropy-fusion-impl te"
 same loss_of_engine_off "$dir/fork.sh" -- --megatron-args "$dir/fused.sh"
+# … and which is off unless asked for; other stacks and kernels that are named have their own
+fork "" "--bf16"
+same loss_operator_by_operator "$dir/fork.sh" -- --megatron-args "$dir/fused.sh" --cross-entropy unfused
+said loss_is_said 'no --cross-entropy-loss-fusion: the loss runs operator by operator'
+sed 's/--bf16/--bf16 --cross-entropy-loss-fusion/' "$dir/fork.sh" >"$dir/compiled.sh"
+same loss_compiled "$dir/compiled.sh" -- --megatron-args "$dir/fused.sh" --cross-entropy fused
+unsaid loss_compiled_is_not_said 'operator by operator'
+for own in "--software bridge-26.08 te" "--fusion eager fp32"; do
+    same "loss_of_$own" "$dir/fork.sh" ${own% *} -- --megatron-args "$dir/compiled.sh" ${own% *} --cross-entropy "${own##* }"
+done
 printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
 grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
 same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused

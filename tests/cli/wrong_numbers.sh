@@ -63,7 +63,7 @@ case $(spoil iter_seconds soon) in *"iter_seconds: 'soon' is not a number"*) ech
 train="--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 8"
 printf 'python pretrain_gpt.py %s\npython eval.py --num-layers 2 --seq-length 128\n' "$train" >"$tmp/launch.sh"
 "$STEPCAST" run --megatron-args "$tmp/launch.sh" --gpus 1 --json "$tmp/first.json" >/dev/null
-"$STEPCAST" run $train --gpus 1 --overlap-grad no --json "$tmp/direct.json" >/dev/null
+"$STEPCAST" run $train --gpus 1 --overlap-grad no --cross-entropy unfused --json "$tmp/direct.json" >/dev/null
 check the_command_that_trains "$(grep step_time_us "$tmp/first.json")" "$(grep step_time_us "$tmp/direct.json")"
 printf 'if true; then MODEL=24; else MODEL=2; fi\npython pretrain_gpt.py --num-layers $MODEL %s\n' "${train#--num-layers 24}" >"$tmp/branch.sh"
 "$STEPCAST" run --megatron-args "$tmp/branch.sh" --gpus 1 --json "$tmp/branch.json" >/dev/null
