@@ -314,6 +314,12 @@ done
 # shorter one has come long before
 printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1 tag 1\n}\nrank 1 {\na: calc 100000\nb: recv 1001b from 0 tag 1\nb requires a\n}\n' >"$tmp/meet.goal"
 check rendezvous "$(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,100) $(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,2000)" "104 100"
+# what the sender does behind its message waits for the answer (102 us); two that both send first never get one
+printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1\nb: calc 50000\nb requires a\n}\nrank 1 {\na: calc 100000\nb: recv 1001b from 0\nb requires a\n}\n' >"$tmp/blocked.goal"
+check rendezvous_send "$(step_of "$tmp/blocked.goal" --loggops 1us,0,0,1ns,0,100) $(step_of "$tmp/blocked.goal" --loggops 1us,0,0,1ns,0,2000)" "152 100"
+printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1\nb: recv 1001b from 1\nb requires a\n}\nrank 1 {\na: send 1001b to 0\nb: recv 1001b from 0\nb requires a\n}\n' >"$tmp/cross.goal"
+"$STEPCAST" run "$tmp/cross.goal" --loggops 1us,0,0,1ns,0,100 >/dev/null 2>"$tmp/cross.err"
+check rendezvous_deadlock "$? $(grep -c deadlock "$tmp/cross.err") $(step_of "$tmp/cross.goal" --loggops 1us,0,0,1ns,0,2000)" "3 1 2"
 
 # ZeRO 1 gathers updated weights once a step, 2 bytes a parameter, beside the first forward or before it: not for each of 4
 # micro-batches
