@@ -97,6 +97,7 @@ typedef struct sc_overhead {
     int64_t send;
     int64_t recv;
     bool rendezvous; /* it leaves only when its receive is posted */
+    int64_t asking;  /* then: ps until the sender knows, when its send ends */
 } sc_overhead;
 
 /* The job that an engine serves; valid until destroy. */

@@ -18,19 +18,20 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
     return m->mtp_layers * sum;
 }
 
-/* Of tokens that are sent to experts without room for them, in this many layers more
- * like the last: nobody computes those. */
+/* Of tokens that are sent to experts without room for them: nobody computes those. */
 static double
-dropped_flops(const struct sc__model *m, const struct sc__plan *p, uint32_t more_layers) {
-    double routed = 0;
+layer_dropped(const struct sc__model *m, const struct sc__plan *p, uint32_t layer) {
     if (!(p->capacity > 0 && p->capacity < 1))
         return 0;
+    return (1 - p->capacity) * sc__model_routed_flops(m, layer, p->global_batch, p->seq);
+}
+
+/* The layer of a prediction is like the last. */
+static double dropped_flops(const struct sc__model *m, const struct sc__plan *p) {
+    double sum = m->mtp_layers ? m->mtp_layers * layer_dropped(m, p, m->layers - 1) : 0;
     for (uint32_t i = 0; i < m->layers; i++)
-        routed += sc__model_routed_flops(m, i, p->global_batch, p->seq);
-    if (more_layers)
-        routed +=
-            more_layers * sc__model_routed_flops(m, m->layers - 1, p->global_batch, p->seq);
-    return (1 - p->capacity) * routed;
+        sum += layer_dropped(m, p, i);
+    return sum;
 }
 
 /* The FLOPs of the model's step. Adapters on frozen weights leave out the weight
@@ -38,8 +39,8 @@ dropped_flops(const struct sc__model *m, const struct sc__plan *p, uint32_t more
 static double language_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
-    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) -
-                 dropped_flops(m, p, m->mtp_layers);
+    double sum =
+        sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) - dropped_flops(m, p);
     double core = 0;
     if (!p->lora)
         return sum;
@@ -52,40 +53,72 @@ static double plan_model_flops(const struct sc__model *m, const struct sc__plan 
     return language_flops(m, p) + sc__plan_towers_flops(p, m);
 }
 
-/* Forward FLOPs of a step that full recomputation does not repeat. */
-static double spared_flops(const struct sc__lowering *l) {
+/* The last product of a feed-forward that ends before it when it is repeated. */
+static double spared_flops(const struct sc__lowering *l, uint32_t layer) {
     const struct sc__model *m = l->model;
-    double tokens = (double)l->plan.global_batch * l->plan.seq;
+    if (!sc__step_stops_early(l, sc__layer_kind(l, layer)))
+        return 0;
+    return 6.0 * l->plan.global_batch * l->plan.seq * m->hidden * m->ffn;
+}
+
+/* Of the modules that selective recomputation names. */
+static double modules_flops(const struct sc__lowering *l, uint32_t layer) {
+    const struct sc__model *m = l->model;
+    unsigned modules = l->plan.recompute_modules;
+    double b = l->plan.global_batch;
+    double s = l->plan.seq;
+    bool moe = sc__model_has_experts(m, layer);
     double sum = 0;
-    for (uint32_t i = 0; i < m->layers; i++)
-        if (sc__step_stops_early(l, sc__layer_kind(l, i)))
-            sum += 2 * tokens * m->hidden * m->ffn;
+    if (modules & SC__MODULE_CORE && sc__model_mixer(m, layer) == SC__MIXER_ATTENTION)
+        sum += sc__model_attention_core_flops(m, layer, b, s, false);
+    if (modules & SC__MODULE_LATENT)
+        sum += sc__model_latent_up_flops(m, layer, b, s);
+    if (modules & (moe ? SC__MODULE_MOE : SC__MODULE_MLP))
+        sum += sc__model_feed_forward_flops(m, layer, b, s) - spared_flops(l, layer) -
+               layer_dropped(m, &l->plan, layer);
+    else if (modules & SC__MODULE_SHARED)
+        sum += sc__model_shared_flops(m, layer, b, s);
     return sum;
+}
+
+/* What a layer computes again before its backward, in forward FLOPs of a step. */
+static double layer_repeated(const struct sc__lowering *l, uint32_t layer) {
+    const struct sc__model *m = l->model;
+    const struct sc__plan *p = &l->plan;
+    double b = p->global_batch;
+    double s = p->seq;
+    double whole = sc__model_layer_flops(m, layer, b, s, false);
+    double core = sc__model_attention_core_flops(m, layer, b, s, false);
+    double dropped = layer_dropped(m, p, layer);
+    switch (p->recompute) {
+    case SC__RECOMPUTE_FULL:
+        return (whole - dropped - spared_flops(l, layer)) / 3;
+    case SC__RECOMPUTE_OPS:
+        return (whole - dropped - core) / 3 * sc__repeated_gemms(m);
+    case SC__RECOMPUTE_SELECTIVE:
+        return modules_flops(l, layer) / 3;
+    default:
+        return 0;
+    }
 }
 
 /* FLOPs of a step over all ranks with what is computed twice. */
 static double plan_hardware_flops(const struct sc__lowering *l) {
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
-    double b = p->global_batch;
-    double s = p->seq;
-    double sum = plan_model_flops(m, p) + sc__plan_towers_repeated(p, m);
-    double layers = -dropped_flops(m, p, 0);
-    double core = 0;
-    for (uint32_t i = 0; i < m->layers; i++) {
-        layers += sc__model_layer_flops(m, i, b, s, false);
-        core += sc__model_attention_core_flops(m, i, b, s, false);
-    }
+    uint32_t parts[SC__PREDICTION_LAYERS];
+    uint32_t count = m->mtp_layers ? sc__model_prediction(m, parts) : 0;
+    double layers = 0;
+    double prediction = 0;
+    for (uint32_t i = 0; i < m->layers; i++)
+        layers += layer_repeated(l, i);
+    for (uint32_t i = 0; i < count; i++)
+        prediction += m->mtp_layers * layer_repeated(l, parts[i]);
     double share = p->recompute_block && m->layers
                        ? (double)p->recompute_layers * p->mesh.pp / m->layers
                        : 1;
-    if (p->recompute == SC__RECOMPUTE_FULL)
-        sum += (layers / 3 - spared_flops(l)) * (share < 1 ? share : 1);
-    if (p->recompute == SC__RECOMPUTE_OPS)
-        sum += (layers - core) / 3 * sc__repeated_gemms(m);
-    if (p->recompute == SC__RECOMPUTE_SELECTIVE && p->recompute_modules & SC__MODULE_CORE)
-        sum += core / 3;
-    return sum;
+    return plan_model_flops(m, p) + sc__plan_towers_repeated(p, m) +
+           (layers + prediction) * (share < 1 ? share : 1);
 }
 
 /* What products of a type are timed as on a GPU that has none of it. */

@@ -74,11 +74,12 @@ static bool of_feed_forward(unsigned part) {
 }
 
 static bool
-module_holds(const struct sc__lowering *l, const struct sc__layer_kernel *x, bool moe) {
+module_holds(const struct sc__lowering *l, const struct sc__layer_kernel *x, int kind) {
     unsigned modules = l->plan.recompute_modules;
     unsigned part = x->part;
-    if (part == SC__PART_ATTENTION_CORE)
-        return modules & SC__MODULE_CORE;
+    bool moe = sc__kind_has_experts(kind);
+    if (part == SC__PART_ATTENTION_CORE) /* scans are not checkpointed */
+        return modules & SC__MODULE_CORE && sc__kind_mixer(kind) == SC__MIXER_ATTENTION;
     if (part == SC__PART_ATTENTION_NORM || part == SC__PART_MLP_NORM)
         return sc__plan_repeats_norm(&l->plan, l->model, part == SC__PART_MLP_NORM, moe);
     if (x->up)
@@ -103,7 +104,6 @@ module_holds(const struct sc__lowering *l, const struct sc__layer_kernel *x, boo
 double sc__step_repeat_share(const struct sc__lowering *l,
                              const struct sc__layer_kernel *x,
                              int kind) {
-    bool moe = sc__kind_has_experts(kind);
     struct sc__attention_heads heads = sc__kind_heads(l, kind);
     if (l->plan.recompute == SC__RECOMPUTE_FULL)
         return 1;
@@ -111,7 +111,7 @@ double sc__step_repeat_share(const struct sc__lowering *l,
         return ops_share(l->model, &heads, x);
     if (x->part == SC__PART_MLP_OUT && sc__step_stops_early(l, kind))
         return 0;
-    return module_holds(l, x, moe) ? 1 : 0;
+    return module_holds(l, x, kind) ? 1 : 0;
 }
 
 /* Backward needs what the last product reads, not what it makes, unless a norm or the

@@ -83,6 +83,13 @@ static double index_matrix(const struct sc__model *m) {
            (double)m->hidden * (m->index_heads ? m->index_dim + m->index_heads : 0);
 }
 
+/* Of latent attention, from the ranks to the heads. */
+static double latent_up_matrix(const struct sc__model *m, double qk_dim) {
+    double a = m->heads;
+    double queries = (m->q_lora ? m->q_lora : m->hidden) * a * qk_dim;
+    return queries + m->kv_lora * a * (m->nope_dim + m->v_dim);
+}
+
 /* Weights of the matrices of attention: what a token is multiplied with. */
 static double attention_matrix(const struct sc__model *m, uint32_t layer) {
     struct sc__attention_heads x = sc__model_attention_heads(m, layer);
@@ -92,9 +99,8 @@ static double attention_matrix(const struct sc__model *m, uint32_t layer) {
     if (!m->kv_lora)
         return h * x.qk_dim * (2 * a + gate + (double)x.kv_projections * x.kv_heads);
     double qk = x.qk_dim;
-    double q = m->q_lora ? h * m->q_lora + m->q_lora * a * qk : h * a * qk;
-    double kv = h * (m->kv_lora + m->rope_dim) + m->kv_lora * a * (m->nope_dim + m->v_dim);
-    return q + kv + a * m->v_dim * h + index_matrix(m);
+    double down = h * (m->q_lora + m->kv_lora + m->rope_dim);
+    return down + latent_up_matrix(m, qk) + a * m->v_dim * h + index_matrix(m);
 }
 
 double sc__model_latent_width(const struct sc__model *m) {
@@ -312,6 +318,41 @@ double sc__model_attention_core_flops(
     return 3 * 2 * sequences * (pairs * width + scores) * (causal ? 0.5 : 1);
 }
 
+/* What a token is multiplied with in the feed-forward. */
+static double feed_forward_matrix(const struct sc__model *m, uint32_t layer) {
+    if (sc__model_has_experts(m, layer))
+        return m->topk * mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn) +
+               mlp_matrix(m, m->hidden, m->shared_ffn) + latent_matrix(m) +
+               (double)m->hidden * m->experts;
+    return sc__model_has_feed_forward(m, layer) ? mlp_matrix(m, m->hidden, m->ffn) : 0;
+}
+
+double sc__model_feed_forward_flops(const struct sc__model *m,
+                                    uint32_t layer,
+                                    double sequences,
+                                    double seq) {
+    return 6 * sequences * seq * feed_forward_matrix(m, layer);
+}
+
+double sc__model_shared_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq) {
+    if (!sc__model_has_experts(m, layer))
+        return 0;
+    return 6 * sequences * seq * mlp_matrix(m, m->hidden, m->shared_ffn);
+}
+
+double sc__model_latent_up_flops(const struct sc__model *m,
+                                 uint32_t layer,
+                                 double sequences,
+                                 double seq) {
+    if (!m->kv_lora || sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)
+        return 0;
+    struct sc__attention_heads x = sc__model_attention_heads(m, layer);
+    return 6 * sequences * seq * latent_up_matrix(m, x.qk_dim);
+}
+
 double sc__model_layer_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal) {
     enum sc__mixer mixer = sc__model_mixer(m, layer);
@@ -320,13 +361,7 @@ double sc__model_layer_flops(
         weights = attention_matrix(m, layer);
     else if (mixer != SC__MIXER_NONE)
         weights = scan_matrix(m, mixer);
-    if (sc__model_has_experts(m, layer))
-        weights += m->topk * mlp_matrix(m, sc__model_routed_width(m), m->expert_ffn) +
-                   mlp_matrix(m, m->hidden, m->shared_ffn) + latent_matrix(m) +
-                   (double)m->hidden * m->experts;
-    else if (sc__model_has_feed_forward(m, layer))
-        weights += mlp_matrix(m, m->hidden, m->ffn);
-    return 6 * sequences * seq * weights +
+    return 6 * sequences * seq * (weights + feed_forward_matrix(m, layer)) +
            sc__model_attention_core_flops(m, layer, sequences, seq, causal);
 }
 

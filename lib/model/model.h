@@ -231,6 +231,20 @@ double sc__model_routed_flops(const struct sc__model *m,
                               uint32_t layer,
                               double sequences,
                               double seq);
+/* Other parts of it: the feed-forward with router and shared experts, these alone, and
+ * latent attention's products from the ranks to the heads. */
+double sc__model_feed_forward_flops(const struct sc__model *m,
+                                    uint32_t layer,
+                                    double sequences,
+                                    double seq);
+double sc__model_shared_flops(const struct sc__model *m,
+                              uint32_t layer,
+                              double sequences,
+                              double seq);
+double sc__model_latent_up_flops(const struct sc__model *m,
+                                 uint32_t layer,
+                                 double sequences,
+                                 double seq);
 double sc__model_attention_core_flops(
     const struct sc__model *m, uint32_t layer, double sequences, double seq, bool causal);
 

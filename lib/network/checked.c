@@ -100,7 +100,7 @@ static sc_status checked_links(void *net,
 static sc_status checked_overhead(void *net, uint64_t bytes, sc_overhead *out) {
     struct checked *c = net;
     SC__TRY(c->inner.ops->overhead(c->inner.self, bytes, out));
-    return out->send >= 0 && out->recv >= 0
+    return out->send >= 0 && out->recv >= 0 && out->asking >= 0
                ? SC_OK
                : cannot_be(c, "times are picoseconds", "overhead is less than no time");
 }

@@ -139,6 +139,14 @@ static void lane_free(struct sc__graph *r, uint32_t class, uint32_t op) {
 
 /* ---- messages ---- */
 
+/* What the message costs the processors: nothing, where the engine has no say. */
+static sc_status overhead_of(struct sc__graph *r, uint32_t op, struct sc_overhead *out) {
+    *out = (struct sc_overhead){0};
+    if (!r->loads)
+        return SC_OK;
+    return r->x->net->ops->overhead(r->x->net->self, r->w->ops[op].bytes, out);
+}
+
 /* The partner of a message is known, so its two ends need no rendezvous to
  * find each other in: what each has come to is a few bits of the receive. */
 
@@ -156,14 +164,23 @@ sc__graph_message(const struct sc__graph *r, uint32_t class, uint32_t op) {
                                 .user = MESSAGE_BIT | op};
 }
 
+/* Whose processor has sent it is done, but for one that asks for its receive:
+ * its send ends when the answer is there. */
 static sc_status start_message(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     struct sc_transfer t = sc__graph_message(r, class, op);
+    struct sc_overhead v;
+    SC__TRY(overhead_of(r, op, &v));
     sc__account_traffic(r->x, class, p2p_slot(r), o->bytes);
     if (r->met)
         r->met[op] = r->x->now;
-    if (!r->loads)
+    if (!r->loads || v.rendezvous)
         sc__account_move(r->x, class, p2p_slot(r));
+    if (v.rendezvous)
+        sc__queue_push(&r->x->queue,
+                       r->x->now + v.asking,
+                       op,
+                       class << EVENT_BITS | EVENT_AFTER);
     if (o->flags & SC__OP_MEASURED) {
         sc__queue_push(&r->x->queue,
                        r->x->now + o->cost,
@@ -188,13 +205,12 @@ static void begin_receive(struct sc__graph *r, uint32_t recv, uint32_t class) {
 static sc_status begin_send(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     uint32_t recv = r->match[op];
-    struct sc_overhead v = {0};
-    if (r->loads)
-        SC__TRY(r->x->net->ops->overhead(r->x->net->self, o->bytes, &v));
+    struct sc_overhead v;
+    SC__TRY(overhead_of(r, op, &v));
     bool wait = v.rendezvous || !(o->flags & SC__OP_EAGER);
     if (wait && recv != SC__NONE && !(r->state[recv] & SC__POSTED)) {
         r->state[op] |= SC__HELD;
-        if (!r->loads)
+        if (!r->loads || v.rendezvous)
             sc__account_wait(r->x, class, o, 1);
         return SC_OK;
     }
@@ -296,7 +312,9 @@ static sc_status post_receive(struct sc__graph *r, uint32_t class, uint32_t recv
     if (!(r->state[send] & SC__HELD))
         return SC_OK;
     uint32_t from = r->w->rank_class[r->w->ops[recv].peer];
-    if (!r->loads)
+    struct sc_overhead v;
+    SC__TRY(overhead_of(r, send, &v));
+    if (!r->loads || v.rendezvous)
         sc__account_wait(r->x, from, &r->w->ops[send], -1);
     begin_receive(r, recv, class);
     return start_message(r, from, send);
@@ -415,7 +433,7 @@ static void begin_compute(struct sc__graph *r, uint32_t class, uint32_t op) {
 static sc_status begin_overhead(struct sc__graph *r, uint32_t class, uint32_t op) {
     const struct sc__op *o = &r->w->ops[op];
     struct sc_overhead v;
-    SC__TRY(r->x->net->ops->overhead(r->x->net->self, o->bytes, &v));
+    SC__TRY(overhead_of(r, op, &v));
     sc__account_move(r->x, class, p2p_slot(r));
     if (o->kind == SC__OP_SEND)
         sc__queue_push(&r->x->queue,
@@ -498,6 +516,16 @@ static sc_status graph_message_over(struct sc__executor *x, const struct sc_tran
     return SC_OK;
 }
 
+static sc_status processor_sent(struct sc__graph *r, uint32_t class, uint32_t op) {
+    struct sc_overhead v;
+    SC__TRY(overhead_of(r, op, &v));
+    lane_free(r, class, op);
+    sc__account_arrive(r->x, class, p2p_slot(r));
+    if (!v.rendezvous)
+        op_end(r, class, op);
+    return begin_send(r, class, op);
+}
+
 static sc_status graph_event(struct sc__executor *x, struct sc__queued e) {
     struct sc__graph *r = x->graph;
     uint32_t class = e.b >> EVENT_BITS;
@@ -512,11 +540,8 @@ static sc_status graph_event(struct sc__executor *x, struct sc__queued e) {
     case EVENT_MESSAGE:
         t = sc__graph_message(r, class, e.a);
         return graph_message_over(x, &t);
-    default: /* the processor has sent it */
-        lane_free(r, class, e.a);
-        sc__account_arrive(x, class, p2p_slot(r));
-        op_end(r, class, e.a);
-        return begin_send(r, class, e.a);
+    default:
+        return processor_sent(r, class, e.a);
     }
 }
 

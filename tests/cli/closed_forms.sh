@@ -113,6 +113,37 @@ of hfu_is_mfu 'abs(r["hfu"] / r["mfu"] - 1) < 1e-9' True $gpt --recompute none -
 # PyTorch stops before the second product of the feed-forward, 2·4h² of the forward's 24h² + 4·s·h
 of hfu_early_stop 'abs(r["hfu"] / r["mfu"] - (1 + (16 * 4096 ** 2 + 4 * 128 * 4096) * 4 / ((72 * 4096 ** 2 + 12 * 128 * 4096) * 4 + 6 * 1024 * 4096))) < 0.01' True \
     $gpt --recompute full --software torchtitan-2024 --cluster dgx-h100:2
+# modules that run again, in products of a token: feed-forwards of 2 dense layers and of 2 with experts (4 of 16, shared
+# ones, router), the shared ones alone, latent attention from 384 and 128 to 16 heads; with full recomputation a
+# predicted token's layer too. PyTorch ends before a dense feed-forward's last product
+python3 -S - "$tmp/latent" <<'P'
+import json, os, sys
+config = {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 1024, "num_attention_heads": 16,
+    "num_key_value_heads": 16, "num_hidden_layers": 4, "intermediate_size": 2816, "vocab_size": 32000, "rms_norm_eps": 1e-6,
+    "max_position_embeddings": 4096, "n_routed_experts": 16, "num_experts_per_tok": 4, "n_shared_experts": 2, "moe_intermediate_size": 512,
+    "first_k_dense_replace": 2, "q_lora_rank": 384, "kv_lora_rank": 128, "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "v_head_dim": 64,
+    "n_group": 4, "topk_group": 2, "num_nextn_predict_layers": 0, "hidden_act": "silu", "tie_word_embeddings": False}
+os.mkdir(sys.argv[1])
+json.dump(config, open(sys.argv[1] + "/config.json", "w"))
+json.dump(dict(config, num_nextn_predict_layers=1), open(sys.argv[1] + "/predicts.json", "w"))
+P
+up=$((384 * 16 * 96 + 128 * 16 * 128)) dense=$((3 * 1024 * 2816)) shared=$((3 * 1024 * 1024)) head=$((1024 * 32000))
+moe=$((4 * 3 * 1024 * 512 + shared + 1024 * 16)) attention=$((up + 1024 * 544 + 1024 * 1024 + 1024 * 16 * 160))
+whole=$((4 * attention + 2 * dense + 2 * moe)) predicted=$((attention + moe))
+again() { # name, products again, products of the model, options
+    name=$1 part=$2 all=$3
+    shift 3
+    of "$name" "abs((r['hfu'] / r['mfu'] - 1) / ($part / (3 * $all)) - 1) < 1e-9" True --cluster dgx-h100:8 --seq 1024 --global-batch 8 --ep 8 "$@"
+}
+for case in mlp:$((2 * dense)) moe:$((2 * moe)) shared_experts:$((2 * shared)) mla_up_proj:$((4 * up)) mlp,moe:$((2 * dense + 2 * moe)) moe,shared_experts:$((2 * moe)); do
+    again "hfu_${case%%:*}" "${case#*:}" $((whole + head)) --model "$tmp/latent/config.json" --recompute selective --recompute-modules "${case%%:*}"
+done
+again hfu_mlp_early $((4 * 1024 * 2816)) $((whole + head)) --model "$tmp/latent/config.json" --recompute selective --recompute-modules mlp --software torchtitan-2024
+again hfu_predicted $((whole + predicted)) $((whole + predicted + 2 * head + 2 * 1024 * 1024)) --model "$tmp/latent/predicts.json" --recompute full
+# the core of attention is that of 4 layers of 52; the scans of 24 others are not computed again
+of hfu_of_hybrids 'abs((r["hfu"] / r["mfu"] - 1) * r["tflops_per_gpu"] * 16 * r["step_time_us"] * 1e6 / (4 * 4 * 32 * 128 * 4096 * 16 * 4096) - 1) < 1e-9, r["breakdown_us"]["recompute"] < 0.03 * r["work_us"]["attention"]' \
+    "True True" --model nemotron-h-8b --cluster dgx-h100:16 --tp 8 --global-batch 16 --seq 4096 --recompute selective
+
 # collectives of tensor parallelism a layer with sequence parallelism. Megatron: a gather and a scatter around each of two
 # halves, forward and backward, the input of both gathered again for the weight gradient, forward once more where it is
 # recomputed. PyTorch keeps what it gathered, and recomputation ends before the last scatter
@@ -314,6 +345,12 @@ done
 # shorter one has come long before
 printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1 tag 1\n}\nrank 1 {\na: calc 100000\nb: recv 1001b from 0 tag 1\nb requires a\n}\n' >"$tmp/meet.goal"
 check rendezvous "$(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,100) $(step_of "$tmp/meet.goal" --loggops 1us,0,0,1ns,0,2000)" "104 100"
+# what the sender does behind its message waits for the answer (102 us); two that both send first never get one
+printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1\nb: calc 50000\nb requires a\n}\nrank 1 {\na: calc 100000\nb: recv 1001b from 0\nb requires a\n}\n' >"$tmp/blocked.goal"
+check rendezvous_send "$(step_of "$tmp/blocked.goal" --loggops 1us,0,0,1ns,0,100) $(step_of "$tmp/blocked.goal" --loggops 1us,0,0,1ns,0,2000)" "152 100"
+printf 'num_ranks 2\nrank 0 {\na: send 1001b to 1\nb: recv 1001b from 1\nb requires a\n}\nrank 1 {\na: send 1001b to 0\nb: recv 1001b from 0\nb requires a\n}\n' >"$tmp/cross.goal"
+"$STEPCAST" run "$tmp/cross.goal" --loggops 1us,0,0,1ns,0,100 >/dev/null 2>"$tmp/cross.err"
+check rendezvous_deadlock "$? $(grep -c deadlock "$tmp/cross.err") $(step_of "$tmp/cross.goal" --loggops 1us,0,0,1ns,0,2000)" "3 1 2"
 
 # ZeRO 1 gathers updated weights once a step, 2 bytes a parameter, beside the first forward or before it: not for each of 4
 # micro-batches

@@ -93,6 +93,13 @@ static void received(struct slow *s, struct one *o) {
         end_after(s, o);
 }
 
+/* Its send ends when the answer is there, not when the processor is done. */
+static bool asks(const struct slow *s, const struct one *o) {
+    struct sc_overhead v;
+    charge(NULL, o->op->bytes, &v);
+    return s->loads && v.rendezvous;
+}
+
 static void fly(struct slow *s, uint32_t send) {
     struct one *o = &s->one[send];
     struct sc_transfer t = {.coll = SC__COLLS,
@@ -103,6 +110,12 @@ static void fly(struct slow *s, uint32_t send) {
     o->held = false;
     o->flies = true;
     o->met = s->now;
+    if (asks(s, o)) {
+        struct sc_overhead v;
+        charge(NULL, o->op->bytes, &v);
+        o->after = true;
+        o->until = s->now + v.asking;
+    }
     if (o->match != SC__NONE)
         s->one[o->match].flies = true;
     if (o->match != SC__NONE && s->one[o->match].posted)
@@ -114,12 +127,7 @@ static void fly(struct slow *s, uint32_t send) {
 
 static void send(struct slow *s, uint32_t i) {
     struct one *o = &s->one[i];
-    bool waits = !(o->op->flags & SC__OP_EAGER);
-    if (s->loads) {
-        struct sc_overhead v;
-        charge(NULL, o->op->bytes, &v);
-        waits |= v.rendezvous;
-    }
+    bool waits = !(o->op->flags & SC__OP_EAGER) || asks(s, o);
     if (waits && o->match != SC__NONE && !s->one[o->match].posted)
         o->held = true;
     else
@@ -381,7 +389,9 @@ static void end_all(struct slow *s) {
         bool sent = o->runs && o->op->kind == SC__OP_SEND;
         if (o->runs)
             s->lane[o->rank][o->op->stream] = false;
-        end_run(s, i);
+        o->runs = false;
+        if (!sent || !asks(s, o))
+            end_run(s, i);
         if (sent)
             send(s, i);
     }
@@ -428,8 +438,9 @@ static void account(struct slow *s, int64_t passed) {
             moving |= moves(s, o);
             busy[message ? GROUPS : o->op->group] |= moves(s, o);
             meets |= o->here;
-            waiting |= (o->held && !s->loads) || (o->op->kind == SC__OP_RECV && o->posted &&
-                                                  !o->flies && !o->arrived);
+            waiting |=
+                (o->held && (!s->loads || asks(s, o))) ||
+                (o->op->kind == SC__OP_RECV && o->posted && !o->flies && !o->arrived);
         }
         for (uint32_t g = 0; g <= GROUPS; g++)
             s->busy[r][g] += busy[g] ? passed : 0;

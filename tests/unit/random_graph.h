@@ -82,6 +82,7 @@ static bool chance(uint64_t *seed, uint32_t percent) {
 static sc_status charge(void *self, uint64_t bytes, struct sc_overhead *out) {
     (void)self;
     *out = (struct sc_overhead){.send = 700, .recv = 900, .rendezvous = bytes > 30000};
+    out->asking = out->rendezvous ? 1100 : 0;
     return SC_OK;
 }
 

@@ -173,7 +173,9 @@ loggops_finish(void *self, int64_t to, struct sc_transfer *done, bool *found) {
 static sc_status loggops_overhead(void *self, uint64_t bytes, struct sc_overhead *out) {
     const struct loggops *n = self;
     int64_t time = n->o + stretch(n->O, bytes);
-    *out = (struct sc_overhead){.send = time, .recv = time, .rendezvous = bytes > n->S};
+    *out = (struct sc_overhead){.send = time, .recv = time};
+    out->rendezvous = bytes > n->S;
+    out->asking = out->rendezvous ? 2 * n->L : 0;
     return SC_OK;
 }
 
