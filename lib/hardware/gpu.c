@@ -106,10 +106,14 @@ static void carry_gemm(struct sc__gpu *g,
      * so that tensor cores of half the rate (GeForce cards where they add in fp32) reach
      * theirs. Where it is the power, it goes with that, and below the limit nothing is left
      * but the units themselves; else on another chip it is not believed above the peak. */
-    bool units = g->gemm.hot_us > 0 && load < 1;
+    bool known = base->gemm.most > 0; /* rp of the base is what its units can do */
+    bool units = known || (g->gemm.hot_us > 0 && load < 1);
     double peak = 1e6 * sc__gpu_main_peak(g);
-    g->gemm.rp *= fmax(peaks, clock * g->sms / base->sms);
-    if (units)
+    double issue = clock * g->sms / base->sms;
+    g->gemm.rp *= known ? issue : fmax(peaks, issue);
+    if (known)
+        g->gemm.rp = fmax(g->gemm.rp, peak);
+    else if (units)
         g->gemm.rp /= load;
     else if (peaks < 1 || peaks > 1)
         g->gemm.rp = fmin(g->gemm.rp, peak);
