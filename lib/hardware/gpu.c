@@ -79,19 +79,42 @@ static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
     }
 }
 
-/* What full load takes of the power limit, over what it takes of the base's. A FLOP takes
- * energy with the square of the voltage, about with the rated clock. */
+/* The clock under full load falls until the power limit holds it: a FLOP takes energy with
+ * the square of the voltage, about with the clock at that moment, so that it falls with the
+ * root of what the rated clock would take of the limit, over what it takes of the base's.
+ */
 static double
 carry_load(const struct sc__gpu *g, const struct sc__gpu *base, double clock) {
-    return sc__gpu_main_peak(g) / sc__gpu_main_peak(base) * clock * base->tdp / g->tdp;
+    double rate = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    return sqrt(rate * clock * base->tdp / g->tdp);
 }
 
-/* The clock falls by what is above the limit: on a card of half the rate at the same power
- * not at all. */
+/* Below 1, as on a card of half the rate at the same power, it does not fall. */
 static void carry_clock(struct sc__gemm_constants *c, double load) {
     double all = fmax(1, (1 + c->hot + c->limit) * load);
     c->hot = fmin(c->hot, fmax(1, (1 + c->hot) * load) - 1);
     c->limit = all - 1 - c->hot;
+}
+
+/* What keeps a chip from its peak is not what multiplies: it goes with SMs and clock, so
+ * that tensor cores of half the rate (GeForce cards where they add in fp32) reach theirs,
+ * the most there is. Where it is the power, and less than the limit is taken, it falls
+ * away. Of other chips no more than the peak is believed. */
+static void
+carry_chip_rate(struct sc__gpu *g, const struct sc__gpu *base, double issue, double load) {
+    struct sc__gemm_constants *c = &g->gemm;
+    double peak = 1e6 * sc__gpu_main_peak(g);
+    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    bool spare = c->most > 0 && c->rp > c->most; /* rp is what units of the base can do */
+    c->rp *= spare ? issue : fmax(peaks, issue);
+    if (spare)
+        c->rp = fmax(c->rp, peak);
+    if (c->hot_us > 0)
+        c->rp /= fmin(1, (1 + c->hot + c->limit) * load);
+    bool bounded = c->hot_us > 0 || c->most > 0;
+    if (!bounded && (peaks < 1 || peaks > 1))
+        c->rp = fmin(c->rp, peak);
+    c->most = bounded ? peak : 0;
 }
 
 static void carry_gemm(struct sc__gpu *g,
@@ -99,30 +122,15 @@ static void carry_gemm(struct sc__gpu *g,
                        double sm_rate,
                        double dram,
                        double clock) {
-    g->gemm.r *= sm_rate;
-    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
-    double load = carry_load(g, base, clock);
-    /* What keeps the chip from its peak is not what multiplies: it goes with SMs and clock,
-     * so that tensor cores of half the rate (GeForce cards where they add in fp32) reach
-     * theirs. Where it is the power, it goes with that, and below the limit nothing is left
-     * but the units themselves; else on another chip it is not believed above the peak. */
-    bool known = base->gemm.most > 0; /* rp of the base is what its units can do */
-    bool units = known || (g->gemm.hot_us > 0 && load < 1);
-    double peak = 1e6 * sc__gpu_main_peak(g);
     double issue = clock * g->sms / base->sms;
-    g->gemm.rp *= known ? issue : fmax(peaks, issue);
-    if (known)
-        g->gemm.rp = fmax(g->gemm.rp, peak);
-    else if (units)
-        g->gemm.rp /= load;
-    else if (peaks < 1 || peaks > 1)
-        g->gemm.rp = fmin(g->gemm.rp, peak);
-    g->gemm.most = units ? peak : 0;
+    double load = carry_load(g, base, clock);
+    g->gemm.r *= sm_rate;
+    carry_chip_rate(g, base, issue, load);
     carry_clock(&g->gemm, load);
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
-    g->gemm.cache_bw *= clock * g->sms / base->sms;
+    g->gemm.cache_bw *= issue;
     if (base->l2 > 0 && g->l2 > 0) {
         g->gemm.cache *= g->l2 / base->l2;
         g->gemm.cache_b *= g->l2 / base->l2;

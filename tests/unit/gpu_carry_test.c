@@ -35,9 +35,8 @@ static double square_us(const struct sc__gpu *g, enum sc__dtype t) {
     return sc__gemm(p, NULL, t, 8192, 8192, 8192).us;
 }
 
-/* A card of half the rate is none of the full rate for another whose base it is: with
- * another memory it is as fast as it was, with the peak of the full rate it reaches that.
- */
+/* A card with another memory is as fast as it was; of half the rate it stays: beside the
+ * peak of the full rate its units reach that. */
 static void half_rate_as_base(void **state) {
     static const char *const names[] =
         {"rtx-3090", "a10g", "rtx-2080-ti", "rtx-4090", "l40", "rtx-5070"};
@@ -53,6 +52,36 @@ static void half_rate_as_base(void **state) {
     struct sc__gpu mine = *full;
     sc__gpu_carry_over(&mine, gpu("rtx-3090"));
     assert_within(square_us(&mine, SC__FP16), square_us(full, SC__FP16), 0.02);
+}
+
+static bool has_more(const struct sc__gpu *a, const struct sc__gpu *b) {
+    return a != b && a->peak[SC__FP16] >= b->peak[SC__FP16] && a->dram >= b->dram &&
+           a->sms >= b->sms && a->boost_mhz >= b->boost_mhz && a->tdp >= b->tdp &&
+           a->l2 >= b->l2;
+}
+
+/* Of the cards carried over from the same one: who has more of everything is not slower. */
+static void more_is_not_slower(void **state) {
+    const struct sc__gpu *of[64];
+    unsigned count = 0;
+    unsigned pairs = 0;
+    (void)state;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__gpu *g;
+        if (strncmp(sc__data_files[i].path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_built_in(ctx, &sc__data_files[i], &g), SC_OK);
+        if (g->base && strcmp(g->base, "h200") != 0)
+            of[count++] = g;
+    }
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < count; k++)
+            if (!strcmp(of[i]->base, of[k]->base) && has_more(of[i], of[k])) {
+                if (square_us(of[i], SC__FP16) > 1.001 * square_us(of[k], SC__FP16))
+                    fail_msg("%s is slower than %s", of[i]->name, of[k]->name);
+                pairs++;
+            }
+    assert_true(pairs > 40);
 }
 
 /* Before Ampere there is no bf16: a product takes as long as one of fp16. */
@@ -73,6 +102,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
+        cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
