@@ -456,6 +456,19 @@ static void every_gpu_reads(void **state) {
     assert_string_equal(gpu("nvidia h100 sxm5")->name, "h100-sxm");
 }
 
+/* Of the operators of PyTorch each number is there; one that is not makes times that are
+ * no numbers. */
+static void operators_are_read(void **state) {
+    (void)state;
+    struct sc__operator_constants c = sc__operator_constants();
+    const double *all = (const double *)&c;
+    for (size_t i = 0; i < sizeof c / sizeof *all; i++)
+        assert_true(isfinite(all[i]) && all[i] > 0);
+    assert_within(c.by_row, 2.26, 1e-9);
+    assert_within(sc__operators_slower(&c, gpu("h200")), 1, 1e-9);
+    assert_within(sc__operators_slower(&c, gpu("a100-80")), 67 / 19.5, 1e-9);
+}
+
 /* Published rates of GEMMs: sustained (Azure, long loops), within 10 %, and the
  * best of all shapes on a GPU that was not at its power limit (MAMF): no forecast
  * may be faster by more than the 5 % that GPUs differ by, and none slower by a quarter. */
@@ -745,6 +758,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(held_at_500_watts, open_context, close_context),
         cmocka_unit_test_setup_teardown(kept_as_read, open_context, close_context),
         cmocka_unit_test_setup_teardown(every_gpu_reads, open_context, close_context),
+        cmocka_unit_test_setup_teardown(operators_are_read, open_context, close_context),
         cmocka_unit_test_setup_teardown(published_rates, open_context, close_context),
         cmocka_unit_test_setup_teardown(bad_gpu_files, open_context, close_context),
         cmocka_unit_test_setup_teardown(bad_tables, open_context, close_context),
