@@ -7,8 +7,7 @@
 
 /* A number, or a list of so many; what is not there is no number, nor is any time that
  * rests on it. */
-static void
-read_numbers(const json_t *root, const char *key, double *out, unsigned count) {
+static void read_numbers(const json_t *root, const char *key, double *out, unsigned count) {
     const json_t *v = json_object_get(root, key);
     for (unsigned i = 0; i < count; i++) {
         const json_t *item = json_is_array(v) ? json_array_get(v, i) : v;
