@@ -153,15 +153,37 @@ static void carry_unaligned(struct sc__unaligned_constants *u, double issue, dou
     u->te /= clock;
 }
 
-/* [0] is fixed; [1] to [3] are steps and tiles on an SM; the rest streams. */
-static void
-carry_attention(struct sc__attention_constants *a, double sm_rate, double dram) {
-    for (unsigned i = 1; i < 4; i++) {
-        a->forward[i] /= sm_rate;
-        a->backward[i] /= sm_rate;
+struct attention_ratios {
+    double base_rate; /* of an SM at the peak, FLOP/us */
+    double rate;
+    double clock;
+    double dram;
+    bool same_kernels;
+};
+
+/* us of a step: what multiplies goes with the rate of an SM, the rest, which waits for
+ * exponentials and instructions, with the clock. Kernels of another architecture are
+ * others, of which nothing is known but the peak. */
+static double carry_step(const struct attention_ratios *r, double us, double flop) {
+    double multiplies = r->same_kernels ? fmin(us, flop / r->base_rate) : us;
+    return multiplies * r->base_rate / r->rate + (us - multiplies) / r->clock;
+}
+
+/* [0] is fixed; [1] is a step, forward two products and backward five; [2] and [3] are what
+ * a tile and a walk begin and end with; the rest streams. */
+static void carry_attention(struct sc__attention_constants *a,
+                            const struct attention_ratios *r) {
+    double width = a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim);
+    double tile = 128 * a->bq;
+    a->forward[1] = carry_step(r, a->forward[1], 2 * width * tile);
+    a->backward[1] =
+        carry_step(r, a->backward[1], 5 * width * (a->bk > 0 ? a->bk * a->bk : tile));
+    for (unsigned i = 2; i < 4; i++) {
+        a->forward[i] = carry_step(r, a->forward[i], 0);
+        a->backward[i] = carry_step(r, a->backward[i], 0);
     }
-    a->backward[4] /= dram;
-    a->backward[5] /= dram;
+    a->backward[4] /= r->dram;
+    a->backward[5] /= r->dram;
 }
 
 static void carry_memory(struct sc__memory_constants *m, double dram, double issue) {
@@ -299,9 +321,16 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_dtypes(g, base);
     carry_unaligned(&g->unaligned, issue, clock);
     double fp32_rate = g->peak[SC__FP32] / g->sms / (base->peak[SC__FP32] / base->sms);
+    double rate = 1e6 * sc__gpu_main_peak(base) / base->sms;
+    struct attention_ratios attention = {rate,
+                                         rate * sm_rate,
+                                         clock,
+                                         dram,
+                                         same_architecture(g, base) || g->gemm.most > 0};
+    struct attention_ratios wide = {rate, rate * fp32_rate, clock, dram, false};
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) {
-        carry_attention(&g->attention[i], sm_rate, dram);
-        carry_attention(&g->attention_fp32[i], fp32_rate, dram);
+        carry_attention(&g->attention[i], &attention);
+        carry_attention(&g->attention_fp32[i], &wide);
     }
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         carry_memory(&g->memory_op[i], dram, issue);

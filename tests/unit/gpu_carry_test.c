@@ -30,6 +30,27 @@ static void carried_over(void **state) {
     near(b->memory_op[SC__MEM_GELU_F].part[0].element, 1.150 * 4.8 / 7.7);
 }
 
+/* Of a step of attention what multiplies goes with the rate of an SM, the rest with the
+ * clock; on another architecture all of it with the rate. */
+static void attention_carried_over(void **state) {
+    (void)state;
+    const struct sc__gpu *a = gpu("h100-sxm");
+    const struct sc__gpu *h20 = gpu("h20");
+    double base_rate = 989.4e6 / 132;
+    double rate = 148e6 / 78;
+    double forward = 2.0 * 128 * 128 * (128 + 128) / base_rate;
+    double backward = 2.5 * forward;
+    near(h20->attention[1].forward[1],
+         forward * base_rate / rate + a->attention[1].forward[1] - forward);
+    near(h20->attention[1].backward[1],
+         backward * base_rate / rate + a->attention[1].backward[1] - backward);
+    near(h20->attention[1].forward[2], a->attention[1].forward[2]);
+    const struct sc__gpu *t = gpu("t4");
+    const struct sc__gpu *base = gpu("a100-80");
+    near(t->attention[1].forward[1],
+         base->attention[1].forward[1] * (312 / 108.0) / (65 / 40.0));
+}
+
 static double square_us(const struct sc__gpu *g, enum sc__dtype t) {
     struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
     return sc__gemm(p, NULL, t, 8192, 8192, 8192).us;
@@ -101,6 +122,9 @@ static void without_bf16(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_carried_over,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
