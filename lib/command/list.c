@@ -72,10 +72,10 @@ static sc_status list_gpu(struct listing *l, const char *name) {
     SC__TRY(sc__gpu_find(l->ctx, name, &gpu));
     double gib = gpu->memory / (double)(1u << 30);
     sc__printf(&l->text,
-               "%-14s %-12s %13s %13s %10s %10s  %s\n",
+               "%-19s %-12s %14s %13s %10s %10s  %s\n",
                name,
                gpu->architecture,
-               known_number(l, gpu->peak[SC__BF16], ""),
+               known_number(l, sc__gpu_sheet_peak(gpu), ""),
                known_number(l, gpu->peak[SC__FP8], ""),
                known_number(l, gib, " GiB"),
                known_number(l, gpu->dram, " TB/s"),
@@ -84,6 +84,7 @@ static sc_status list_gpu(struct listing *l, const char *name) {
     sc__json_string(&l->json, "name", name);
     sc__json_string(&l->json, "title", gpu->title);
     sc__json_string(&l->json, "architecture", gpu->architecture);
+    json_known_number(&l->json, "fp16_tflops", gpu->peak[SC__FP16]);
     json_known_number(&l->json, "bf16_tflops", gpu->peak[SC__BF16]);
     json_known_number(&l->json, "fp8_tflops", gpu->peak[SC__FP8]);
     json_known_number(&l->json, "memory_gib", gib);
@@ -208,7 +209,8 @@ static const struct list_kind list_kinds[] = {
     {"gpus",
      "gpus/",
      list_gpu,
-     "GPU            architecture  bf16 TFLOP/s   fp8 TFLOP/s     memory  bandwidth\n"},
+     "GPU                 architecture 16-bit TFLOP/s   fp8 TFLOP/s     memory  "
+     "bandwidth\n"},
     {"clusters",
      "clusters/",
      list_cluster,

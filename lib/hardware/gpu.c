@@ -79,19 +79,42 @@ static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
     }
 }
 
-/* What full load takes of the power limit, over what it takes of the base's. A FLOP takes
- * energy with the square of the voltage, about with the rated clock. */
+/* The clock under full load falls until the power limit holds it: a FLOP takes energy with
+ * the square of the voltage, about with the clock at that moment, so that it falls with the
+ * root of what the rated clock would take of the limit, over what it takes of the base's.
+ */
 static double
 carry_load(const struct sc__gpu *g, const struct sc__gpu *base, double clock) {
-    return sc__gpu_main_peak(g) / sc__gpu_main_peak(base) * clock * base->tdp / g->tdp;
+    double rate = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    return sqrt(rate * clock * base->tdp / g->tdp);
 }
 
-/* The clock falls by what is above the limit: on a card of half the rate at the same power
- * not at all. */
+/* Below 1, as on a card of half the rate at the same power, it does not fall. */
 static void carry_clock(struct sc__gemm_constants *c, double load) {
     double all = fmax(1, (1 + c->hot + c->limit) * load);
     c->hot = fmin(c->hot, fmax(1, (1 + c->hot) * load) - 1);
     c->limit = all - 1 - c->hot;
+}
+
+/* What keeps a chip from its peak is not what multiplies: it goes with SMs and clock, so
+ * that tensor cores of half the rate (GeForce cards where they add in fp32) reach theirs,
+ * the most there is. Where it is the power, and less than the limit is taken, it falls
+ * away. Of other chips no more than the peak is believed. */
+static void
+carry_chip_rate(struct sc__gpu *g, const struct sc__gpu *base, double issue, double load) {
+    struct sc__gemm_constants *c = &g->gemm;
+    double peak = 1e6 * sc__gpu_main_peak(g);
+    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    bool spare = c->most > 0 && c->rp > c->most; /* rp is what units of the base can do */
+    c->rp *= spare ? issue : fmax(peaks, issue);
+    if (spare)
+        c->rp = fmax(c->rp, peak);
+    if (c->hot_us > 0)
+        c->rp /= fmin(1, (1 + c->hot + c->limit) * load);
+    bool bounded = c->hot_us > 0 || c->most > 0;
+    if (!bounded && (peaks < 1 || peaks > 1))
+        c->rp = fmin(c->rp, peak);
+    c->most = bounded ? peak : 0;
 }
 
 static void carry_gemm(struct sc__gpu *g,
@@ -99,26 +122,15 @@ static void carry_gemm(struct sc__gpu *g,
                        double sm_rate,
                        double dram,
                        double clock) {
-    g->gemm.r *= sm_rate;
-    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    double issue = clock * g->sms / base->sms;
     double load = carry_load(g, base, clock);
-    /* What keeps the chip from its peak is not what multiplies: it goes with SMs and clock,
-     * so that tensor cores of half the rate (GeForce cards where they add in fp32) reach
-     * theirs. Where it is the power, it goes with that, and below the limit nothing is left
-     * but the units themselves; else on another chip it is not believed above the peak. */
-    bool units = g->gemm.hot_us > 0 && load < 1;
-    double peak = 1e6 * sc__gpu_main_peak(g);
-    g->gemm.rp *= fmax(peaks, clock * g->sms / base->sms);
-    if (units)
-        g->gemm.rp /= load;
-    else if (peaks < 1 || peaks > 1)
-        g->gemm.rp = fmin(g->gemm.rp, peak);
-    g->gemm.most = units ? peak : 0;
+    g->gemm.r *= sm_rate;
+    carry_chip_rate(g, base, issue, load);
     carry_clock(&g->gemm, load);
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
-    g->gemm.cache_bw *= clock * g->sms / base->sms;
+    g->gemm.cache_bw *= issue;
     if (base->l2 > 0 && g->l2 > 0) {
         g->gemm.cache *= g->l2 / base->l2;
         g->gemm.cache_b *= g->l2 / base->l2;
@@ -141,15 +153,37 @@ static void carry_unaligned(struct sc__unaligned_constants *u, double issue, dou
     u->te /= clock;
 }
 
-/* [0] is fixed; [1] to [3] are steps and tiles on an SM; the rest streams. */
-static void
-carry_attention(struct sc__attention_constants *a, double sm_rate, double dram) {
-    for (unsigned i = 1; i < 4; i++) {
-        a->forward[i] /= sm_rate;
-        a->backward[i] /= sm_rate;
+struct attention_ratios {
+    double base_rate; /* of an SM at the peak, FLOP/us */
+    double rate;
+    double clock;
+    double dram;
+    bool same_kernels;
+};
+
+/* us of a step: what multiplies goes with the rate of an SM, the rest, which waits for
+ * exponentials and instructions, with the clock. Kernels of another architecture are
+ * others, of which nothing is known but the peak. */
+static double carry_step(const struct attention_ratios *r, double us, double flop) {
+    double multiplies = r->same_kernels ? fmin(us, flop / r->base_rate) : us;
+    return multiplies * r->base_rate / r->rate + (us - multiplies) / r->clock;
+}
+
+/* [0] is fixed; [1] is a step, forward two products and backward five; [2] and [3] are what
+ * a tile and a walk begin and end with; the rest streams. */
+static void carry_attention(struct sc__attention_constants *a,
+                            const struct attention_ratios *r) {
+    double width = a->head_dim + (a->v_dim > 0 ? a->v_dim : a->head_dim);
+    double tile = 128 * a->bq;
+    a->forward[1] = carry_step(r, a->forward[1], 2 * width * tile);
+    a->backward[1] =
+        carry_step(r, a->backward[1], 5 * width * (a->bk > 0 ? a->bk * a->bk : tile));
+    for (unsigned i = 2; i < 4; i++) {
+        a->forward[i] = carry_step(r, a->forward[i], 0);
+        a->backward[i] = carry_step(r, a->backward[i], 0);
     }
-    a->backward[4] /= dram;
-    a->backward[5] /= dram;
+    a->backward[4] /= r->dram;
+    a->backward[5] /= r->dram;
 }
 
 static void carry_memory(struct sc__memory_constants *m, double dram, double issue) {
@@ -287,9 +321,16 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_dtypes(g, base);
     carry_unaligned(&g->unaligned, issue, clock);
     double fp32_rate = g->peak[SC__FP32] / g->sms / (base->peak[SC__FP32] / base->sms);
+    double rate = 1e6 * sc__gpu_main_peak(base) / base->sms;
+    struct attention_ratios attention = {rate,
+                                         rate * sm_rate,
+                                         clock,
+                                         dram,
+                                         same_architecture(g, base) || g->gemm.most > 0};
+    struct attention_ratios wide = {rate, rate * fp32_rate, clock, dram, false};
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) {
-        carry_attention(&g->attention[i], sm_rate, dram);
-        carry_attention(&g->attention_fp32[i], fp32_rate, dram);
+        carry_attention(&g->attention[i], &attention);
+        carry_attention(&g->attention_fp32[i], &wide);
     }
     for (unsigned i = 0; i < SC__MEM_OPS; i++)
         carry_memory(&g->memory_op[i], dram, issue);

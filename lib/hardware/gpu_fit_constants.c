@@ -195,7 +195,7 @@ offer_gemm(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_ke
         }
     } else {
         offer(g, &c->r, true);
-        offer(g, &c->rp, true);
+        offer(g, c->most > 0 ? &c->most : &c->rp, true);
         offer(g, &c->bw, true);
         offer(g, &c->t0, false);
         offer(g, &c->b, false);

@@ -10,6 +10,7 @@ struct sc__kernel_model *sc__kernel_model_new(struct sc__arena *arena,
     struct sc__kernel_model *p = SC__NEW(arena, struct sc__kernel_model);
     p->arena = arena;
     p->gpu = gpu;
+    p->operators = sc__operator_constants();
     sc__map_init(&p->known, arena);
     sc__map_init(&p->measured, arena);
     sc__names_init(&p->pieces, arena);
@@ -18,6 +19,11 @@ struct sc__kernel_model *sc__kernel_model_new(struct sc__arena *arena,
 
 const struct sc__gpu *sc__kernel_model_gpu(const struct sc__kernel_model *p) {
     return p->gpu;
+}
+
+const struct sc__operator_constants *
+sc__kernel_model_operators(const struct sc__kernel_model *p) {
+    return &p->operators;
 }
 
 bool sc__kernel_model_piece(const struct sc__kernel_model *p,

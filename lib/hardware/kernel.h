@@ -8,6 +8,7 @@
 #define SC_HARDWARE_KERNEL_H
 
 #include "hardware/gpu.h"
+#include "hardware/operator_constants.h"
 #include "workload/workload.h"
 
 struct sc__kernel {
@@ -36,6 +37,9 @@ struct sc__kernel_model;
 /* gpu must outlive the model; so must the arena. One thread at a time. */
 struct sc__kernel_model *sc__kernel_model_new(struct sc__arena *arena,
                                               const struct sc__gpu *gpu);
+/* What operators of PyTorch take (operator_constants.h). */
+const struct sc__operator_constants *
+sc__kernel_model_operators(const struct sc__kernel_model *p);
 const struct sc__gpu *sc__kernel_model_gpu(const struct sc__kernel_model *p);
 /* Reads --kernel-times FILE: our table (docs/model/kernels.md) or AIOB text.
  * Kernels found in it are taken from it, with measured set. */
@@ -134,15 +138,6 @@ sc__elementwise(struct sc__kernel_model *p, const char *name, double bytes);
  * whole. */
 struct sc__kernel
 sc__strided(struct sc__kernel_model *p, const char *name, double bytes, double cycles);
-/* What an element costs in operators of PyTorch on an H200, ps, as the operators of
- * captured programs (data/operators.json): where an operand stands for a row, where
- * types are converted, where a dimension in the middle is summed up; and what of rows that
- * are picked again is read again. */
-#define SC__BY_ROWS_PS 2.26
-#define SC__CONVERTS_PS 1.5
-#define SC__BETWEEN_PS 1.9
-#define SC__PICKED_AGAIN 0.6
-#define SC__H200_FP32 67 /* TFLOP/s */
 /* An operator that takes its time for each element beside the bytes it moves: ps on an
  * H200, others by their peak of fp32. */
 struct sc__kernel sc__by_element(

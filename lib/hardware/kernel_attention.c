@@ -264,24 +264,17 @@ static double computed_share(const struct sc__kernel_key *key) {
     return skv > sq ? 1 - 0.5 * sq / skv : 0.5;
 }
 
-/* Kernels that read what is added to the scores (cuDNN's, H200, 24 shapes; docs/model/
- * kernels.md): forward takes so many times as long, backward so many ps more a score, to 64
- * numbers a head and beyond. Above 128 another kernel takes so many ps a score, each way.
- */
+/* Kernels that read what is added to the scores (cuDNN's; docs/model/kernels.md). */
 static double
-masked_us(const struct sc__gpu *gpu, const struct sc__kernel_key *key, double us) {
-    static const double longer[2] = {1.75, 1.83};
-    static const double more[2] = {1.07, 2.15};
-    static const double widest[2] = {4.25, 12.5};
-    const double measured_peak = 67; /* TFLOP/s of plain instructions, H200 */
+masked_us(const struct sc__kernel_model *p, const struct sc__kernel_key *key, double us) {
+    const struct sc__operator_constants *c = &p->operators;
     bool forward = key->what == SC__KERNEL_OP_ATTENTION_F;
     bool deep = key->size[5] > 64;
-    double slower = gpu->peak[SC__FP32] > 0 ? measured_peak / gpu->peak[SC__FP32] : 1;
     double scores = (double)(key->size[0] * key->size[1]) * (double)key->size[3] *
-                    (double)key->size[4] * 1e-6 * slower;
+                    (double)key->size[4] * 1e-6 * sc__operators_slower(c, p->gpu);
     if (key->size[5] > 128)
-        return gpu->elementwise_t0 + scores * widest[!forward];
-    return forward ? us * longer[deep] : us + scores * more[deep];
+        return p->gpu->elementwise_t0 + scores * c->masked_widest[!forward];
+    return forward ? us * c->masked_longer[deep] : us + scores * c->masked_more[deep];
 }
 
 static struct sc__kernel attention(struct sc__kernel_model *p,
@@ -304,7 +297,7 @@ static struct sc__kernel attention(struct sc__kernel_model *p,
         return k;
     k.us = sc__kernel_us(p, &key, &k.measured);
     if (a->masked && !a->wide && !k.measured)
-        k.us = masked_us(p->gpu, &key, k.us);
+        k.us = masked_us(p, &key, k.us);
     k.flop = k.effort = times * 2 * heads * sq * skv * width * computed_share(&key);
     /* an older kernel spends more instructions, and so more energy, on a FLOP: H200 held at
      * 500 to 700 W */

@@ -104,9 +104,11 @@ static double or_one(double x) {
 
 /* What a type is computed in where the GPU does not have it. */
 static enum sc__dtype available(const struct sc__gpu *g, enum sc__dtype t) {
+    if (t == SC__TF32 && !(g->peak[t] > 0))
+        t = SC__FP32;
     if (g->peak[t] > 0)
         return t;
-    return t == SC__TF32 ? SC__FP32 : SC__BF16;
+    return g->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16;
 }
 
 /* Bytes of operands and output, and how many layers in turn read the input (0: weights

@@ -387,9 +387,10 @@ static struct seen_sequences attention_sequences(const struct sc__layer_shape *s
 }
 
 /* A byte of yes and no becomes what is added to a score, in a kernel that finds the place
- * of each element: 2.3 ps on an H200, three times what its bytes take. */
+ * of each element. */
 static void add_mask(struct sc__layer_maker *m) {
-    double bytes = 3 * (1 + sc__dtype_bytes(m->s->dtype));
+    double traffic = sc__kernel_model_operators(m->kernel_model)->mask_traffic;
+    double bytes = traffic * (1 + sc__dtype_bytes(m->s->dtype));
     double scores = (double)m->s->batch * (double)m->s->seq * (double)m->s->seq;
     sc__layer_elementwise(m, "mask", bytes * scores, 1);
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 
 struct routes {
+    const struct sc__operator_constants *operators;
     double tokens;
     double routed; /* tokens, each as often as it has experts */
     double width;
@@ -23,7 +24,8 @@ struct routes {
 static struct routes routes_of(const struct sc__layer_maker *m) {
     const struct sc__layer_shape *s = m->s;
     double narrow = sc__dtype_bytes(s->dtype);
-    return (struct routes){.tokens = (double)m->rows,
+    return (struct routes){.operators = sc__kernel_model_operators(m->kernel_model),
+                           .tokens = (double)m->rows,
                            .routed = (double)m->rows * s->topk,
                            .width = (double)(s->moe_latent ? s->moe_latent : s->hidden),
                            .narrow = narrow,
@@ -44,7 +46,7 @@ small(struct sc__layer_maker *m, const char *name, const struct routes *r, doubl
 /* Rows that an index takes: what is read again comes from the cache in part. */
 static void
 pick(struct sc__layer_maker *m, const struct routes *r, double rows, double bytes) {
-    double read = fmax(fmin(rows, r->routed), SC__PICKED_AGAIN * r->routed);
+    double read = fmax(fmin(rows, r->routed), r->operators->picked_again * r->routed);
     moves(m, "pick_rows", r->width, bytes * (read + r->routed));
 }
 
@@ -55,7 +57,7 @@ static void by_rows(struct sc__layer_maker *m,
                     double bytes,
                     bool converts) {
     double elements = r->routed * r->width;
-    double ps = SC__BY_ROWS_PS + (converts ? SC__CONVERTS_PS : 0);
+    double ps = r->operators->by_row + (converts ? r->operators->converts : 0);
     sc__layer_push(m,
                    sc__by_element(m->kernel_model, name, bytes * elements, elements, ps));
 }
@@ -125,7 +127,7 @@ void sc__layer_routes_back(struct sc__layer_maker *m) {
                                   "sum_routes",
                                   r.wide * (elements + all),
                                   elements,
-                                  SC__BETWEEN_PS));
+                                  r.operators->between));
     if (r.wide > r.narrow)
         moves(m, "narrow", all, r.narrow + r.wide);
 }
@@ -145,7 +147,8 @@ bias_rows(struct sc__layer_maker *m, double rows, double experts, double width) 
             sc__rows_added(m->kernel_model, "bias_grad", rows, experts, width, e));
         return;
     }
-    moves(m, "pick_rows", elements, e * (1 + SC__PICKED_AGAIN));
+    double again = sc__kernel_model_operators(m->kernel_model)->picked_again;
+    moves(m, "pick_rows", elements, e * (1 + again));
     moves(m, "add", elements, 3 * e);
 }
 

@@ -169,29 +169,25 @@ struct sc__kernel sc__by_element(struct sc__kernel_model *p,
                                  double bytes,
                                  double elements,
                                  double ps) {
-    const struct sc__gpu *gpu = p->gpu;
-    double slower = gpu->peak[SC__FP32] > 0 ? SC__H200_FP32 / gpu->peak[SC__FP32] : 1;
+    double t0 = p->gpu->elementwise_t0;
+    double slower = sc__operators_slower(&p->operators, p->gpu);
     struct sc__kernel k = sc__elementwise(p, name, bytes);
-    double moving = k.us - gpu->elementwise_t0;
-    k.us = gpu->elementwise_t0 + hypot(moving, elements * ps * slower * 1e-6);
+    k.us = t0 + hypot(k.us - t0, elements * ps * slower * 1e-6);
     return k;
 }
 
 /* The index is sorted, a warp adds up the rows that come to one place, one after the
- * other: sorting, its kernels and a row of it; an element that is added; a row behind
- * another. Measured on an H200 (docs/model/operators.md). */
+ * other (docs/model/operators.md). */
 struct sc__kernel sc__rows_added(struct sc__kernel_model *p,
                                  const char *name,
                                  double rows,
                                  double to,
                                  double width,
                                  double bytes) {
-    static const double us[2] = {66, 0.0002};
-    static const double element_ps = 2.6;
-    static const double chain_us = 1.3;
+    const double *c = p->operators.rows_added;
     double moved = bytes * width * (rows + 2 * fmin(rows, to));
-    struct sc__kernel k = sc__by_element(p, name, moved, rows * width, element_ps);
-    k.us += us[0] + us[1] * rows + chain_us * rows / fmax(1, to);
+    struct sc__kernel k = sc__by_element(p, name, moved, rows * width, c[2]);
+    k.us += c[0] + c[1] * rows + c[3] * rows / fmax(1, to);
     return k;
 }
 

@@ -54,6 +54,7 @@ enum sc__gemm_layout { SC__LAYOUT_FORWARD, SC__LAYOUT_DGRAD, SC__LAYOUT_WGRAD };
 struct sc__kernel_model {
     struct sc__arena *arena;
     const struct sc__gpu *gpu;
+    struct sc__operator_constants operators;
     struct sc__map known;    /* hash of a key → us, by formula */
     struct sc__map measured; /* hash of a key → us, from a table */
     bool measured_used;      /* some kernel was there */

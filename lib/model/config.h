@@ -80,7 +80,10 @@ const char *sc__config_python_model(struct sc_context *ctx,
 /* Puts the values in that others name ("${.hidden_size}"). */
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 
-/* The value of the first item with this key, or whose key ends in ".key". */
+/* Whether a key is this one, or ends in ".key"; "=key" stands in no section. GPT-NeoX takes
+ * dashes for underscores. */
+bool sc__config_key_is(const char *whole, const char *key);
+/* The value of the first item whose key it is. */
 const char *sc__config_value(const struct sc__config *c, const char *key);
 
 /* That of the first item with this very key, in no section. */
@@ -93,8 +96,9 @@ uint32_t sc__config_number(const struct sc__config *c, const char *key, uint32_t
 bool sc__config_nothing(const char *value);
 bool sc__config_true(const char *value);
 bool sc__config_false(const char *value);
-/* Whether a key is there and says yes. */
+/* Whether a key is there and says yes; or what is usual where it is not there. */
 bool sc__config_on(const struct sc__config *c, const char *key);
+bool sc__config_on_or(const struct sc__config *c, const char *key, bool usual);
 /* Whether one of these keys does, which a NULL ends. All of them are asked, so that none is
  * said to count for nothing beside another that says the same. */
 bool sc__config_any_on(const struct sc__config *c, const char *const *keys);

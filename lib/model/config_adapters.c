@@ -17,7 +17,8 @@ static const char *named(const struct sc__config *c, const char *key) {
     return nothing ? NULL : value;
 }
 
-static bool is_on(const struct sc__config *c, const char *key) {
+/* A type that is left to the program is taken where the GPU has it. */
+static bool has_type(const struct sc__config *c, const char *key) {
     const char *value = named(c, key);
     return value && (sc__config_true(value) || is_word(value, "auto"));
 }
@@ -64,7 +65,7 @@ trains_adapters(const struct sc__launch *l, const struct sc__config *c, bool ran
         return !strcmp(tuning, "lora") || !strcmp(tuning, "qlora");
     for (const char *const *key = switches; *key; key++)
         if (sc__config_value(c, *key))
-            return is_on(c, *key);
+            return sc__config_on(c, *key);
     /* Axolotl's files; scripts that name a base_model are Alpaca-LoRA's kin */
     bool axolotl = sc__config_value(c, "base_model") && !sc__launch_is_script(l);
     if (sc__config_value(c, "adapter") || axolotl)
@@ -159,9 +160,9 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
  * products under autocast. DeepSpeed casts all of a model, FSDP what it gathers; Axolotl's
  * kernels cast the adapter in place of its input (kernels/lora.py). */
 static bool runs_autocast(const struct sc__config *c) {
-    bool narrow = is_on(c, "bf16") || is_on(c, "fp16");
-    bool fused = is_on(c, "lora_qkv_kernel") || is_on(c, "lora_mlp_kernel");
-    return narrow && !fused && !is_on(c, "pure_bf16");
+    bool narrow = has_type(c, "bf16") || has_type(c, "fp16");
+    bool fused = sc__config_on(c, "lora_qkv_kernel") || sc__config_on(c, "lora_mlp_kernel");
+    return narrow && !fused && !sc__config_on(c, "pure_bf16");
 }
 
 void sc__config_add_adapters(struct sc__launch *l,
@@ -192,7 +193,7 @@ static bool chat_adapters(struct sc__launch *l, const struct sc__config *c) {
     if (!named(c, "lora_dim"))
         return false;
     sc__config_value(c, "lora_module_name");
-    if (!is_on(c, "only_optimize_lora"))
+    if (!sc__config_on(c, "only_optimize_lora"))
         sc__note(l->ctx,
                  "config-not-modelled",
                  "%s: embeddings and norms, which are trained beside adapters of lora_dim, "
@@ -229,17 +230,17 @@ static void take_adapters(struct sc__launch *l,
     bool swift = swift_type(c) != NULL;
     /* all linear layers of OpenRLHF and verl, too (target_modules) */
     bool all = sc__config_value(c, "finetuning_type") || swift || sc__config_openrlhf(c) ||
-               sc__config_verl(c) || is_on(c, "lora_enable") || firefly_mode(c) ||
+               sc__config_verl(c) || sc__config_on(c, "lora_enable") || firefly_mode(c) ||
                chat_adapters(l, c);
     const char *targets = sc__config_lora_targets(l, c);
-    if (is_on(c, "lora_target_linear") || (all && !targets))
+    if (sc__config_on(c, "lora_target_linear") || (all && !targets))
         targets = "all";
     struct sc__config_lora lora = {rank ? rank : "8", targets, "lora_dropout"};
     sc__config_add_adapters(l, c, out, &lora); /* 8: what peft takes */
     note_assumed(l, rank, targets);
     if (runs_autocast(c) && !sc__config_engine(l, c, out))
         sc__config_add(l, out, "lora-autocast", NULL);
-    if ((is_on(c, "use_peft") || swift) && !named(c, lora.dropout))
+    if ((sc__config_on(c, "use_peft") || swift) && !named(c, lora.dropout))
         sc__config_add(l, out, "dropout", NULL);
 }
 
@@ -326,12 +327,12 @@ void sc__config_precision(struct sc__launch *l,
                           struct sc__flag_list *out) {
     bool trainer = kind == SC__CONFIG_TRAINER;
     bool sections = trainer || kind == SC__CONFIG_DEEPSPEED || kind == SC__CONFIG_NEOX;
-    bool on = (trainer && (is_on(c, "bf16") || is_on(c, "fp16"))) ||
-              is_on(c, "bf16.enabled") || is_on(c, "fp16.enabled");
+    bool on = (trainer && (has_type(c, "bf16") || has_type(c, "fp16"))) ||
+              has_type(c, "bf16.enabled") || has_type(c, "fp16.enabled");
     bool off = (trainer && is_off(c, "bf16")) || is_off(c, "bf16.enabled");
     if (!sections || on || !off)
         return;
-    sc__config_add(l, out, "dtype", trainer && is_on(c, "tf32") ? "tf32" : "fp32");
+    sc__config_add(l, out, "dtype", trainer && has_type(c, "tf32") ? "tf32" : "fp32");
     sc__note(l->ctx,
              "precision-off",
              "%s: bf16 is off and fp16 is not on: it trains in fp32",

@@ -113,23 +113,6 @@ static sc_status take_key(struct config_taking *t,
     return SC_OK;
 }
 
-static bool key_is(const struct sc__config_item *item, const char *key) {
-    struct sc__str whole = sc__str(item->key);
-    size_t n = strlen(key);
-    char plain[128];
-    size_t i = 0;
-    /* GPT-NeoX takes dashes as well */
-    for (; item->key[i] && i + 1 < sizeof plain; i++)
-        plain[i] = item->key[i] == '-' ? '_' : item->key[i];
-    plain[i] = 0;
-    whole.p = plain;
-    whole.n = i;
-    if (*key == '=') /* in no section */
-        return sc__str_is(whole, key + 1);
-    return sc__str_is(whole, key) ||
-           (sc__str_ends(whole, key) && whole.n > n && whole.p[whole.n - n - 1] == '.');
-}
-
 static const char *dashed(struct sc__arena *arena, const char *key) {
     char *name = sc__strdup(arena, key);
     for (char *c = name; *c; c++)
@@ -227,18 +210,17 @@ static sc_status refuse_shape(const struct config_taking *t,
 static sc_status refuse_list(const struct config_taking *t,
                              const struct sc__config_key *k,
                              const struct sc__config_item *item) {
-    struct sc__config_item owner = *item;
     struct sc__str key = sc__str(item->key);
     if (k->words || !sc__str_ends(key, ".0")) /* "0" alone is a key like others */
         return SC_OK;
-    owner.key = sc__strndup(&t->l->ctx->arena, key.p, key.n - strlen(".0"));
-    if (!key_is(&owner, k->key))
+    const char *owner = sc__strndup(&t->l->ctx->arena, key.p, key.n - strlen(".0"));
+    if (!sc__config_key_is(owner, k->key))
         return SC_OK;
     return sc__launch_fail(t->l,
                            item->line,
                            NULL,
                            "%.60s takes one value, not a list",
-                           owner.key);
+                           owner);
 }
 
 static sc_status take_item(struct config_taking *t, struct sc__config_item *item) {
@@ -251,7 +233,7 @@ static sc_status take_item(struct config_taking *t, struct sc__config_item *item
     for (const struct sc__config_key *k = sc__config_keys; k->key; k++) {
         if (!(k->kinds & (1u << t->kind)))
             continue;
-        if (key_is(item, k->key)) {
+        if (sc__config_key_is(item->key, k->key)) {
             item->asked = true;
             return take_key(t, k, item);
         }
@@ -316,7 +298,7 @@ sc_status sc__config_local_batch(struct sc__launch *l,
 
 static bool has_key(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
-        if (key_is(&c->items[i], key))
+        if (sc__config_key_is(c->items[i].key, key))
             return true;
     return false;
 }
@@ -618,7 +600,7 @@ static bool key_gives(const struct sc__launch *l,
     if (!strncmp(item->last, "--", 2) && !strcmp(item->last + 2, flag))
         return true;
     for (const struct sc__config_key *k = sc__config_keys; k->key; k++)
-        if (!strcmp(k->flag, flag) && key_is(item, k->key))
+        if (!strcmp(k->flag, flag) && sc__config_key_is(item->key, k->key))
             return true;
     return false;
 }

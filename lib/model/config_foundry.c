@@ -5,11 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_on(const struct sc__config *c, const char *key, bool usual) {
-    const char *value = sc__config_value(c, key);
-    return value ? sc__config_true(value) : usual;
-}
-
 static bool says(const struct sc__config *c, const char *key, const char *word) {
     const char *value = sc__config_value(c, key);
     return value && sc__str_is_any_case(sc__str(value), word);
@@ -20,11 +15,11 @@ static void take_positions(struct sc__launch *l,
                            const struct sc__config *c,
                            struct sc__flag_list *out) {
     const char *length = sc__config_value(c, "model.max_seq_len");
-    if (is_on(c, "attn_config.alibi", false))
+    if (sc__config_on(c, "attn_config.alibi"))
         sc__config_add(l, out, "position-embedding-type", "alibi");
-    else if (is_on(c, "attn_config.rope", false))
+    else if (sc__config_on(c, "attn_config.rope"))
         sc__config_add(l, out, "position-embedding-type", "rope");
-    else if (!is_on(c, "model.learned_pos_emb", true))
+    else if (!sc__config_on_or(c, "model.learned_pos_emb", true))
         sc__config_add(l, out, "position-embedding-type", "none");
     else if (length)
         sc__config_add(l, out, "max-position-embeddings", length);
@@ -67,9 +62,9 @@ take_mpt(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list 
     SC__TRY(take_ffn_size(l, c, out));
     if (gated)
         sc__config_add(l, out, "swiglu", NULL);
-    if (is_on(c, "model.no_bias", false))
+    if (sc__config_on(c, "model.no_bias"))
         sc__config_add(l, out, "disable-bias-linear", NULL);
-    if (!is_on(c, "model.tie_word_embeddings", true))
+    if (!sc__config_on_or(c, "model.tie_word_embeddings", true))
         sc__config_add(l, out, "untie-embeddings-and-output-weights", NULL);
     if (says(c, "attn_config.attn_type", "multiquery_attention"))
         sc__config_add(l, out, "num-query-groups", "1");
@@ -97,7 +92,7 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
                  "%s: weights are counted as sharded over all GPUs, not copied across "
                  "nodes: --shard-group says how many ranks share them",
                  l->file);
-    if (is_on(c, "fsdp_config.activation_checkpointing", false))
+    if (sc__config_on(c, "fsdp_config.activation_checkpointing"))
         sc__config_add(l, out, "recompute", "full");
 }
 

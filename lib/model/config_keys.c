@@ -34,11 +34,12 @@ static void add_item(struct sc_context *ctx,
                                  .line = (uint32_t)line};
 }
 
-/* The key, or the end of it behind a dot; GPT-NeoX takes dashes for underscores. */
-static bool ends_in_key(const char *whole, const char *key) {
+bool sc__config_key_is(const char *whole, const char *key) {
+    bool alone = *key == '=';
+    key += alone;
     size_t length = strlen(whole);
     size_t n = strlen(key);
-    if (length < n || (length > n && whole[length - n - 1] != '.'))
+    if (length < n || (length > n && (alone || whole[length - n - 1] != '.')))
         return false;
     for (const char *at = whole + (length - n); *at; at++, key++)
         if (*at != *key && !(*at == '-' && *key == '_'))
@@ -48,7 +49,7 @@ static bool ends_in_key(const char *whole, const char *key) {
 
 static struct sc__config_item *asked_item(const struct sc__config *c, const char *key) {
     for (uint32_t i = 0; i < c->count; i++)
-        if (ends_in_key(c->items[i].key, key)) {
+        if (sc__config_key_is(c->items[i].key, key)) {
             c->items[i].asked = true;
             return &c->items[i];
         }
@@ -85,9 +86,13 @@ bool sc__config_true(const char *v) {
            sc__str_is_any_case(sc__str(v), "yes") || sc__str_is_any_case(sc__str(v), "on");
 }
 
-bool sc__config_on(const struct sc__config *c, const char *key) {
+bool sc__config_on_or(const struct sc__config *c, const char *key, bool usual) {
     const char *value = sc__config_value(c, key);
-    return value && sc__config_true(value);
+    return value ? sc__config_true(value) : usual;
+}
+
+bool sc__config_on(const struct sc__config *c, const char *key) {
+    return sc__config_on_or(c, key, false);
 }
 
 bool sc__config_any_on(const struct sc__config *c, const char *const *keys) {

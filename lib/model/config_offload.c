@@ -19,12 +19,6 @@ static const char *share_of(const struct sc__config *c, const char *key) {
     return nothing ? "1" : given;
 }
 
-/* A key of no section says yes. */
-static bool is_on(const struct sc__config *c, const char *key) {
-    const char *value = sc__config_exact(c, key);
-    return value && sc__config_true(value);
-}
-
 static void offload_by_deepspeed(struct sc__launch *l,
                                  const struct sc__config *c,
                                  struct sc__flag_list *out) {
@@ -40,10 +34,10 @@ static void offload_by_deepspeed(struct sc__launch *l,
     bool params_alone = named && strstr(file, "offload_params");
     /* DeepSpeed-Chat's is of both, of which stage 3 has weights to move
      * (get_train_ds_config of dschat/utils/ds_utils.py) */
-    bool chat = is_on(c, "offload") && !sc__config_openrlhf(c);
+    bool chat = sc__config_on(c, "=offload") && !sc__config_openrlhf(c);
     bool optimizer = on_cpu(c, "offload_optimizer.device") ||
                      on_cpu(c, "offload_optimizer_device") || /* accelerate's */
-                     is_on(c, "adam_offload") ||              /* OpenRLHF's */
+                     sc__config_on(c, "=adam_offload") ||     /* OpenRLHF's */
                      chat || sc__config_on(c, "zero_optimization.cpu_offload");
     bool params = on_cpu(c, "offload_param.device") || on_cpu(c, "offload_param_device") ||
                   (chat && sc__config_number(c, "zero_stage", 0) == 3) ||

@@ -55,10 +55,8 @@ static bool names_something(const char *value) {
 /* A key that is this flag, in the words of any trainer. */
 static bool says_flag(const struct sc__config *c, const char *flag) {
     for (const struct sc__config_key *k = sc__config_keys; k->key; k++) {
-        if (!(k->kinds & (1u << SC__CONFIG_TRAINER)) || strcmp(k->flag, flag) != 0)
-            continue;
-        if (*k->key == '=' ? sc__config_exact(c, k->key + 1) != NULL
-                           : sc__config_value(c, k->key) != NULL)
+        bool meant = k->kinds & (1u << SC__CONFIG_TRAINER) && !strcmp(k->flag, flag);
+        if (meant && sc__config_value(c, k->key))
             return true;
     }
     return false;

@@ -139,34 +139,52 @@ static double summed_bytes(const struct sc__plan *p) {
     return p->grad_bytes == 2 && p->dtype == SC__BF16 ? 2 : 4;
 }
 
-/* PyTorch's shards are the main copy of the weights, in fp32 unless everything is in
- * one type. Of several micro-batches in a pipeline the gradients wait for the last. */
+/* Bytes of a weight. PyTorch's shards are the main copy, in fp32 unless everything is in
+ * one type. */
+struct weight_bytes {
+    double used; /* by products */
+    double wide; /* gathered, where it is not narrowed for them */
+    double shard;
+    double packed; /* a shard of frozen ones */
+};
+
+static struct weight_bytes bytes_of_weights(const struct sc__plan *p) {
+    double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
+    return (struct weight_bytes){.used = used_bytes(p),
+                                 .wide = sc__plan_width(p),
+                                 .shard = shard,
+                                 .packed = sc__plan_frozen_bytes(p, shard)};
+}
+
+static double trained_share(const struct parameter_counts *n) {
+    return n->all > 0 ? n->trained / n->all : 0;
+}
+
+/* Of several micro-batches in a pipeline the gradients wait for the last. */
 static void state_of_shards(const struct sc__model *m,
                             const struct sc__plan *p,
                             uint32_t stage,
                             const struct parameter_counts *n,
                             struct sc__training_state *out) {
-    double used = used_bytes(p);
-    double w = sc__plan_width(p);
-    double shard = p->torch_copies && !p->plain_update ? 4 : sc__plan_weight_bytes(p);
-    double packed = sc__plan_frozen_bytes(p, shard);
-    double gathered = sc__plan_reshards(p) ? two_units(m, p, stage, used, w)
-                                           : mixed_bytes(n->all, n->narrow, w, used);
-    double trained = n->all > 0 ? n->trained / n->all : 0;
-    double passing = trained * two_units(m, p, stage, 1, 1) / 2 * (w + p->grad_bytes);
+    struct weight_bytes b = bytes_of_weights(p);
+    double w = b.wide;
+    double gathered = sc__plan_reshards(p) ? two_units(m, p, stage, b.used, w)
+                                           : mixed_bytes(n->all, n->narrow, w, b.used);
+    double passing =
+        trained_share(n) * two_units(m, p, stage, 1, 1) / 2 * (w + p->grad_bytes);
     bool wait = !sc__plan_reshards(p) && p->mesh.pp > 1;
     /* gathered ones of the shards' type that stay have the shards in them */
-    double apart = shard != w || sc__plan_reshards(p) ? shard : 0;
-    double narrow_apart = packed != used || sc__plan_reshards(p) ? packed : 0;
+    double apart = b.shard != w || sc__plan_reshards(p) ? b.shard : 0;
+    double narrow_apart = b.packed != b.used || sc__plan_reshards(p) ? b.packed : 0;
     out->weights = mixed_bytes(n->sharded, n->narrow_sharded, apart, narrow_apart);
     out->weights += gathered;
     if (p->torch_copies && sc__plan_reshards(p))
         out->weights += gathered / 2; /* the buffer the next unit is gathered into */
     bool alike = p->torch_copies || p->plain_update || p->amp; /* they have one type */
     if (!wait)
-        out->gradients = (alike ? shard : summed_bytes(p)) * n->trained_sharded + passing;
+        out->gradients = (alike ? b.shard : summed_bytes(p)) * n->trained_sharded + passing;
     else
-        out->gradients = (p->plain_update ? shard : p->grad_bytes) * n->trained;
+        out->gradients = (p->plain_update ? b.shard : p->grad_bytes) * n->trained;
 }
 
 /* PyTorch's FSDP (torch/distributed/fsdp), without a pipeline. Its root keeps what no layer
@@ -179,19 +197,16 @@ static void state_of_fsdp(const struct sc__model *m,
                           const struct sc__plan *p,
                           const struct parameter_counts *n,
                           struct sc__training_state *out) {
-    double used = used_bytes(p);
-    double w = sc__plan_width(p);
+    struct weight_bytes b = bytes_of_weights(p);
+    double w = b.wide;
     double g = p->grad_bytes;
-    double shard = p->plain_update ? sc__plan_weight_bytes(p) : 4;
-    double packed = sc__plan_frozen_bytes(p, shard);
     double embedding = sc__plan_embedding_shard(p, m);
     double head = sc__plan_head_shard(p, m, 0);
-    double trained = n->all > 0 ? n->trained / n->all : 0;
     double ends = p->lora ? 0 : 1; /* that are trained */
     bool own = p->software_constants.own_ends > 0 && !m->tied;
-    double unit = find_units(m, p, 0, used, w).layer;
-    double gradient = trained * find_units(m, p, 0, 1, 1).layer;
-    out->weights = mixed_bytes(n->sharded, n->narrow_sharded, shard, packed);
+    double unit = find_units(m, p, 0, b.used, w).layer;
+    double gradient = trained_share(n) * find_units(m, p, 0, 1, 1).layer;
+    out->weights = mixed_bytes(n->sharded, n->narrow_sharded, b.shard, b.packed);
     struct sc__fsdp_passing *x = &out->fsdp;
     double root = own ? 0 : w * (embedding + head);
     /* copied out of what the collective fills, beside the first layer and the next */
@@ -200,7 +215,7 @@ static void state_of_fsdp(const struct sc__model *m,
         x->of_loss = own ? w * head : root;
         x->of_layer = root + 2 * unit;
     } else {
-        x->of_loss = mixed_bytes(n->all, n->narrow, w, used);
+        x->of_loss = mixed_bytes(n->all, n->narrow, w, b.used);
         x->of_layer = x->of_loss;
     }
     x->of_first = root + unit;
@@ -209,9 +224,9 @@ static void state_of_fsdp(const struct sc__model *m,
     x->head = ends * head * (own ? g : w) + (sc__plan_reshards(p) ? unit : 0);
     x->ends = ends * (own ? embedding : embedding + head) * (w + g);
     if (p->micro_batches > 1)
-        out->gradients = shard * n->trained_sharded;
+        out->gradients = b.shard * n->trained_sharded;
     else
-        out->growing = shard * n->trained_sharded;
+        out->growing = b.shard * n->trained_sharded;
 }
 
 /* Gradients that were made and are not yet reduced: all of a unit in the type they are
@@ -224,11 +239,10 @@ static double unreduced_gradients(const struct sc__model *m,
                                   uint32_t stage,
                                   const struct parameter_counts *n) {
     double all = n->trained * p->grad_bytes;
-    double trained = n->all > 0 ? n->trained / n->all : 0;
     if (sc__plan_holds_buckets(p))
         return (p->overlap_grad ? 2 : 1) * (double)p->bucket + fmin((double)p->bucket, all);
     struct largest_units u = find_units(m, p, stage, p->grad_bytes, p->grad_bytes);
-    return trained * fmax(u.layer, u.end);
+    return trained_share(n) * fmax(u.layer, u.end);
 }
 
 /* embedding: parameters that no product needs. */

@@ -593,7 +593,7 @@ static sc_status find_software(struct sc_context *ctx,
         SC__TRY(sc__software_find(ctx, g->software, nothing, out));
     if (*out)
         return SC_OK;
-    SC__TRY(sc__software_read(ctx, sc__software_assumed(g, gpu), out));
+    SC__TRY(sc__software_read(ctx, sc__software_assumed(ctx, g, gpu), out));
     sc__note(ctx,
              "software-assumed",
              "what software runs it is not said: %s is assumed (%s); --software names it%s",

@@ -144,7 +144,8 @@ sc_status sc__software_of_month(struct sc_context *ctx,
 /* Does the text name a month, a release or a year that dates what it speaks of? */
 bool sc__software_is_dated(struct sc_context *ctx, struct sc__str text);
 /* The one that is taken where nobody says. gpu: its name, or NULL. */
-const char *sc__software_assumed(const sc_plan *plan, const char *gpu);
+const char *
+sc__software_assumed(struct sc_context *ctx, const sc_plan *plan, const char *gpu);
 
 /* Fills what plan and options leave open. without: an entry that is left out, or
  * SC__SOFTWARE_ALL for none. used (of software->count): the entries that decided

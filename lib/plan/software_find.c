@@ -3,6 +3,7 @@
 #include "base/data.h"
 #include "base/file.h"
 #include "base/platform.h"
+#include "hardware/gpu.h"
 #include "plan/software.h"
 
 #include <ctype.h>
@@ -273,13 +274,17 @@ sc_status sc__software_find(struct sc_context *ctx,
 }
 
 /* FlashAttention 2 and Transformer Engine begin with Ampere (Dao-AILab/flash-attention and
- * NVIDIA/TransformerEngine, README): on a V100 Megatron runs as it did before them. */
-static bool is_before_fused_attention(const char *gpu) {
-    return gpu && sc__str_starts_any_case(sc__str(gpu), "v100");
+ * NVIDIA/TransformerEngine, README): on Volta and Turing Megatron runs as it did before
+ * them. */
+static bool is_before_fused_attention(struct sc_context *ctx, const char *name) {
+    const struct sc__gpu *gpu = sc__gpu_known(ctx, name);
+    const char *of = gpu && gpu->architecture ? gpu->architecture : "";
+    return !strcmp(of, "volta") || !strcmp(of, "turing");
 }
 
-const char *sc__software_assumed(const sc_plan *plan, const char *gpu) {
-    bool unfused = plan->fusion == SC_FUSION_AUTO && is_before_fused_attention(gpu);
+const char *
+sc__software_assumed(struct sc_context *ctx, const sc_plan *plan, const char *gpu) {
+    bool unfused = plan->fusion == SC_FUSION_AUTO && is_before_fused_attention(ctx, gpu);
     if (plan->fusion == SC_FUSION_2021 || unfused)
         return "megatron-2021";
     if (plan->fusion == SC_FUSION_HF)

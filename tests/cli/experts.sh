@@ -45,6 +45,13 @@ check of_modules_wide "$(around mixtral-8x7b forward)" \
     "rmsnorm_ops_f gate router_f sort_routes pick_rows mask_rows fc1 swiglu_chunk_f fc2 weigh_rows mask_rows sort_routes pick_rows sum_routes narrow add "
 check of_modules_narrow "$(around qwen3-30b-a3b forward)" \
     "rmsnorm_ops_f gate router_f sort_routes pick_rows mask_rows fc1 swiglu_chunk_f fc2 weigh_rows mask_rows sort_routes pick_rows sum_routes add "
+# those with DeepSeek's router have a gate in fp32, too; MiniMax-M2's gate is of the model's type, its weights are not
+deepseek="rmsnorm_ops_f gate router_f gate_wide sort_routes pick_rows mask_rows fc1 swiglu_chunk_f fc2 weigh_rows mask_rows sort_routes pick_rows sum_routes narrow add "
+for model in deepseek-v3 deepseek-v3.2 kimi-k2 glm-5; do check "of_modules $model" "$(around $model forward)" "$deepseek"; done
+echo '{"model_type": "minimax_m2", "hidden_size": 1024, "intermediate_size": 512, "num_local_experts": 32, "num_experts_per_tok": 8,
+    "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 32000,
+    "max_position_embeddings": 8192}' >"$tmp/minimax.json"
+check of_modules_minimax "$(around "$tmp/minimax.json" forward)" "$(echo "$deepseek" | sed "s/gate_wide //")"
 # a router operator by operator with its balancing loss (270 and 64 us for 8192 tokens of 128 experts, of which softmax and choice are 57
 # and 11), and what a gate in fp32 costs backward (201.5 us where bf16 takes 39.9)
 "$STEPCAST" kernels --model nemotron-3-nano-30b-a3b --gpus 8 --ep 8 --etp 1 --micro-batch 1 --seq 8192 --global-batch 8 --gpu h200 --cold --software bridge-26.04 2>/dev/null >"$tmp/layer"

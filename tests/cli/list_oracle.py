@@ -57,7 +57,8 @@ def check_gpu(row, c):
     sheet = c["datasheet"]
     same(row["name"], "title", row["title"], c["title"])
     same(row["name"], "architecture", row["architecture"], c["architecture"])
-    for key, wanted in (("bf16_tflops", sheet["peak_tflops"].get("bf16")), ("fp8_tflops", sheet["peak_tflops"].get("fp8")),
+    for key, wanted in (("fp16_tflops", sheet["peak_tflops"].get("fp16")),
+                        ("bf16_tflops", sheet["peak_tflops"].get("bf16")), ("fp8_tflops", sheet["peak_tflops"].get("fp8")),
                         ("memory_gib", sheet["memory_gib"]), ("memory_tbs", sheet["dram_tbs"])):
         same(row["name"], key, row[key], wanted)
 
@@ -99,7 +100,7 @@ def cells(kind, row):
         shown = [f"{n / 1e9:.1f} B" if n >= 1e9 else f"{n / 1e6:.1f} M" for n in (row["parameters"], row["active_parameters"])]
         return [row["name"], str(row["layers"]), *shown, str(row["context"] or "-")]
     if kind == "gpus":
-        numbers = [f"{row[k]:.4g}" if row[k] else "-" for k in ("bf16_tflops", "fp8_tflops")]
+        numbers = [f"{row[k]:.4g}" if row[k] else "-" for k in ("fp16_tflops" if row["bf16_tflops"] is None else "bf16_tflops", "fp8_tflops")]
         return [row["name"], row["architecture"], *numbers, f"{row['memory_gib']:.4g} GiB", f"{row['memory_tbs']:.4g} TB/s", row["title"]]
     inside = f"{row['inside']} {row['nvlink_gbs']:.4g} GB/s" if row["inside"] else "-"
     nics = f"{row['node_nics']} x {row['nic_gbps']:.4g} Gb/s" if row["node_nics"] else "-"

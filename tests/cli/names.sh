@@ -104,6 +104,11 @@ expect gpu_of_torch_tesla 0 "V100 SXM2 16 GB" gpu "Tesla V100-SXM2-16GB" --fp16
 expect gpu_of_torch_amd 0 "Instinct MI300X" gpu "AMD Instinct MI300X"
 expect gpu_of_torch_geforce 0 "RTX 5090" gpu "NVIDIA GeForce RTX 5090"
 expect gpu_of_torch_a800 0 "A800 SXM4" gpu "NVIDIA A800-SXM4-80GB"
+for pair in "NVIDIA GeForce RTX 4070 SUPER=RTX 4070 SUPER" "Tesla T4=T4 16 GB" "NVIDIA A10G=A10G 24 GB" "RTX 4090 24GB=RTX 4090" \
+    "RTX-3060-12GB=RTX 3060 12 GB" "NVIDIA RTX PRO 6000 Blackwell Server Edition=Server Edition" \
+    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition=Max-Q"; do
+    expect "card ${pair%%=*}" 0 "${pair#*=}" gpu "${pair%%=*}" --fp16
+done
 expect gpu_near 2 "did you mean h100-sxm?" gpu "H100 sxn"
 
 for name in DGX-H100:16 dgx_h100:16 "DGXH100 gpus=16"; do

@@ -8,6 +8,10 @@ run="$STEPCAST run --model llama3-8b --gpus 8 --tp 2 --global-batch 16 --seq 409
 expect assumed 0 "megatron-core-2025 is assumed" $run
 # before Ampere there is neither FlashAttention 2 nor Transformer Engine
 expect assumed_v100 0 "megatron-2021 is assumed" "$STEPCAST" run --model gpt3-1.3b --gpus 8 --cluster dgx-v100:8 --global-batch 8 --ignore-memory
+expect assumed_v100_of_torch 0 "megatron-2021 is assumed" "$STEPCAST" run --model gpt3-1.3b --gpus 8 --cluster dgx-h100:8 --gpu "Tesla V100-SXM2-16GB" --global-batch 8 --ignore-memory
+for card in t4 rtx-2080-ti; do
+    expect "assumed $card" 0 "megatron-2021 is assumed" "$STEPCAST" run --model gpt2 --cluster $card:1 --seq 512
+done
 expect assumed_as_said 0 "pytorch-eager is assumed" "$STEPCAST" run --model gpt3-1.3b --gpus 8 --cluster dgx-v100:8 --global-batch 8 --ignore-memory --fusion eager
 expect named 0 "step time" $run --software nemo-25.04
 expect tag 0 "is taken for nemo-24.07" $run --software nvcr.io/nvidia/nemo:24.07

@@ -243,7 +243,9 @@ def check_plan(c, rng):
     # pipeline the last backward of each stage runs beside its reductions, on fewer SMs, and the stage before waits for it; tied
     # embeddings are exchanged between both ends meanwhile, at half the rate while one end reduces and the other's NICs are idle.
     if p["zero"] < 2 and not c.experts and p.get("overlap-grad") != "no":
-        c.slower("reducing gradients later is not faster", c.other(overlap_grad="no"), BUCKETS if p["pp"] == 1 else "1.08")
+        ends = any(group.startswith("embedding") for group in c.base["comm"])
+        slack = BUCKETS if p["pp"] == 1 else "1.08" if ends else "1.05"
+        c.slower("reducing gradients later is not faster", c.other(overlap_grad="no"), slack)
 
 
 def flops(r):

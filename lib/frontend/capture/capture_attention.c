@@ -36,7 +36,7 @@ price_learned_mask(struct sc__pricing *p, const struct sc__attention *a, bool ba
     double ns = o->learned_attention[a->wide][backward];
     if (a->head_dim > 64)
         ns *= o->learned_attention_deep[backward];
-    double slower = gpu->peak[SC__FP32] > 0 ? SC__H200_FP32 / gpu->peak[SC__FP32] : 1;
+    double slower = sc__operators_slower(sc__kernel_model_operators(p->model), gpu);
     p->price.kernel.us = gpu->elementwise_t0 + tiles * ns * slower * 1e-3;
 }
 

@@ -1,0 +1,133 @@
+/* What a GPU known by its datasheet takes over from the one that is its base. */
+#include "test.h"
+
+#include "hardware/gpu_read.h"
+#include "hardware/kernel.h"
+#include "hardware/kernel_model.h"
+
+#include "kernel_checks.h"
+
+static void carried_over(void **state) {
+    (void)state;
+    const struct sc__gpu *h = gpu("h200");
+    const struct sc__gpu *a = gpu("h100-sxm");
+    const struct sc__gpu *b = gpu("b200");
+    const struct sc__gpu *c = gpu("h100-nvl"); /* carried over from the h100-sxm */
+    double dram = c->dram / a->dram;
+    near(c->gemm.bw, a->gemm.bw * dram);
+    near(c->gemm.write, a->gemm.write * dram);
+    near(c->gemm.te, a->gemm.te / dram);
+    double peak = c->peak[SC__BF16] / a->peak[SC__BF16];
+    near(c->gemm.r, a->gemm.r * peak);
+    near(c->gemm.rp, a->gemm.rp * peak);
+    near(c->gemm.t0, a->gemm.t0);
+    assert_int_equal(c->gemm.tile_count, a->gemm.tile_count);
+    near(c->gemm.tiles[3].step, a->gemm.tiles[3].step);
+    near(b->unaligned.even, h->unaligned.even * (148 * 1850.0) / (132 * 1830));
+    near(b->unaligned.te, h->unaligned.te * 1830 / 1850);
+    near(b->attention[1].forward[1],
+         h->attention[1].forward[1] / ((2250 / 148.0) / (989.4 / 132)));
+    near(b->memory_op[SC__MEM_GELU_F].part[0].element, 1.150 * 4.8 / 7.7);
+}
+
+/* Of a step of attention what multiplies goes with the rate of an SM, the rest with the
+ * clock; on another architecture all of it with the rate. */
+static void attention_carried_over(void **state) {
+    (void)state;
+    const struct sc__gpu *a = gpu("h100-sxm");
+    const struct sc__gpu *h20 = gpu("h20");
+    double base_rate = 989.4e6 / 132;
+    double rate = 148e6 / 78;
+    double forward = 2.0 * 128 * 128 * (128 + 128) / base_rate;
+    double backward = 2.5 * forward;
+    near(h20->attention[1].forward[1],
+         forward * base_rate / rate + a->attention[1].forward[1] - forward);
+    near(h20->attention[1].backward[1],
+         backward * base_rate / rate + a->attention[1].backward[1] - backward);
+    near(h20->attention[1].forward[2], a->attention[1].forward[2]);
+    const struct sc__gpu *t = gpu("t4");
+    const struct sc__gpu *base = gpu("a100-80");
+    near(t->attention[1].forward[1],
+         base->attention[1].forward[1] * (312 / 108.0) / (65 / 40.0));
+}
+
+static double square_us(const struct sc__gpu *g, enum sc__dtype t) {
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
+    return sc__gemm(p, NULL, t, 8192, 8192, 8192).us;
+}
+
+/* A card with another memory is as fast as it was; of half the rate it stays: beside the
+ * peak of the full rate its units reach that. */
+static void half_rate_as_base(void **state) {
+    static const char *const names[] =
+        {"rtx-3090", "a10g", "rtx-2080-ti", "rtx-4090", "l40", "rtx-5070"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct sc__gpu *base = gpu(names[i]);
+        struct sc__gpu mine = *base;
+        mine.memory *= 2;
+        sc__gpu_carry_over(&mine, base);
+        near(square_us(&mine, SC__FP16), square_us(base, SC__FP16));
+    }
+    const struct sc__gpu *full = gpu("rtx-a6000");
+    struct sc__gpu mine = *full;
+    sc__gpu_carry_over(&mine, gpu("rtx-3090"));
+    assert_within(square_us(&mine, SC__FP16), square_us(full, SC__FP16), 0.02);
+}
+
+static bool has_more(const struct sc__gpu *a, const struct sc__gpu *b) {
+    return a != b && a->peak[SC__FP16] >= b->peak[SC__FP16] && a->dram >= b->dram &&
+           a->sms >= b->sms && a->boost_mhz >= b->boost_mhz && a->tdp >= b->tdp &&
+           a->l2 >= b->l2;
+}
+
+/* Of the cards carried over from the same one: who has more of everything is not slower. */
+static void more_is_not_slower(void **state) {
+    const struct sc__gpu *of[64];
+    unsigned count = 0;
+    unsigned pairs = 0;
+    (void)state;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__gpu *g;
+        if (strncmp(sc__data_files[i].path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_built_in(ctx, &sc__data_files[i], &g), SC_OK);
+        if (g->base && strcmp(g->base, "h200") != 0)
+            of[count++] = g;
+    }
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned k = 0; k < count; k++)
+            if (!strcmp(of[i]->base, of[k]->base) && has_more(of[i], of[k])) {
+                if (square_us(of[i], SC__FP16) > 1.001 * square_us(of[k], SC__FP16))
+                    fail_msg("%s is slower than %s", of[i]->name, of[k]->name);
+                pairs++;
+            }
+    assert_true(pairs > 40);
+}
+
+/* Before Ampere there is no bf16: a product takes as long as one of fp16. */
+static void without_bf16(void **state) {
+    static const char *const names[] = {"v100", "t4", "rtx-2080-ti"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct sc__gpu *g = gpu(names[i]);
+        assert_true(isfinite(square_us(g, SC__BF16)));
+        near(square_us(g, SC__BF16), square_us(g, SC__FP16));
+        near(square_us(g, SC__FP8), square_us(g, SC__FP16));
+        near(sc__gemm_batched_us(g, SC__BF16, 8, 512, 512, 64),
+             sc__gemm_batched_us(g, SC__FP16, 8, 512, 512, 64));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
+        cmocka_unit_test_setup_teardown(attention_carried_over,
+                                        open_context,
+                                        close_context),
+        cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
+        cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
+        cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
