@@ -7,6 +7,7 @@
  * than its own stream was free, waited for that one. What remains of a gap is
  * the host's, and is kept as an operation of its own (launch gaps). */
 #include "frontend/kineto/kineto.h"
+#include "frontend/kineto/kineto_transfers.h"
 
 #include <string.h>
 
@@ -42,10 +43,10 @@ struct replay {
     uint64_t sizeless; /* collectives whose bytes the trace does not tell */
     uint64_t comms;
     struct sc__kineto_groups groups;
-    bool every_rank;                 /* each has a trace of its own */
-    bool meshed;                     /* groups are those of the workload's mesh */
-    struct sc__map *lists;           /* hash of ranks → group of the workload */
-    const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
+    bool every_rank;       /* each has a trace of its own */
+    bool meshed;           /* groups are those of the workload's mesh */
+    struct sc__map *lists; /* hash of ranks → group of the workload */
+    struct sc__kineto_transfers *transfers;
     struct sc__timeline *measured;
     uint32_t class;
 };
@@ -146,35 +147,6 @@ group_of_nameless(struct replay *r, const struct sc__kineto_comm *c, uint16_t *o
     return SC_OK;
 }
 
-/* ---- transfers ---- */
-
-/* A kernel of NCCL lasts from its launch to the end of the transfer; the rank
- * that came last did not wait, so the least duration is the transfer's. */
-static uint64_t transfer_key(const struct sc__kineto_trace *t,
-                             const struct sc__kineto_comm *c) {
-    const char *ranks = c->ranks == SC__NO_NAME ? "" : t->names.text[c->ranks];
-    const char *group = c->group == SC__NO_NAME ? "" : t->names.text[c->group];
-    return sc__hash(ranks, strlen(ranks), sc__hash(group, strlen(group), (uint64_t)c->seq));
-}
-
-static void collect_transfers(struct sc__map *m, const struct sc__kineto_trace *t) {
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
-        const struct sc__kineto_kernel *k = &t->kernels[i];
-        bool fresh;
-        if (k->comm == SC__NONE || t->comms[k->comm].seq < 0)
-            continue;
-        uint64_t *least = sc__map_at(m, transfer_key(t, &t->comms[k->comm]), &fresh);
-        if (fresh || (uint64_t)k->dur < *least)
-            *least = (uint64_t)k->dur;
-    }
-}
-
-static int64_t transfer_time(const struct replay *r, const struct sc__kineto_kernel *k) {
-    const uint64_t *least =
-        sc__map_find(r->transfers, transfer_key(r->t, &r->t->comms[k->comm]));
-    return least && (int64_t)*least < k->dur ? (int64_t)*least : k->dur;
-}
-
 /* ---- operations ---- */
 
 static uint32_t index_of_last(const struct replay *r) {
@@ -226,7 +198,7 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
         r->sizeless++;
     if (r->plan->measured_comm || sizeless) {
         op->flags |= SC__OP_MEASURED;
-        op->cost = transfer_time(r, k) * SC__PS_PER_NS;
+        op->cost = k->dur * SC__PS_PER_NS;
     }
     if (!sizeless)
         r->comms++;
@@ -267,11 +239,8 @@ static struct last waited_for(const struct replay *r, const struct sc__kineto_ke
     return best;
 }
 
-/* What was measured of the operation added last; transfer: the end of it. */
-static void kineto_dependencies_keep_span(struct replay *r,
-                                          int64_t from,
-                                          int64_t to,
-                                          int64_t transfer) {
+/* What was measured of the operation added last. */
+static void kineto_dependencies_keep_span(struct replay *r, int64_t from, int64_t to) {
     struct sc__timeline *m = r->measured;
     int64_t start = (from - r->start) * SC__PS_PER_NS;
     int64_t end = (to - r->start) * SC__PS_PER_NS;
@@ -280,11 +249,25 @@ static void kineto_dependencies_keep_span(struct replay *r,
                           .op = r->w->op_count - 1,
                           .micro_batch = SC__NONE,
                           .start = start,
-                          .ready = end - transfer * SC__PS_PER_NS,
+                          .ready = start,
                           .end = end,
                           .peer_span = SC__NONE};
     if (end > m->end)
         m->end = end;
+}
+
+/* Of the collective that was added last; of one of which only the name is known it is not
+ * known which of the other ranks are in it. */
+static void keep_transfer(struct replay *r,
+                          const struct sc__kineto_kernel *k,
+                          const struct sc__kineto_comm *c) {
+    uint16_t group = r->w->ops[r->w->op_count - 1].group;
+    sc__kineto_transfer_add(r->transfers,
+                            r->w,
+                            sc__group_member(r->w, group, r->t->rank, 0),
+                            c->seq,
+                            k->dur,
+                            r->measured->count - 1);
 }
 
 /* The time between when a kernel could have started and when it did is the
@@ -300,7 +283,7 @@ static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct 
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, lane, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (k->start - free) * SC__PS_PER_NS;
-    kineto_dependencies_keep_span(r, free, k->start, k->start - free);
+    kineto_dependencies_keep_span(r, free, k->start);
     if (dep.op)
         sc__block_depend(r->w, dep.op - 1);
 }
@@ -316,7 +299,7 @@ static void add_last_gap(struct replay *r) {
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, SC__FORWARD, 0, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (r->end - latest.end) * SC__PS_PER_NS;
-    kineto_dependencies_keep_span(r, latest.end, r->end, r->end - latest.end);
+    kineto_dependencies_keep_span(r, latest.end, r->end);
     if (latest.op)
         sc__block_depend(r->w, latest.op - 1);
 }
@@ -347,10 +330,9 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
     }
     if (dep.op && !gap)
         sc__block_depend(r->w, dep.op - 1);
-    kineto_dependencies_keep_span(r,
-                                  k->start,
-                                  k->start + k->dur,
-                                  c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
+    kineto_dependencies_keep_span(r, k->start, k->start + k->dur);
+    if (c && c->coll < SC__COLLS && !c->by_name)
+        keep_transfer(r, k, c);
     /* kernels of a graph lie beside each other on one stream: it is free when all have
      * ended */
     int64_t free = k->start + k->dur;
@@ -518,6 +500,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     if (gradients)
         SC__TRY(gradient_bytes(r, &bytes));
     r->block_first = r->w->op_count;
+    sc__kineto_transfers_next_rank(r->transfers);
     sc__block_begin(r->w);
     /* The all-reduce of the gradients is issued before the first kernel of the
      * optimizer, which waits for it; without an optimizer it ends the step. */
@@ -755,7 +738,7 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
                             const char *format,
                             struct sc__workload **out,
                             struct sc__timeline **measured) {
-    struct sc__map transfers;
+    struct sc__kineto_transfers transfers;
     struct sc__map lists;
     struct replay r = {.ctx = ctx,
                        .w = sc__workload_new(&ctx->arena, format),
@@ -767,13 +750,11 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
     *out = r.w;
     *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);
     r.measured->workload = r.w;
-    sc__map_init(&transfers, &ctx->arena);
+    sc__kineto_transfers_init(&transfers, &ctx->arena);
     sc__map_init(&lists, &ctx->arena);
-    for (uint32_t i = 0; i < count; i++)
-        collect_transfers(&transfers, traces[i]);
-    if (count == 1)
-        return replay_one(&r);
-    SC__TRY(replay_all(&r, traces, count));
-    notes(&r, sc__format(&ctx->arena, "%u traces", count));
+    SC__TRY(count == 1 ? replay_one(&r) : replay_all(&r, traces, count));
+    sc__kineto_transfers_settle(&transfers, r.w, r.measured);
+    if (count > 1)
+        notes(&r, sc__format(&ctx->arena, "%u traces", count));
     return SC_OK;
 }
