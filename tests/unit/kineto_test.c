@@ -497,7 +497,7 @@ static void bad_traces_are_refused(void **state) {
              "1") "]}",
          "not a time of this trace"},
         {"{\"traceEvents\": 5}", "list is expected"},
-        {"{\"traceEvents\": []}", "no kernels"},
+        {"{\"traceEvents\": []}", "no events in this trace"},
         {"{\"traceEvents\": [{\"a\": [1 2]}]}", "a comma is missing"},
         {"{\"traceEvents\": [{\"a\": tru}]}", "not a JSON value"},
         {"{\"traceEvents\": [{\"a\": \"\n\"}]}", "no kernels"},

@@ -597,6 +597,13 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
     sc__input_close(&d.parser.in);
     SC__TRY(status);
     struct sc__place at = {.file = path};
+    if (!t->events)
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            &at,
+            "was it exported before a step was profiled (schedule, prof.step())?",
+            "no events in this trace");
     if (!t->kernel_count)
         return sc__fail(
             ctx,
