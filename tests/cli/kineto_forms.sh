@@ -29,6 +29,36 @@ ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)
 void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)
 rccl_main_kernel(ncclDevComm*, unsigned long, ncclWork*)
 mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)
+void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, vllm::RankSignals, vllm::Signal*)
+void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>
+(anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>
+void tensorrt_llm::kernels::oneShotAllReduceKernel<__nv_bfloat16, 8>
+void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>
+deep_ep::internode_ll::dispatch<true, false, 7168>
+NAMES
+# what waits for a collective or copies for it is none
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel triton_poi_fused_all_gather_into_tensor_wait_tensor_3 100 50 7)" >"$tmp/names.json"
+check fused_with_a_collective "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
+# an all-reduce of vLLM is one in run: 20 of 220 us
+document 0 8 "$(kernel gemm 0 100 7)" "$(kernel 'void vllm::cross_device_reduce_2stage<__half, 8>' 100 20 7)" "$(kernel gemm 120 100 7)" >"$tmp/vllm.json"
+check all_reduce_of_vllm "$("$STEPCAST" run "$tmp/vllm.json" | awk '/exposed world/ { print $3 }')" 20.00
+
+# classes of kernels whose names have words of another
+while IFS='|' read -r class name; do
+    document 0 1 "$(kernel "$name" 0 100 7)" >"$tmp/names.json"
+    check "$class: $name" "$("$STEPCAST" show "$tmp/names.json" | awk 'seen { print $1; exit } /kernel time by class/ { seen = 1 }')" "$class"
+done <<'NAMES'
+norm|void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>
+norm|triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0
+elementwise|triton_poi_fused__to_copy_add_mul_1
+elementwise|void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16>
+elementwise|void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<short>>
+copy|void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>
+attention|void flashinfer::BatchDecodeWithPagedKVCacheKernel<>
+gemm|fused_moe_kernel
+gemm|triton_tem_fused_mm_0
+router|moe_align_block_size_kernel
+router|void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel
 NAMES
 document 0 1 "$(kernel gemm 0 100 7)" "$(kernel my_ncclKernel 100 50 20)" >"$tmp/names.json"
 check no_communication "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000

@@ -373,13 +373,14 @@ void sc__kineto_show(struct sc_context *ctx,
         sc__json_array(json, "measured");
     for (uint32_t i = 0; i < d->count; i++) {
         const struct sc__kineto_trace *t = d->items[i];
-        sc__printf(text,
-                   "  rank %u: %llu events, %u kernels on %u streams, %u of them NCCL's\n",
-                   t->rank,
-                   (unsigned long long)t->events,
-                   t->kernel_count,
-                   t->stream_count,
-                   t->comm_count);
+        sc__printf(
+            text,
+            "  rank %u: %llu events, %u kernels on %u streams, %u of communication\n",
+            t->rank,
+            (unsigned long long)t->events,
+            t->kernel_count,
+            t->stream_count,
+            t->comm_count);
         if (t->host_nodes)
             sc__printf(
                 text,

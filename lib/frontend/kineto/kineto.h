@@ -157,6 +157,8 @@ sc_status sc__kineto_finish_trace(struct sc_context *ctx, struct sc__kineto_trac
 /* The index of the stream with this number on a device: 0 is the trace's own. */
 uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t device, uint32_t number);
 bool sc__kineto_is_nccl(struct sc__str kernel);
+/* By its name, of any library. */
+bool sc__kineto_communicates(const char *kernel);
 /* What the name of a kernel says where nothing else does; pairs of sends and
  * receives are most often those of an all-to-all. */
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name);

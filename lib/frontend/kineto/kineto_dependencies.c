@@ -535,7 +535,7 @@ static void notes(const struct replay *r, const char *whose) {
     if (r->unknown)
         sc__note(r->ctx,
                  "kineto-unknown",
-                 "%s: %llu NCCL kernels of which only the name is known keep their "
+                 "%s: %llu collectives of which only the kernel's name is known keep their "
                  "measured times",
                  whose,
                  (unsigned long long)r->unknown);

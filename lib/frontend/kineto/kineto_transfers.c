@@ -15,7 +15,8 @@ static int64_t place_in_step(struct sc__kineto_transfers *x, uint16_t group) {
     return (int64_t)(*sc__map_at(&x->met, group, NULL))++;
 }
 
-static uint64_t collective_of(uint16_t group, uint32_t first_rank, bool named, int64_t seq) {
+static uint64_t
+collective_of(uint16_t group, uint32_t first_rank, bool named, int64_t seq) {
     uint64_t parts[] = {group, first_rank, named, (uint64_t)seq};
     return sc__hash(parts, sizeof parts, 0);
 }
