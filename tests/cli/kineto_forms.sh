@@ -175,3 +175,22 @@ check beside_each_other_measured "$("$STEPCAST" compare "$tmp/beside.json" "$tmp
 # a copy that does not name its GPU is on that of the kernels, however early it comes
 document 0 1 "$(kernel copy 0 10 7)" "$(kernel gemm 10 100 7 '"device": 0')" >"$tmp/unsaid.json"
 check gpu_not_said "$("$STEPCAST" show "$tmp/unsaid.json" | sed -n -e 's/.*on \([0-9]*\) streams.*/\1/p' -e 's/.*several GPUs.*/several/p')" 1
+
+# messages of a pipeline keep their measured times, with what they waited, and are no compute:
+# 300 us until the first comes, 20 us for the next, of 520
+message() { printf '"Collective name": "%s", "dtype": "BFloat16", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": 2, "Process Group Ranks": "[0, 1]", "Process Group Description": "PIPELINE_MODEL_PARALLEL_GROUP"' "$1"; }
+document 1 2 "$(kernel ncclDevKernel_SendRecv 0 300 20 "$(message recv)")" "$(kernel gemm 300 100 7)" "$(kernel ncclDevKernel_SendRecv 400 20 20 "$(message send)")" "$(kernel gemm 420 100 7)" >"$tmp/pipeline.json"
+run_us() { "$STEPCAST" run "$1" --cluster "${2:-dgx-h100:2}" | awk -v what="$3" '$0 ~ "^  " what " " { print ($1 == "exposed" || $1 == "step") ? $3 : $2 }' | head -1; }
+check messages_are_communication "$(run_us "$tmp/pipeline.json" dgx-h100:2 'exposed pp')" 320.0
+check messages_are_no_compute "$(run_us "$tmp/pipeline.json" dgx-h100:2 compute)" 200.0
+for form in ir-json goal; do
+    "$STEPCAST" convert "$tmp/pipeline.json" --to $form -o "$tmp/pipeline.$form" >/dev/null 2>&1
+    check "messages as $form" "$(run_us "$tmp/pipeline.$form" dgx-h100:2 'step time')" 520.0
+    "$STEPCAST" convert "$tmp/vllm.json" --to $form -o "$tmp/vllm.$form" >/dev/null 2>&1
+    check "collectives without a record as $form" "$(run_us "$tmp/vllm.$form" dgx-h100:8 'step time')" 220.0
+done
+# what PyTorch calls collectives that write to another tensor
+for name in _broadcast_oop:BROADCAST _reduce_oop:REDUCE alltoall_base:ALLTOALL; do
+    document 0 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_X 100 50 20 "$(exchange "${name%:*}" Float 64 64)")" >"$tmp/oop.json"
+    check "${name%:*}" "$("$STEPCAST" show "$tmp/oop.json" | grep -c "${name#*:} × 1, 256 B")" 1
+done

@@ -258,6 +258,8 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx,
                                  const struct sc__kineto_trace *t,
                                  uint32_t world,
                                  struct sc__kineto_groups *out);
+/* What a process group is for, by its description: "tp", "pp" …; NULL: it does not tell. */
+const char *sc__kineto_label(const char *description);
 /* The group of a collective; SC__NONE when it was not found before. */
 uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups,
                                 const struct sc__kineto_comm *c);

@@ -43,7 +43,6 @@ struct replay {
     uint64_t sizeless; /* collectives whose bytes the trace does not tell */
     uint64_t comms;
     struct sc__kineto_groups groups;
-    bool every_rank;       /* each has a trace of its own */
     bool meshed;           /* groups are those of the workload's mesh */
     struct sc__map *lists; /* hash of ranks → group of the workload */
     struct sc__kineto_transfers *transfers;
@@ -122,29 +121,12 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
     return SC_OK;
 }
 
-/* A collective that only its kernel's name tells of. It keeps the time it took, so
- * nobody needs to be waited for: a group of the rank alone, where every rank has its
- * trace; else that of all, as one trace stands for several. */
-static sc_status
-group_of_nameless(struct replay *r, const struct sc__kineto_comm *c, uint16_t *out) {
-    struct sc__kineto_group alone = {.ranks = SC__NEW(&r->ctx->arena, uint32_t),
-                                     .size = 1,
-                                     .label = "world"};
-    if (c->description != SC__NO_NAME)
-        alone.label = r->t->names.text[c->description];
-    alone.ranks[0] = r->t->rank < r->ranks ? r->t->rank : 0;
-    struct sc__place at = {.file = r->t->file};
-    uint32_t group = r->every_rank || r->ranks == 1
-                         ? group_list(r, &alone)
-                         : sc__workload_group(r->w, SC__GROUP_WORLD);
-    if (group == SC__NONE)
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        NULL,
-                        "more than 65535 process groups in all");
-    *out = (uint16_t)group;
-    return SC_OK;
+/* A collective that only its kernel's name tells of. It keeps the time it took, so nobody
+ * needs to be waited for. */
+static uint16_t group_of_nameless(struct replay *r, const struct sc__kineto_comm *c) {
+    bool described = c->description != SC__NO_NAME;
+    return sc__workload_group_alone(r->w,
+                                    described ? r->t->names.text[c->description] : "world");
 }
 
 /* ---- operations ---- */
@@ -178,7 +160,7 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
                                                     const struct sc__kineto_comm *c) {
     uint16_t group = 0;
     if (c->by_name)
-        SC__TRY(group_of_nameless(r, c, &group));
+        group = group_of_nameless(r, c);
     else
         SC__TRY(kineto_dependencies_group_of(r, c, &group));
     struct sc__op *op = sc__block_add(r->w,
@@ -203,6 +185,30 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
     if (!sizeless)
         r->comms++;
     return SC_OK;
+}
+
+/* A message, or a collective of an unknown kind: it keeps the time it took, waiting for its
+ * peer among it, and is communication of the rank alone. */
+static void add_message(struct replay *r,
+                        const struct sc__kineto_kernel *k,
+                        const struct sc__kineto_comm *c) {
+    const char *description =
+        c->description == SC__NO_NAME ? NULL : r->t->names.text[c->description];
+    const char *label = sc__kineto_label(description);
+    struct sc__op *op = sc__block_add(r->w,
+                                      SC__OP_COLLECTIVE,
+                                      k->phase,
+                                      r->lane[k->stream],
+                                      r->t->names.text[k->name]);
+    op->coll = SC__SHIFT;
+    op->group = sc__workload_group_alone(r->w, label ? label : "p2p");
+    op->bytes = c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
+    op->flags = SC__OP_MEASURED;
+    op->cost = k->dur * SC__PS_PER_NS;
+    if (c->coll == SC__COLLS)
+        r->messages++;
+    else
+        r->unknown++;
 }
 
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
@@ -321,13 +327,10 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
     bool gap = r->w->op_count > before;
     if (c && c->coll < SC__COLLS)
         SC__TRY(kineto_dependencies_add_collective(r, k, c));
-    else {
-        if (c && c->coll == SC__COLLS)
-            r->messages++;
-        else if (c)
-            r->unknown++;
+    else if (c)
+        add_message(r, k, c);
+    else
         add_kernel(r, k);
-    }
     if (dep.op && !gap)
         sc__block_depend(r->w, dep.op - 1);
     kineto_dependencies_keep_span(r, k->start, k->start + k->dur);
@@ -529,7 +532,8 @@ static void notes(const struct replay *r, const char *whose) {
     if (r->messages)
         sc__note(r->ctx,
                  "kineto-messages",
-                 "%s: %llu send and receive kernels keep their measured times",
+                 "%s: %llu send and receive kernels keep their measured times, with what "
+                 "they waited",
                  whose,
                  (unsigned long long)r->messages);
     if (r->unknown)
@@ -721,7 +725,6 @@ replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t co
                         count);
     if (world > count)
         return replay_some(r, traces, count, world);
-    r->every_rank = true;
     r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
