@@ -33,6 +33,8 @@ static bool step(struct sc__scan *s, bool *first, char close) {
             return sc__scan_fail(s, "a comma is missing");
         s->p++;
         sc__scan_blanks(s);
+        if (*s->p == close)
+            return sc__scan_fail(s, "a comma with nothing behind it");
     }
     *first = false;
     return true;
@@ -53,10 +55,9 @@ bool sc__scan_element(struct sc__scan *s, bool *first) {
     return step(s, first, ']');
 }
 
-/* Bytes that end a plain run of a string: quote, backslash, control. */
-static const unsigned char special[256] = {
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,         1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ['"'] = 1, ['\\'] = 1};
+/* Bytes that end a plain run of a string: quote, backslash, the NUL behind the text.
+ * PyTorch writes names of code as they are, with their line ends and controls. */
+static const unsigned char special[256] = {1, ['"'] = 1, ['\\'] = 1};
 
 bool sc__scan_string(struct sc__scan *s, struct sc__str *out) {
     if (*s->p != '"')
@@ -75,7 +76,7 @@ bool sc__scan_string(struct sc__scan *s, struct sc__str *out) {
     }
     if (*p != '"') {
         s->p = (const char *)p;
-        return sc__scan_fail(s, "a control character in a string");
+        return sc__scan_fail(s, "a string is cut");
     }
     *out = (struct sc__str){s->p + 1, (size_t)((const char *)p - s->p - 1)};
     s->p = (const char *)p + 1;
@@ -145,6 +146,18 @@ static bool array(struct sc__scan *s, unsigned depth) {
     return !s->wrong;
 }
 
+/* C and C++ print "inf" and "-nan", Python "NaN" and "-Infinity". */
+static bool number_or_none(struct sc__scan *s, struct sc__str *out) {
+    const char *magnitude = s->p + (*s->p == '-');
+    static const char *const words[] = {"inf", "nan", "Infinity", "NaN"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (*magnitude == *words[i]) {
+            s->p = magnitude;
+            return word(s, words[i]);
+        }
+    return plain_number(s, out);
+}
+
 static bool value(struct sc__scan *s, unsigned depth) {
     struct sc__str out;
     if (depth > MAX_DEPTH)
@@ -163,11 +176,9 @@ static bool value(struct sc__scan *s, unsigned depth) {
     case 'f':
         return word(s, "false");
     case 'n':
-        return word(s, "null");
-    case 'N':
-        return word(s, "NaN"); /* some writers do */
+        return s->p[1] == 'a' ? word(s, "nan") : word(s, "null");
     default:
-        return plain_number(s, &out);
+        return number_or_none(s, &out);
     }
 }
 

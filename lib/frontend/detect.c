@@ -66,11 +66,21 @@ sniff_input(struct sc__input *in, const char *path, const struct sc__reader **be
     return SC_OK;
 }
 
-/* identity: what it is, where that is known. */
-static sc_status
-unknown(struct sc_context *ctx, const char *path, const struct sc__identity *identity) {
+static const char *known_names(struct sc_context *ctx) {
     struct sc__buffer b;
+    sc__buffer_init(&b, &ctx->arena);
+    for (const struct sc__reader *const *r = sc__readers; *r; r++)
+        sc__printf(&b, "%s%s", r == sc__readers ? "one of: " : ", ", (*r)->name);
+    return b.text;
+}
+
+static sc_status
+unknown(struct sc_context *ctx, const char *path, const struct sc__input *in) {
     struct sc__place at = {.file = strcmp(path, "-") ? path : "<stdin>"};
+    const struct sc__identity *identity =
+        sc__identify((const char *)in->bytes + in->begin, in->end - in->begin);
+    if (!identity)
+        identity = sc__identify_name(path);
     if (identity)
         return sc__fail(ctx,
                         SC_INPUT,
@@ -78,10 +88,12 @@ unknown(struct sc_context *ctx, const char *path, const struct sc__identity *ide
                         identity->advice,
                         "is %s, which is no workload that can be run",
                         identity->what);
-    sc__buffer_init(&b, &ctx->arena);
-    for (const struct sc__reader *const *r = sc__readers; *r; r++)
-        sc__printf(&b, "%s%s", r == sc__readers ? "known: " : "; ", (*r)->title);
-    return sc__fail(ctx, SC_INPUT, &at, b.text, "unknown format");
+    return sc__fail(
+        ctx,
+        SC_INPUT,
+        &at,
+        sc__format(&ctx->arena, "%s; docs/formats.md says what they are", known_names(ctx)),
+        "unknown format");
 }
 
 static sc_status unknown_folder(struct sc_context *ctx, const char *path) {
@@ -100,14 +112,6 @@ static sc_status unknown_folder(struct sc_context *ctx, const char *path) {
 
 bool sc__folder_is_input(const char *path) {
     return surest_reader(NULL, 0, path, true) != NULL;
-}
-
-static const char *known_names(struct sc_context *ctx) {
-    struct sc__buffer b;
-    sc__buffer_init(&b, &ctx->arena);
-    for (const struct sc__reader *const *r = sc__readers; *r; r++)
-        sc__printf(&b, "%s%s", r == sc__readers ? "one of: " : ", ", (*r)->name);
-    return b.text;
 }
 
 static const struct sc__reader *detect_by_name(const char *name) {
@@ -133,10 +137,7 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
     SC__TRY(sc__input_open(ctx, *path, &in));
     sc_status status = *reader ? SC_OK : sniff_input(&in, *path, reader);
     if (status == SC_OK && !*reader)
-        status =
-            unknown(ctx,
-                    *path,
-                    sc__identify((const char *)in.bytes + in.begin, in.end - in.begin));
+        status = unknown(ctx, *path, &in);
     if (status == SC_OK && stream)
         status = sc__spool(&in, path);
     sc__input_close(&in);
@@ -146,11 +147,7 @@ open_document(struct sc_context *ctx, const char **path, const struct sc__reader
 sc_status sc__import_keep(struct sc__input *in, const char **path) {
     const struct sc__reader *reader = NULL;
     SC__TRY(sniff_input(in, *path, &reader));
-    return reader ? sc__spool(in, path)
-                  : unknown(in->ctx,
-                            *path,
-                            sc__identify((const char *)in->bytes + in->begin,
-                                         in->end - in->begin));
+    return reader ? sc__spool(in, path) : unknown(in->ctx, *path, in);
 }
 
 /* A step of 0 us would be the answer to a damaged or wrong file. */

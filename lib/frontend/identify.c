@@ -60,6 +60,40 @@ static const struct {
      {"\"workload_graph\"", "\"NodeType\""},
      {"a Chakra graph in ASTRA-sim's own JSON",
       "give its .et files, or what chakra_jsonizer makes of them: stepcast run DIR"}},
+    {"[",
+     {"\"pid\": \"CPU functions\""},
+     {"a trace of torch.autograd.profiler",
+      "it does not say when kernels ran: give that of torch.profiler, or the table, "
+      "prof.key_averages().table()"}},
+    {"{",
+     {"\"traceEvents\"", "highres-ticks"},
+     {"a trace of XLA's profiler (JAX, TensorFlow)",
+      "profile with Nsight Systems: nsys export --type sqlite REPORT.nsys-rep"}},
+    {NULL,
+     {"\"ph\"", "Ascend Hardware"},
+     {"a trace of Ascend's NPUs (torch_npu)",
+      "give the table of the same profile: prof.key_averages().table()"}},
+    {NULL,
+     {"\"ph\"", "CommHash"},
+     {"a trace of NCCL's profiler plugin",
+      "it has no kernels of the step: give the trace of torch.profiler"}},
+    {"{",
+     {"\"device_traces\"", "\"segments\""},
+     {"a snapshot of PyTorch's memory",
+      "what a step needs is forecast: stepcast run --model MODEL --cluster C"}},
+    {NULL,
+     {"CUDA memory summary", "Allocated memory"},
+     {"a summary of PyTorch's memory (torch.cuda.memory_summary)",
+      "what a step needs is forecast: stepcast run --model MODEL --cluster C"}},
+    {NULL,
+     {"DeepSpeed Flops Profiler"},
+     {"what DeepSpeed's flops profiler prints",
+      "give the table of PyTorch's profiler: prof.key_averages().table()"}},
+    {NULL,
+     {"==PROF==", "Section: "},
+     {"kernels by Nsight Compute",
+      "it has no step: nsys stats --report cuda_gpu_kern_sum REPORT.nsys-rep has all "
+      "kernels"}},
     {NULL,
      {"Profiling result:", "Time(%)", "GPU activities:"},
      {"a summary of nvprof",
@@ -107,6 +141,15 @@ static const struct {
     {NULL,
      {"redop", "algbw", "busbw"},
      {"a log of nccl-tests", "stepcast coll COLLECTIVE --cluster C --against FILE"}},
+    {NULL,
+     {"NCCL INFO ", "nranks "},
+     {"what NCCL says of itself (NCCL_DEBUG=INFO)",
+      "NCCL_TOPO_DUMP_FILE has it describe the node, for --cluster; nccl-tests measure: "
+      "stepcast coll COLLECTIVE --cluster C --against LOG"}},
+    {NULL,
+     {"elapsed time per iteration (ms):"},
+     {"a log of Megatron's training",
+      "give the script that launched it: stepcast run FILE"}},
     {NULL,
      {"LINK TYPE TABLE", "XGMI"},
      {"links of a node of AMD's GPUs (amd-smi topology)",
@@ -159,6 +202,47 @@ static const struct {
     {"#!", {"#SBATCH"}, {"a launch script for SLURM", "stepcast run FILE"}},
     {"#!", {"sh"}, {"a shell script", "stepcast run FILE, if it launches Megatron"}},
 };
+
+/* Formats that bytes do not tell. */
+static const struct {
+    const char *ending;
+    struct sc__identity is;
+} endings[] = {
+    {".py",
+     {"a program in Python",
+      "python3 -m stepcast.capture -o step.json FILE records a step of it (PyTorch); a "
+      "recipe "
+      "of NeMo or Megatron-Bridge is read as it is"}},
+    {".nsys-rep",
+     {"a report of Nsight Systems",
+      "nsys export --type sqlite FILE, and give the .sqlite"}},
+    {".qdrep",
+     {"a report of Nsight Systems",
+      "nsys export --type sqlite FILE, and give the .sqlite"}},
+    {".ncu-rep",
+     {"a report of Nsight Compute",
+      "it has no step: give that of Nsight Systems, nsys export --type sqlite REPORT"}},
+    {".xplane.pb",
+     {"a profile of XLA (JAX, TensorFlow)",
+      "profile with Nsight Systems: nsys export --type sqlite REPORT.nsys-rep"}},
+    {".pickle",
+     {"a pickle of Python, as of PyTorch's memory",
+      "what a step needs is forecast: stepcast run --model MODEL --cluster C"}},
+    {".pkl",
+     {"a pickle of Python, as of PyTorch's memory",
+      "what a step needs is forecast: stepcast run --model MODEL --cluster C"}},
+    {".safetensors",
+     {"weights of a model", "give its config.json: stepcast run --model config.json"}},
+    {".pt",
+     {"weights of a model", "give its config.json: stepcast run --model config.json"}},
+};
+
+const struct sc__identity *sc__identify_name(const char *path) {
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (sc__str_ends(sc__str(path), endings[i].ending))
+            return &endings[i].is;
+    return NULL;
+}
 
 static bool all_words(const char *const *words, const char *head, size_t n) {
     for (unsigned i = 0; i < 4 && words[i]; i++)
@@ -288,6 +372,8 @@ sc__identify_file(struct sc_context *ctx, const char *path, const char **title) 
         }
         if (!*title)
             found = sc__identify((const char *)head, in.end - in.begin);
+        if (!*title && !found)
+            found = sc__identify_name(path);
     }
     sc__clear_error(ctx);
     sc__input_close(&in);

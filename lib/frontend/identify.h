@@ -19,7 +19,9 @@ struct sc__identity {
 const struct sc__identity *sc__identify_bytes(const char *head, size_t n);
 /* By the first (unpacked) bytes; NULL: not known. */
 const struct sc__identity *sc__identify(const char *head, size_t n);
-/* The same of a file; NULL where it cannot be read, too. The reader that takes it
+/* By the name, where the bytes do not tell; NULL: not known. */
+const struct sc__identity *sc__identify_name(const char *path);
+/* All of it of a file; NULL where it cannot be read, too. The reader that takes it
  * is in *title, if one does. */
 const struct sc__identity *
 sc__identify_file(struct sc_context *ctx, const char *path, const char **title);

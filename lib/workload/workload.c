@@ -30,6 +30,15 @@ sc__workload_communicator(struct sc__workload *w, enum sc__group_kind kind, unsi
     }
 }
 
+uint16_t sc__workload_group_alone(struct sc__workload *w, const char *label) {
+    for (uint32_t i = 0; i < w->group_count; i++)
+        if (w->groups[i].kind == SC__GROUP_HOST && !strcmp(w->groups[i].label, label))
+            return (uint16_t)i;
+    *SC__PUSH(w->arena, w->groups, w->group_count, w->group_capacity) =
+        (struct sc__group){.kind = SC__GROUP_HOST, .label = label};
+    return (uint16_t)(w->group_count - 1);
+}
+
 uint16_t sc__workload_group_list(struct sc__workload *w,
                                  const char *label,
                                  const uint32_t *ranks,

@@ -232,6 +232,9 @@ uint16_t sc__workload_group(struct sc__workload *w, enum sc__group_kind kind);
  * run beside those of the first and keep an order of their own. */
 uint16_t
 sc__workload_communicator(struct sc__workload *w, enum sc__group_kind kind, unsigned n);
+/* Every rank by itself: transfers of which the time is known, and not the other end. The
+ * label must live as long as the workload. */
+uint16_t sc__workload_group_alone(struct sc__workload *w, const char *label);
 /* A group given by its ranks (any order; kept as given). */
 uint16_t sc__workload_group_list(struct sc__workload *w,
                                  const char *label,

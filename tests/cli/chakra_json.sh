@@ -39,6 +39,19 @@ damaged() { # name, message, text …
     expect "$name" 3 "$message" run_one
 }
 head='{"version": "0.0.4"}'
+
+# of PyTorch's a collective has no comm_type, but its time: 300 us of one rank that waits 100
+# for the other
+pytorch() { # compute, collective
+    printf '%s{"id": "1", "name": "aten::mm", "type": "COMP_NODE", "durationMicros": "%s"}' "$head" "$1"
+    printf '{"id": "2", "name": "ncclKernel_AllReduce", "type": "COMM_COLL_NODE", "dataDeps": ["1"], "durationMicros": "%s"}' "$2"
+}
+pytorch 300 300 >"$tmp/torch.0.json"
+pytorch 400 200 >"$tmp/torch.1.json"
+torch_us() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/^ *"step_time_us": \(.*\),$/\1/p' | head -1; }
+check measured_collectives "$(torch_us "$tmp/torch.0.json" "$tmp/torch.1.json")" 600
+"$STEPCAST" convert "$tmp/torch.0.json" "$tmp/torch.1.json" --to chakra -o "$tmp/torch" >/dev/null 2>&1
+check measured_collectives_written "$(torch_us "$tmp/torch")" 600
 damaged cut "x.0.json:byte " "$head" "$first" "${second%?????}"
 damaged list_without_end "a list that does not end" '[' "$head" ', ' "$first"
 damaged text_behind_the_list "text behind the list" '[' "$head" ', ' "$first" '] x'

@@ -227,7 +227,7 @@ refuse recipe_with_an_expression 3 'micro_batch_size is args.batch, which is no 
 printf 'import os\nx = """tensor_model_parallel_size=' >"$dir/open.py"
 refuse recipe_with_an_open_string 3 'no recipe that we know' "$S" run "$dir/open.py" --gpus 8
 printf 'import os\nprint("hello")\n' >"$dir/plain.py"
-refuse no_recipe 3 'unknown format' "$S" run "$dir/plain.py" --gpus 8
+refuse no_recipe 3 'is a program in Python' "$S" run "$dir/plain.py" --gpus 8
 # how PyTorch's context parallelism brings keys and values
 sed 's/^tensor_parallel_degree.*/&\ncontext_parallel_degree = 2\ncontext_parallel_rotate_method = "alltoall"/' $data/torchtitan.toml >"$dir/rotate.toml"
 same torchtitan_rotates "$dir/rotate.toml" --gpus 16 -- --model llama3-8b --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --software torchtitan-2026

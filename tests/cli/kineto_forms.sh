@@ -29,6 +29,36 @@ ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)
 void rcclGenericKernel<1, false>(ncclDevKernelArgsStorage<4096ul>)
 rccl_main_kernel(ncclDevComm*, unsigned long, ncclWork*)
 mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)
+void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*, vllm::RankSignals, vllm::Signal*)
+void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<__nv_bfloat16, 8>
+(anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>
+void tensorrt_llm::kernels::oneShotAllReduceKernel<__nv_bfloat16, 8>
+void deep_ep::intranode::combine<__nv_bfloat16, 8, 768, 4096>
+deep_ep::internode_ll::dispatch<true, false, 7168>
+NAMES
+# what waits for a collective or copies for it is none
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel triton_poi_fused_all_gather_into_tensor_wait_tensor_3 100 50 7)" >"$tmp/names.json"
+check fused_with_a_collective "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
+# an all-reduce of vLLM is one in run: 20 of 220 us
+document 0 8 "$(kernel gemm 0 100 7)" "$(kernel 'void vllm::cross_device_reduce_2stage<__half, 8>' 100 20 7)" "$(kernel gemm 120 100 7)" >"$tmp/vllm.json"
+check all_reduce_of_vllm "$("$STEPCAST" run "$tmp/vllm.json" | awk '/exposed world/ { print $3 }')" 20.00
+
+# classes of kernels whose names have words of another
+while IFS='|' read -r class name; do
+    document 0 1 "$(kernel "$name" 0 100 7)" >"$tmp/names.json"
+    check "$class: $name" "$("$STEPCAST" show "$tmp/names.json" | awk 'seen { print $1; exit } /kernel time by class/ { seen = 1 }')" "$class"
+done <<'NAMES'
+norm|void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>
+norm|triton_red_fused__to_copy_add_mean_mul_pow_rsqrt_0
+elementwise|triton_poi_fused__to_copy_add_mul_1
+elementwise|void flashinfer::activation::act_and_mul_kernel<__nv_bfloat16>
+elementwise|void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<short>>
+copy|void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>
+attention|void flashinfer::BatchDecodeWithPagedKVCacheKernel<>
+gemm|fused_moe_kernel
+gemm|triton_tem_fused_mm_0
+router|moe_align_block_size_kernel
+router|void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel
 NAMES
 document 0 1 "$(kernel gemm 0 100 7)" "$(kernel my_ncclKernel 100 50 20)" >"$tmp/names.json"
 check no_communication "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
@@ -145,3 +175,22 @@ check beside_each_other_measured "$("$STEPCAST" compare "$tmp/beside.json" "$tmp
 # a copy that does not name its GPU is on that of the kernels, however early it comes
 document 0 1 "$(kernel copy 0 10 7)" "$(kernel gemm 10 100 7 '"device": 0')" >"$tmp/unsaid.json"
 check gpu_not_said "$("$STEPCAST" show "$tmp/unsaid.json" | sed -n -e 's/.*on \([0-9]*\) streams.*/\1/p' -e 's/.*several GPUs.*/several/p')" 1
+
+# messages of a pipeline keep their measured times, with what they waited, and are no compute:
+# 300 us until the first comes, 20 us for the next, of 520
+message() { printf '"Collective name": "%s", "dtype": "BFloat16", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": 2, "Process Group Ranks": "[0, 1]", "Process Group Description": "PIPELINE_MODEL_PARALLEL_GROUP"' "$1"; }
+document 1 2 "$(kernel ncclDevKernel_SendRecv 0 300 20 "$(message recv)")" "$(kernel gemm 300 100 7)" "$(kernel ncclDevKernel_SendRecv 400 20 20 "$(message send)")" "$(kernel gemm 420 100 7)" >"$tmp/pipeline.json"
+run_us() { "$STEPCAST" run "$1" --cluster "${2:-dgx-h100:2}" | awk -v what="$3" '$0 ~ "^  " what " " { print ($1 == "exposed" || $1 == "step") ? $3 : $2 }' | head -1; }
+check messages_are_communication "$(run_us "$tmp/pipeline.json" dgx-h100:2 'exposed pp')" 320.0
+check messages_are_no_compute "$(run_us "$tmp/pipeline.json" dgx-h100:2 compute)" 200.0
+for form in ir-json goal; do
+    "$STEPCAST" convert "$tmp/pipeline.json" --to $form -o "$tmp/pipeline.$form" >/dev/null 2>&1
+    check "messages as $form" "$(run_us "$tmp/pipeline.$form" dgx-h100:2 'step time')" 520.0
+    "$STEPCAST" convert "$tmp/vllm.json" --to $form -o "$tmp/vllm.$form" >/dev/null 2>&1
+    check "collectives without a record as $form" "$(run_us "$tmp/vllm.$form" dgx-h100:8 'step time')" 220.0
+done
+# what PyTorch calls collectives that write to another tensor
+for name in _broadcast_oop:BROADCAST _reduce_oop:REDUCE alltoall_base:ALLTOALL; do
+    document 0 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_X 100 50 20 "$(exchange "${name%:*}" Float 64 64)")" >"$tmp/oop.json"
+    check "${name%:*}" "$("$STEPCAST" show "$tmp/oop.json" | grep -c "${name#*:} × 1, 256 B")" 1
+done

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+extern const struct sc__reader sc__reader_kineto;
+
 struct tally {
     unsigned files;
     unsigned read;
@@ -148,6 +150,16 @@ static void test_other_formats(void **state) {
         {"vendid=0x2c9\nswitchguid=0x1(1)\nSwitch\t36 \"S-1\"\n", "ibnetdiscover"},
         {"#!/bin/bash\n#SBATCH --nodes=4\n", "SLURM"},
         {"{\"zero_optimization\": {\"stage\": 3}}", "DeepSpeed"},
+        {"[{\"name\": \"add\", \"ph\": \"X\", \"pid\": \"CPU functions\"}]", "autograd"},
+        {"{\"metadata\":{\"highres-ticks\":true},\"traceEvents\":[{\"ph\":\"M\"}]}", "XLA"},
+        {"[{\"ph\":\"M\",\"args\":{\"name\":\"Ascend Hardware\"}}]", "Ascend"},
+        {"[{\"ph\": \"b\", \"args\": {\"CommHash\": 1}}]", "NCCL's profiler"},
+        {"{\"segments\": [], \"device_traces\": [[]]}", "snapshot of PyTorch's memory"},
+        {"| PyTorch CUDA memory summary, device ID 0 |\n| Allocated memory |", "summary"},
+        {"---- DeepSpeed Flops Profiler ----\n", "flops profiler"},
+        {"a:1:2 [0] NCCL INFO comm 0x5 rank 0 nranks 8\n", "NCCL_DEBUG"},
+        {" iteration 10/ 500 | elapsed time per iteration (ms): 8261.3 |\n", "Megatron's"},
+        {"==PROF== Connected\n    Section: GPU Speed\n", "Nsight Compute"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
@@ -162,11 +174,46 @@ static void test_other_formats(void **state) {
         assert_null(sc__identify(none[i], strlen(none[i])));
 }
 
+/* Traces of other profilers in Chrome's form are not taken for Kineto's; one without an
+ * event is. */
+static void test_traces_of_other_profilers(void **state) {
+    static const struct {
+        const char *head;
+        bool kineto;
+    } samples[] = {
+        {"{\"traceEvents\": []}", true},
+        {"[{\"ph\": \"X\", \"cat\": \"kernel\"}]", true},
+        {"[{\"name\": \"add\", \"ph\": \"X\", \"pid\": \"CPU functions\"}]", false},
+        {"{\"metadata\":{\"highres-ticks\":true},\"traceEvents\":[{\"ph\":\"M\"}]}", false},
+        {"[{\"ph\":\"M\",\"cat\":\"cpu_op\",\"args\":{\"name\":\"Ascend Hardware\"}}]",
+         false},
+        {"[{\"ph\": \"b\", \"args\": {\"CommHash\": 1}}]", false},
+        {"[]", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        const unsigned char *head = (const unsigned char *)samples[i].head;
+        int sure = sc__reader_kineto.detect(head, strlen(samples[i].head), "x", false);
+        assert_int_equal(sure > 0, samples[i].kineto);
+    }
+}
+
+static void test_names_tell_what_bytes_do_not(void **state) {
+    (void)state;
+    assert_non_null(strstr(sc__identify_name("a/train.py")->what, "Python"));
+    assert_non_null(strstr(sc__identify_name("r.nsys-rep")->advice, "nsys export"));
+    assert_non_null(strstr(sc__identify_name("host.xplane.pb")->what, "XLA"));
+    assert_null(sc__identify_name("trace.json"));
+    assert_null(sc__identify_name("-"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_reader_is_the_surest),
         cmocka_unit_test(test_sample_by_sample),
         cmocka_unit_test(test_other_formats),
+        cmocka_unit_test(test_traces_of_other_profilers),
+        cmocka_unit_test(test_names_tell_what_bytes_do_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,31 @@ static void times_are_exact_to_the_nanosecond(void **state) {
     assert_int_equal(t.stream_count, 2);
 }
 
+#define KERNEL_SAYING(args)                                                                \
+    "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, " \
+    "\"dur\": 2, \"args\": {\"correlation\": 3, " args "\"stream\": 7}}, "                 \
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a(1): \x01<module>\n\", "            \
+    "\"ts\": 1, \"dur\": 1}]}"
+
+/* Not JSON, but what PyTorch has written: numbers that are none, texts without quotes where
+ * they are empty, controls in names. */
+static void what_pytorch_writes_beside_json_is_read(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        KERNEL_SAYING("\"memory bandwidth (GB/s)\": inf, "),
+        KERNEL_SAYING("\"est. achieved occupancy %\": -nan, \"a\": -inf, \"b\": nan, "),
+        KERNEL_SAYING("\"a\": NaN, \"b\": -Infinity, \"c\": null, \"d\": -1, "),
+        KERNEL_SAYING("\"Process Group Description\": , \"Process Group Name\" : , "),
+    };
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct sc__kineto_trace t;
+        OK(ctx, read_text(texts[i], &t));
+        assert_int_equal(t.kernel_count, 1);
+        assert_int_equal(t.kernels[0].dur, 2000);
+        assert_int_equal(t.streams[t.kernels[0].stream], 7);
+    }
+}
+
 static void any_order_any_case_or_a_bare_list(void **state) {
     (void)state;
     struct sc__kineto_trace t;
@@ -363,6 +388,43 @@ static void ranks_meet_in_their_collectives(void **state) {
     unlink(paths[1]);
 }
 
+#define REDUCE(ts, dur)                                                                    \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "         \
+    "\"ts\": " ts ", \"dur\": " dur                                                        \
+    ", \"args\": {\"stream\": 20, \"Collective name\": \"allreduce\", \"dtype\": "         \
+    "\"Float\", \"In msg nelems\": 4096, \"Group size\": 2, "                              \
+    "\"Process Group Ranks\": \"[0, 1]\"}}"
+
+/* Up to PyTorch 2.5 no "Seq": rank 0 waits 20 us in the first collective, rank 1 as long in
+ * the second; each transfer was 30 us. */
+static void collectives_without_a_number_are_matched_in_order(void **state) {
+    (void)state;
+    static const char *const options[] = {"cluster", "ideal", "comm", "measured", NULL};
+    const char *r0 = TRACE("0", "20", REDUCE("120", "50") ", " REDUCE("170", "30"));
+    const char *r1 = TRACE("1", "40", REDUCE("140", "30") ", " REDUCE("170", "30"));
+    const char *late = TRACE("1", "40", REDUCE("140", "30") ", " REDUCE("150", "50"));
+    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0))),
+                            sc__strdup(&ctx->arena, temporary_file(r1, strlen(r1)))};
+    struct sc__job job;
+    assert_int_equal(run_files(paths, 2, options, &job), 150 * SC__PS_PER_US);
+    assert_int_equal(job.ev->sim.classes[0].account.skew, 20 * SC__PS_PER_US);
+    assert_int_equal(job.ev->sim.classes[1].account.skew, 0);
+    const struct sc__op *ops = job.workload->ops;
+    for (uint32_t i = 0; i < job.workload->op_count; i++)
+        if (ops[i].kind == SC__OP_COLLECTIVE)
+            assert_int_equal(ops[i].cost, 30 * SC__PS_PER_US);
+    const struct sc__timeline *measured = job.doc.measured;
+    for (uint32_t i = 0; i < measured->count; i++)
+        if (ops[measured->spans[i].op].kind == SC__OP_COLLECTIVE)
+            assert_int_equal(measured->spans[i].end - measured->spans[i].ready,
+                             30 * SC__PS_PER_US);
+    unlink(paths[1]);
+    paths[1] = sc__strdup(&ctx->arena, temporary_file(late, strlen(late)));
+    assert_int_equal(run_files(paths, 2, options, &job), 150 * SC__PS_PER_US);
+    unlink(paths[0]);
+    unlink(paths[1]);
+}
+
 #define COLLECTIVE(ts, corr, size, ranks, what)                                            \
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "         \
     "\"ts\": " ts ", \"dur\": 10, \"args\": {\"stream\": " corr ", \"correlation\": " corr \
@@ -435,10 +497,14 @@ static void bad_traces_are_refused(void **state) {
              "1") "]}",
          "not a time of this trace"},
         {"{\"traceEvents\": 5}", "list is expected"},
-        {"{\"traceEvents\": []}", "no kernels"},
+        {"{\"traceEvents\": []}", "no events in this trace"},
         {"{\"traceEvents\": [{\"a\": [1 2]}]}", "a comma is missing"},
         {"{\"traceEvents\": [{\"a\": tru}]}", "not a JSON value"},
-        {"{\"traceEvents\": [{\"a\": \"\n\"}]}", "control character"},
+        {"{\"traceEvents\": [{\"a\": \"\n\"}]}", "no kernels"},
+        {"{\"traceEvents\": [{\"a\": \"\n\", \"b\": 1},]}",
+         "a comma with nothing behind it"},
+        {"{\"traceEvents\": [{\"a\": }]}", "not a number"},
+        {"{\"traceEvents\": [{\"a\": -in}]}", "not a JSON value"},
     };
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
         struct sc__kineto_trace t;
@@ -476,19 +542,22 @@ static void missing_ranks_are_refused(void **state) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(times_are_exact_to_the_nanosecond),
-                                       TEST(any_order_any_case_or_a_bare_list),
-                                       TEST(the_breakdown_is_that_of_intervals),
-                                       TEST(long_files_read_the_same),
-                                       TEST(the_sample_reads_the_same),
-                                       TEST(operators_take_what_pytorch_says),
-                                       TEST(a_replay_takes_what_was_measured),
-                                       TEST(a_single_gpu_step_gets_gradients),
-                                       TEST(gradients_are_those_the_optimizer_touches),
-                                       TEST(ranks_meet_in_their_collectives),
-                                       TEST(one_trace_stands_for_a_larger_mesh),
-                                       TEST(bad_traces_are_refused),
-                                       TEST(cut_files_are_refused),
-                                       TEST(missing_ranks_are_refused)};
+    const struct CMUnitTest tests[] = {
+        TEST(times_are_exact_to_the_nanosecond),
+        TEST(any_order_any_case_or_a_bare_list),
+        TEST(what_pytorch_writes_beside_json_is_read),
+        TEST(the_breakdown_is_that_of_intervals),
+        TEST(long_files_read_the_same),
+        TEST(the_sample_reads_the_same),
+        TEST(operators_take_what_pytorch_says),
+        TEST(a_replay_takes_what_was_measured),
+        TEST(a_single_gpu_step_gets_gradients),
+        TEST(gradients_are_those_the_optimizer_touches),
+        TEST(ranks_meet_in_their_collectives),
+        TEST(collectives_without_a_number_are_matched_in_order),
+        TEST(one_trace_stands_for_a_larger_mesh),
+        TEST(bad_traces_are_refused),
+        TEST(cut_files_are_refused),
+        TEST(missing_ranks_are_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

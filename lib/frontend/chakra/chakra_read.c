@@ -403,8 +403,8 @@ static sc_status set_message(struct chakra_read_reader *r,
 static void restore(const struct chakra_read_reader *r,
                     const struct sc__chakra_node *n,
                     struct sc__op *op) {
-    if (n->type >= SC__CHAKRA_SEND)
-        op->cost = n->number[SC__ATTR_PS] > 0 ? n->number[SC__ATTR_PS] : 0;
+    if (n->type >= SC__CHAKRA_SEND && n->number[SC__ATTR_PS] > 0)
+        op->cost = n->number[SC__ATTR_PS];
     if (has(n, SC__ATTR_STREAM))
         op->stream = (uint8_t)(n->number[SC__ATTR_STREAM] & (SC__MAX_STREAMS - 1));
     if (has(n, SC__ATTR_PHASE) && (uint64_t)n->number[SC__ATTR_PHASE] < SC__PHASES)

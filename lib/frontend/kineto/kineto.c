@@ -211,6 +211,18 @@ static sc_status kineto_read(struct sc_context *ctx,
     return sc__kineto_make_document(ctx, settings, d, &files, out);
 }
 
+/* Chrome's form in the hands of other profilers, which sc__identify names. */
+static bool of_another_profiler(const unsigned char *head, size_t n) {
+    static const char *const words[] = {"\"pid\": \"CPU functions\"",
+                                        "highres-ticks",
+                                        "Ascend Hardware",
+                                        "CommHash"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (sc__find_word(head, n, words[i]))
+            return true;
+    return false;
+}
+
 static int detect_text(const unsigned char *head, size_t n) {
     size_t i = 0;
     while (i < n && strchr(" \t\r\n", head[i]) && head[i])
@@ -220,9 +232,9 @@ static int detect_text(const unsigned char *head, size_t n) {
     if (sc__find_word(head, n, "\"deviceProperties\"") ||
         sc__find_word(head, n, "\"distributedInfo\""))
         return 90;
-    bool trace = sc__find_word(head, n, "\"ph\"") &&
-                 (head[i] == '[' || sc__find_word(head, n, "\"traceEvents\""));
-    if (!trace)
+    bool trace = head[i] == '[' ? sc__find_word(head, n, "\"ph\"") != NULL
+                                : sc__find_word(head, n, "\"traceEvents\"") != NULL;
+    if (!trace || of_another_profiler(head, n))
         return 0;
     return sc__find_word(head, n, "cuda_runtime") || sc__find_word(head, n, "cpu_op") ||
                    sc__find_word(head, n, "\"kernel\"")
@@ -361,13 +373,14 @@ void sc__kineto_show(struct sc_context *ctx,
         sc__json_array(json, "measured");
     for (uint32_t i = 0; i < d->count; i++) {
         const struct sc__kineto_trace *t = d->items[i];
-        sc__printf(text,
-                   "  rank %u: %llu events, %u kernels on %u streams, %u of them NCCL's\n",
-                   t->rank,
-                   (unsigned long long)t->events,
-                   t->kernel_count,
-                   t->stream_count,
-                   t->comm_count);
+        sc__printf(
+            text,
+            "  rank %u: %llu events, %u kernels on %u streams, %u of communication\n",
+            t->rank,
+            (unsigned long long)t->events,
+            t->kernel_count,
+            t->stream_count,
+            t->comm_count);
         if (t->host_nodes)
             sc__printf(
                 text,

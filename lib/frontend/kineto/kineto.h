@@ -157,6 +157,8 @@ sc_status sc__kineto_finish_trace(struct sc_context *ctx, struct sc__kineto_trac
 /* The index of the stream with this number on a device: 0 is the trace's own. */
 uint32_t sc__kineto_stream(struct sc__kineto_trace *t, uint32_t device, uint32_t number);
 bool sc__kineto_is_nccl(struct sc__str kernel);
+/* By its name, of any library. */
+bool sc__kineto_communicates(const char *kernel);
 /* What the name of a kernel says where nothing else does; pairs of sends and
  * receives are most often those of an all-to-all. */
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name);
@@ -256,6 +258,8 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx,
                                  const struct sc__kineto_trace *t,
                                  uint32_t world,
                                  struct sc__kineto_groups *out);
+/* What a process group is for, by its description: "tp", "pp" …; NULL: it does not tell. */
+const char *sc__kineto_label(const char *description);
 /* The group of a collective; SC__NONE when it was not found before. */
 uint32_t sc__kineto_group_index(const struct sc__kineto_groups *groups,
                                 const struct sc__kineto_comm *c);

@@ -7,6 +7,7 @@
  * than its own stream was free, waited for that one. What remains of a gap is
  * the host's, and is kept as an operation of its own (launch gaps). */
 #include "frontend/kineto/kineto.h"
+#include "frontend/kineto/kineto_transfers.h"
 
 #include <string.h>
 
@@ -42,10 +43,9 @@ struct replay {
     uint64_t sizeless; /* collectives whose bytes the trace does not tell */
     uint64_t comms;
     struct sc__kineto_groups groups;
-    bool every_rank;                 /* each has a trace of its own */
-    bool meshed;                     /* groups are those of the workload's mesh */
-    struct sc__map *lists;           /* hash of ranks → group of the workload */
-    const struct sc__map *transfers; /* collective → its least duration on any rank, ns */
+    bool meshed;           /* groups are those of the workload's mesh */
+    struct sc__map *lists; /* hash of ranks → group of the workload */
+    struct sc__kineto_transfers *transfers;
     struct sc__timeline *measured;
     uint32_t class;
 };
@@ -121,58 +121,12 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
     return SC_OK;
 }
 
-/* A collective that only its kernel's name tells of. It keeps the time it took, so
- * nobody needs to be waited for: a group of the rank alone, where every rank has its
- * trace; else that of all, as one trace stands for several. */
-static sc_status
-group_of_nameless(struct replay *r, const struct sc__kineto_comm *c, uint16_t *out) {
-    struct sc__kineto_group alone = {.ranks = SC__NEW(&r->ctx->arena, uint32_t),
-                                     .size = 1,
-                                     .label = "world"};
-    if (c->description != SC__NO_NAME)
-        alone.label = r->t->names.text[c->description];
-    alone.ranks[0] = r->t->rank < r->ranks ? r->t->rank : 0;
-    struct sc__place at = {.file = r->t->file};
-    uint32_t group = r->every_rank || r->ranks == 1
-                         ? group_list(r, &alone)
-                         : sc__workload_group(r->w, SC__GROUP_WORLD);
-    if (group == SC__NONE)
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        NULL,
-                        "more than 65535 process groups in all");
-    *out = (uint16_t)group;
-    return SC_OK;
-}
-
-/* ---- transfers ---- */
-
-/* A kernel of NCCL lasts from its launch to the end of the transfer; the rank
- * that came last did not wait, so the least duration is the transfer's. */
-static uint64_t transfer_key(const struct sc__kineto_trace *t,
-                             const struct sc__kineto_comm *c) {
-    const char *ranks = c->ranks == SC__NO_NAME ? "" : t->names.text[c->ranks];
-    const char *group = c->group == SC__NO_NAME ? "" : t->names.text[c->group];
-    return sc__hash(ranks, strlen(ranks), sc__hash(group, strlen(group), (uint64_t)c->seq));
-}
-
-static void collect_transfers(struct sc__map *m, const struct sc__kineto_trace *t) {
-    for (uint32_t i = 0; i < t->kernel_count; i++) {
-        const struct sc__kineto_kernel *k = &t->kernels[i];
-        bool fresh;
-        if (k->comm == SC__NONE || t->comms[k->comm].seq < 0)
-            continue;
-        uint64_t *least = sc__map_at(m, transfer_key(t, &t->comms[k->comm]), &fresh);
-        if (fresh || (uint64_t)k->dur < *least)
-            *least = (uint64_t)k->dur;
-    }
-}
-
-static int64_t transfer_time(const struct replay *r, const struct sc__kineto_kernel *k) {
-    const uint64_t *least =
-        sc__map_find(r->transfers, transfer_key(r->t, &r->t->comms[k->comm]));
-    return least && (int64_t)*least < k->dur ? (int64_t)*least : k->dur;
+/* A collective that only its kernel's name tells of. It keeps the time it took, so nobody
+ * needs to be waited for. */
+static uint16_t group_of_nameless(struct replay *r, const struct sc__kineto_comm *c) {
+    bool described = c->description != SC__NO_NAME;
+    return sc__workload_group_alone(r->w,
+                                    described ? r->t->names.text[c->description] : "world");
 }
 
 /* ---- operations ---- */
@@ -206,7 +160,7 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
                                                     const struct sc__kineto_comm *c) {
     uint16_t group = 0;
     if (c->by_name)
-        SC__TRY(group_of_nameless(r, c, &group));
+        group = group_of_nameless(r, c);
     else
         SC__TRY(kineto_dependencies_group_of(r, c, &group));
     struct sc__op *op = sc__block_add(r->w,
@@ -226,11 +180,35 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
         r->sizeless++;
     if (r->plan->measured_comm || sizeless) {
         op->flags |= SC__OP_MEASURED;
-        op->cost = transfer_time(r, k) * SC__PS_PER_NS;
+        op->cost = k->dur * SC__PS_PER_NS;
     }
     if (!sizeless)
         r->comms++;
     return SC_OK;
+}
+
+/* A message, or a collective of an unknown kind: it keeps the time it took, waiting for its
+ * peer among it, and is communication of the rank alone. */
+static void add_message(struct replay *r,
+                        const struct sc__kineto_kernel *k,
+                        const struct sc__kineto_comm *c) {
+    const char *description =
+        c->description == SC__NO_NAME ? NULL : r->t->names.text[c->description];
+    const char *label = sc__kineto_label(description);
+    struct sc__op *op = sc__block_add(r->w,
+                                      SC__OP_COLLECTIVE,
+                                      k->phase,
+                                      r->lane[k->stream],
+                                      r->t->names.text[k->name]);
+    op->coll = SC__SHIFT;
+    op->group = sc__workload_group_alone(r->w, label ? label : "p2p");
+    op->bytes = c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
+    op->flags = SC__OP_MEASURED;
+    op->cost = k->dur * SC__PS_PER_NS;
+    if (c->coll == SC__COLLS)
+        r->messages++;
+    else
+        r->unknown++;
 }
 
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
@@ -267,11 +245,8 @@ static struct last waited_for(const struct replay *r, const struct sc__kineto_ke
     return best;
 }
 
-/* What was measured of the operation added last; transfer: the end of it. */
-static void kineto_dependencies_keep_span(struct replay *r,
-                                          int64_t from,
-                                          int64_t to,
-                                          int64_t transfer) {
+/* What was measured of the operation added last. */
+static void kineto_dependencies_keep_span(struct replay *r, int64_t from, int64_t to) {
     struct sc__timeline *m = r->measured;
     int64_t start = (from - r->start) * SC__PS_PER_NS;
     int64_t end = (to - r->start) * SC__PS_PER_NS;
@@ -280,11 +255,25 @@ static void kineto_dependencies_keep_span(struct replay *r,
                           .op = r->w->op_count - 1,
                           .micro_batch = SC__NONE,
                           .start = start,
-                          .ready = end - transfer * SC__PS_PER_NS,
+                          .ready = start,
                           .end = end,
                           .peer_span = SC__NONE};
     if (end > m->end)
         m->end = end;
+}
+
+/* Of the collective that was added last; of one of which only the name is known it is not
+ * known which of the other ranks are in it. */
+static void keep_transfer(struct replay *r,
+                          const struct sc__kineto_kernel *k,
+                          const struct sc__kineto_comm *c) {
+    uint16_t group = r->w->ops[r->w->op_count - 1].group;
+    sc__kineto_transfer_add(r->transfers,
+                            r->w,
+                            sc__group_member(r->w, group, r->t->rank, 0),
+                            c->seq,
+                            k->dur,
+                            r->measured->count - 1);
 }
 
 /* The time between when a kernel could have started and when it did is the
@@ -300,7 +289,7 @@ static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct 
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, lane, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (k->start - free) * SC__PS_PER_NS;
-    kineto_dependencies_keep_span(r, free, k->start, k->start - free);
+    kineto_dependencies_keep_span(r, free, k->start);
     if (dep.op)
         sc__block_depend(r->w, dep.op - 1);
 }
@@ -316,7 +305,7 @@ static void add_last_gap(struct replay *r) {
     struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, SC__FORWARD, 0, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (r->end - latest.end) * SC__PS_PER_NS;
-    kineto_dependencies_keep_span(r, latest.end, r->end, r->end - latest.end);
+    kineto_dependencies_keep_span(r, latest.end, r->end);
     if (latest.op)
         sc__block_depend(r->w, latest.op - 1);
 }
@@ -338,19 +327,15 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
     bool gap = r->w->op_count > before;
     if (c && c->coll < SC__COLLS)
         SC__TRY(kineto_dependencies_add_collective(r, k, c));
-    else {
-        if (c && c->coll == SC__COLLS)
-            r->messages++;
-        else if (c)
-            r->unknown++;
+    else if (c)
+        add_message(r, k, c);
+    else
         add_kernel(r, k);
-    }
     if (dep.op && !gap)
         sc__block_depend(r->w, dep.op - 1);
-    kineto_dependencies_keep_span(r,
-                                  k->start,
-                                  k->start + k->dur,
-                                  c && c->coll < SC__COLLS ? transfer_time(r, k) : k->dur);
+    kineto_dependencies_keep_span(r, k->start, k->start + k->dur);
+    if (c && c->coll < SC__COLLS && !c->by_name)
+        keep_transfer(r, k, c);
     /* kernels of a graph lie beside each other on one stream: it is free when all have
      * ended */
     int64_t free = k->start + k->dur;
@@ -518,6 +503,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     if (gradients)
         SC__TRY(gradient_bytes(r, &bytes));
     r->block_first = r->w->op_count;
+    sc__kineto_transfers_next_rank(r->transfers);
     sc__block_begin(r->w);
     /* The all-reduce of the gradients is issued before the first kernel of the
      * optimizer, which waits for it; without an optimizer it ends the step. */
@@ -546,13 +532,14 @@ static void notes(const struct replay *r, const char *whose) {
     if (r->messages)
         sc__note(r->ctx,
                  "kineto-messages",
-                 "%s: %llu send and receive kernels keep their measured times",
+                 "%s: %llu send and receive kernels keep their measured times, with what "
+                 "they waited",
                  whose,
                  (unsigned long long)r->messages);
     if (r->unknown)
         sc__note(r->ctx,
                  "kineto-unknown",
-                 "%s: %llu NCCL kernels of which only the name is known keep their "
+                 "%s: %llu collectives of which only the kernel's name is known keep their "
                  "measured times",
                  whose,
                  (unsigned long long)r->unknown);
@@ -738,7 +725,6 @@ replay_all(struct replay *r, struct sc__kineto_trace *const *traces, uint32_t co
                         count);
     if (world > count)
         return replay_some(r, traces, count, world);
-    r->every_rank = true;
     r->w->mesh = sc__mesh(1, 1, 1, count, 1, 1);
     r->w->rank_class = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -755,7 +741,7 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
                             const char *format,
                             struct sc__workload **out,
                             struct sc__timeline **measured) {
-    struct sc__map transfers;
+    struct sc__kineto_transfers transfers;
     struct sc__map lists;
     struct replay r = {.ctx = ctx,
                        .w = sc__workload_new(&ctx->arena, format),
@@ -767,13 +753,11 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
     *out = r.w;
     *measured = r.measured = SC__NEW(&ctx->arena, struct sc__timeline);
     r.measured->workload = r.w;
-    sc__map_init(&transfers, &ctx->arena);
+    sc__kineto_transfers_init(&transfers, &ctx->arena);
     sc__map_init(&lists, &ctx->arena);
-    for (uint32_t i = 0; i < count; i++)
-        collect_transfers(&transfers, traces[i]);
-    if (count == 1)
-        return replay_one(&r);
-    SC__TRY(replay_all(&r, traces, count));
-    notes(&r, sc__format(&ctx->arena, "%u traces", count));
+    SC__TRY(count == 1 ? replay_one(&r) : replay_all(&r, traces, count));
+    sc__kineto_transfers_settle(&transfers, r.w, r.measured);
+    if (count > 1)
+        notes(&r, sc__format(&ctx->arena, "%u traces", count));
     return SC_OK;
 }

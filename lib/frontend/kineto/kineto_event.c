@@ -132,6 +132,11 @@ event_argument(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *
     return sc__scan_value(s, &skipped);
 }
 
+/* PyTorch writes nothing for a text that is empty: "Process Group Description": , */
+static bool absent(const struct sc__scan *s) {
+    return *s->p == ',' || *s->p == '}';
+}
+
 static bool event_arguments(struct sc__scan *s, struct sc__kineto_event *e) {
     struct sc__str key;
     struct sc__str skipped;
@@ -140,7 +145,7 @@ static bool event_arguments(struct sc__scan *s, struct sc__kineto_event *e) {
         return sc__scan_value(s, &skipped);
     s->p++;
     while (sc__scan_member(s, &first, &key))
-        if (!event_argument(s, key, e))
+        if (!absent(s) && !event_argument(s, key, e))
             return false;
     return !s->wrong;
 }

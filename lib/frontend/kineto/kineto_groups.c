@@ -35,6 +35,11 @@ static const struct word *kineto_groups_word_of(const char *description) {
     return NULL;
 }
 
+const char *sc__kineto_label(const char *description) {
+    const struct word *w = kineto_groups_word_of(description);
+    return w ? w->label : NULL;
+}
+
 static uint32_t stride_of(const struct sc__kineto_group *g) {
     return g->size > 1 ? g->ranks[1] - g->ranks[0] : 1;
 }

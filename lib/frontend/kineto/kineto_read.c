@@ -2,6 +2,7 @@
  * of it is in the window; nothing of it stays but a few numbers. */
 #include "frontend/kineto/kineto.h"
 #include "frontend/kineto/kineto_event.h"
+#include "frontend/torch_profiler/profile.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct parser {
     struct sc__kineto_trace *t;
     struct sc__input in;
     struct sc__scan scan;
+    struct sc__map communicating; /* name of a kernel → whether it says so */
 };
 
 /* ---- what an event leaves behind ---- */
@@ -97,8 +99,11 @@ uint8_t sc__kineto_collective(struct sc__str name, bool *send) {
                  {"_reduce_scatter_base", SC__REDUCESCATTER},
                  {"reduce_scatter", SC__REDUCESCATTER},
                  {"all_to_all", SC__ALLTOALL},
+                 {"alltoall", SC__ALLTOALL},
                  {"broadcast", SC__BROADCAST},
+                 {"_broadcast_oop", SC__BROADCAST},
                  {"reduce", SC__REDUCE},
+                 {"_reduce_oop", SC__REDUCE},
                  {"barrier", SC__BARRIER},
                  {"gather", SC__GATHER},
                  {"scatter", SC__SCATTER},
@@ -127,11 +132,21 @@ bool sc__kineto_is_nccl(struct sc__str kernel) {
                        sc__find_word(kernel.p, kernel.n, "kernel"));
 }
 
+bool sc__kineto_communicates(const char *kernel) {
+    return sc__kineto_is_nccl(sc__str(kernel)) || sc__profile_exchanges(kernel);
+}
+
 /* A kernel that says what it communicates is of some library, whatever its name; but for
  * PyTorch's own, which fill and copy buffers inside the same call. */
-static bool communicates(const struct sc__kineto_event *e, bool memory) {
-    bool said = e->coll.n && !memory && !sc__find_word(e->name.p, e->name.n, "at::");
-    return said || sc__kineto_is_nccl(e->name);
+static bool
+communicates(struct parser *p, const struct sc__kineto_event *e, uint32_t name) {
+    bool fresh;
+    if (e->coll.n && !sc__find_word(e->name.p, e->name.n, "at::"))
+        return true;
+    uint64_t *known = sc__map_at(&p->communicating, name, &fresh);
+    if (fresh)
+        *known = sc__kineto_communicates(p->t->names.text[name]);
+    return *known;
 }
 
 uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
@@ -139,7 +154,13 @@ uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
         const char *word;
         uint8_t coll;
     } words[] = {{"AllReduce", SC__ALLREDUCE},
+                 {"allreduce", SC__ALLREDUCE},
+                 {"all_reduce", SC__ALLREDUCE},
+                 {"cross_device_reduce", SC__ALLREDUCE},
+                 {"deep_ep::", SC__ALLTOALL},
                  {"AllGather", SC__ALLGATHER},
+                 {"all_gather", SC__ALLGATHER},
+                 {"reduce_scatter", SC__REDUCESCATTER},
                  {"ReduceScatter", SC__REDUCESCATTER},
                  {"Broadcast", SC__BROADCAST},
                  {"SendRecv", SC__ALLTOALL},
@@ -209,11 +230,11 @@ static void add_kernel(struct parser *p,
     uint32_t device = device_of(t, e);
     struct sc__kineto_kernel *k =
         SC__PUSH(t->arena, t->kernels, t->kernel_count, t->kernel_capacity);
-    bool comm = communicates(e, memory);
     k->start = start;
     k->dur = dur;
     k->stream = sc__kineto_stream(t, device, stream_of(e));
     k->name = sc__names_add(&t->names, e->name.p, e->name.n);
+    bool comm = !memory && communicates(p, e, k->name);
     k->correlation = (uint32_t)e->correlation;
     k->external = (uint32_t)e->external;
     k->comm = SC__NONE;
@@ -592,11 +613,19 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
                                 struct sc__kineto_trace *t) {
     struct kineto_read_document d = {.parser = {.ctx = ctx, .t = t}};
     sc__kineto_begin_trace(ctx, path, t);
+    sc__map_init(&d.parser.communicating, t->arena);
     SC__TRY(sc__input_open(ctx, path, &d.parser.in));
     sc_status status = kineto_read_read_document(&d);
     sc__input_close(&d.parser.in);
     SC__TRY(status);
     struct sc__place at = {.file = path};
+    if (!t->events)
+        return sc__fail(
+            ctx,
+            SC_INPUT,
+            &at,
+            "was it exported before a step was profiled (schedule, prof.step())?",
+            "no events in this trace");
     if (!t->kernel_count)
         return sc__fail(
             ctx,

@@ -121,7 +121,10 @@ enum sc__work sc__kineto_work(const char *name) {
     static const struct {
         const char *part;
         enum sc__work work;
-    } parts[] = {{"flash", SC__WORK_ATTENTION},
+    } parts[] = {{"flashinfer::norm", SC__WORK_NORM},
+                 {"flashinfer::activation", SC__WORK_ELEMENTWISE},
+                 {"reshape_and_cache", SC__WORK_COPY},
+                 {"flash", SC__WORK_ATTENTION},
                  {"fmha", SC__WORK_ATTENTION},
                  {"attention", SC__WORK_ATTENTION},
                  {"gemm", SC__WORK_GEMM},
@@ -144,8 +147,11 @@ enum sc__work sc__kineto_work(const char *name) {
                  {"Memset", SC__WORK_COPY},
                  {"topk", SC__WORK_ROUTER},
                  {"TopK", SC__WORK_ROUTER},
-                 {"ort", SC__WORK_ROUTER},
+                 {"Sort", SC__WORK_ROUTER},
+                 {"sort", SC__WORK_ROUTER},
                  {"permute", SC__WORK_ROUTER},
+                 {"_rsqrt", SC__WORK_NORM}, /* Inductor's, where a norm is one kernel */
+                 {"fused__to_copy", SC__WORK_ELEMENTWISE}, /* its casts */
                  {"copy", SC__WORK_COPY},
                  {"CatArray", SC__WORK_COPY},
                  {"elementwise", SC__WORK_ELEMENTWISE},

@@ -94,7 +94,8 @@ static sc_status nsys_add_activity(struct sc__nsys *n,
     k->name = sc__names_add(&t->names, text.p, text.n);
     k->correlation = (uint32_t)correlation;
     k->comm = SC__NONE;
-    k->kind = (uint8_t)(sc__kineto_is_nccl(text) ? SC__KINETO_COMM : kind);
+    bool comm = kind == SC__KINETO_COMPUTE && sc__kineto_communicates(name);
+    k->kind = (uint8_t)(comm ? SC__KINETO_COMM : kind);
     t->events++;
     d->busy += end - start;
     return SC_OK;

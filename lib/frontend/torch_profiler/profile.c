@@ -4,6 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Words of kernels and operators that exchange data with other ranks, beside those of the
+ * libraries themselves: all-reduces of vLLM and SGLang, DeepEP's exchange of tokens. */
+static const char *const exchange_words[] = {"all2all",
+                                             "alltoall",
+                                             "all_to_all",
+                                             "allreduce",
+                                             "all_reduce",
+                                             "allgather",
+                                             "all_gather",
+                                             "reduce_scatter",
+                                             "reducescatter",
+                                             "cross_device_reduce",
+                                             "deep_ep::int", /* intranode, internode */
+                                             "nvshmem",
+                                             "userbuffers"};
+
 /* First match wins, so the order is from the special to the general. */
 static const struct {
     const char *word; /* anywhere in the name, in small letters */
@@ -16,15 +32,6 @@ static const struct {
     {"hccl", SC__CLASS_COMM},
     {"c10d::", SC__CLASS_COMM},
     {"record_param_comms", SC__CLASS_COMM},
-    {"all2all", SC__CLASS_COMM},
-    {"alltoall", SC__CLASS_COMM},
-    {"all_to_all", SC__CLASS_COMM},
-    {"allreduce", SC__CLASS_COMM},
-    {"all_reduce", SC__CLASS_COMM},
-    {"allgather", SC__CLASS_COMM},
-    {"all_gather", SC__CLASS_COMM},
-    {"reduce_scatter", SC__CLASS_COMM},
-    {"reducescatter", SC__CLASS_COMM},
     {"multi_tensor", SC__WORK_OPTIMIZER},
     {"_foreach", SC__WORK_OPTIMIZER},
     {"optimizer", SC__WORK_OPTIMIZER},
@@ -55,6 +62,10 @@ static const struct {
     {"moemm", SC__WORK_ROUTER},
     {"combineexpert", SC__WORK_ROUTER},
     {"topk", SC__WORK_ROUTER},
+    {"moe_align_block_size", SC__WORK_ROUTER},
+    {"flashinfer::norm", SC__WORK_NORM},
+    {"flashinfer::activation", SC__WORK_ELEMENTWISE},
+    {"reshape_and_cache", SC__WORK_COPY},
     {"attention", SC__WORK_ATTENTION},
     {"attndropout", SC__WORK_ELEMENTWISE},
     {"attnres", SC__WORK_ELEMENTWISE},
@@ -64,6 +75,8 @@ static const struct {
     {"fmha", SC__WORK_ATTENTION},
     {"softmax", SC__WORK_ATTENTION},
     {"cudnn::fusion", SC__WORK_ATTENTION},
+    {"fused_moe", SC__WORK_GEMM},
+    {"_fused_mm", SC__WORK_GEMM},
     {"gemm", SC__WORK_GEMM},
     {"gemv", SC__WORK_GEMM},
     {"cijk_", SC__WORK_GEMM}, /* Tensile's, of rocBLAS and hipBLASLt */
@@ -92,6 +105,8 @@ static const struct {
     {"index_select", SC__WORK_EMBEDDING},
     {"gather_kernel", SC__WORK_EMBEDDING},
     {"compute_grad_weight", SC__WORK_EMBEDDING},
+    {"_rsqrt", SC__WORK_NORM}, /* Inductor's, where a norm is one kernel */
+    {"fused__to_copy", SC__WORK_ELEMENTWISE},
     {"memcpy", SC__WORK_COPY},
     {"memset", SC__WORK_COPY},
     {"copy", SC__WORK_COPY},
@@ -131,12 +146,39 @@ const char *sc__class_name(unsigned class) {
     return class == SC__CLASS_COMM ? "communication" : sc__work_name((enum sc__work) class);
 }
 
-uint8_t sc__profile_class(const char *name) {
-    char small[160];
+/* Inductor names its kernels after what it fused, and what waits for a collective or copies
+ * for it is none ("triton_poi_fused_all_gather_into_tensor_view_3"). */
+static bool exchanges(const char *small) {
+    if (strstr(small, "triton_") && strstr(small, "_fused_"))
+        return false;
+    for (size_t i = 0; i < sizeof exchange_words / sizeof *exchange_words; i++)
+        if (strstr(small, exchange_words[i]))
+            return true;
+    return false;
+}
+
+struct small_name {
+    char text[160];
+};
+
+static struct small_name small_letters(const char *name) {
+    struct small_name small;
     size_t n = 0;
-    for (; name[n] && n + 1 < sizeof small; n++)
-        small[n] = (char)tolower((unsigned char)name[n]);
-    small[n] = '\0';
+    for (; name[n] && n + 1 < sizeof small.text; n++)
+        small.text[n] = (char)tolower((unsigned char)name[n]);
+    small.text[n] = '\0';
+    return small;
+}
+
+bool sc__profile_exchanges(const char *name) {
+    return exchanges(small_letters(name).text);
+}
+
+uint8_t sc__profile_class(const char *name) {
+    struct small_name letters = small_letters(name);
+    const char *small = letters.text;
+    if (exchanges(small))
+        return SC__CLASS_COMM;
     for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++)
         if (strstr(small, class_words[i].word))
             return class_words[i].class;
