@@ -422,6 +422,8 @@ typedef struct sc_plan {
                                    others; usually off */
     uint32_t microbatch_group;  /* micro-batches that pass a chunk one after another,
                                    interleaved; 0: as many as stages */
+    uint32_t hosts; /* where neither gpus, dp nor the cluster's size says it: all GPUs of so
+                       many hosts of the cluster, and as many more as the sizes need */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

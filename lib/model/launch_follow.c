@@ -721,12 +721,36 @@ static uint32_t least_world(const struct sc__launch *l) {
     return least <= UINT32_MAX ? (uint32_t)least : 0;
 }
 
+/* All GPUs of a host, or the fewest that the plan needs where the cluster does not say
+ * more (job.c). */
+static void take_open_world(struct sc__launch *l, uint32_t hosts, uint32_t least) {
+    sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
+    if (hosts) {
+        sc__launch_add(l, "hosts", sc__format(&l->ctx->arena, "%u", hosts));
+        sc__note(l->ctx,
+                 "megatron-world",
+                 "%s launches on all GPUs of %u host%s: those of the cluster, or as many "
+                 "as its hosts have, are taken (--gpus says otherwise)",
+                 l->file,
+                 hosts,
+                 hosts == 1 ? "" : "s");
+        return;
+    }
+    sc__note(l->ctx,
+             "megatron-world",
+             "%s does not say how many GPUs it launches: those of the cluster, or %u, "
+             "the fewest that its plan needs, are taken (--gpus says otherwise)",
+             l->file,
+             least);
+}
+
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm) {
     uint32_t world = sc__launch_asks(l);
     uint32_t least = least_world(l);
+    uint32_t hosts = world ? 0 : sc__launch_hosts(l);
     uint32_t nodes = 0;
     uint32_t local = 0;
-    for (uint32_t i = 0; !world && i < l->shell.command_count; i++)
+    for (uint32_t i = 0; !world && !hosts && i < l->shell.command_count; i++)
         world = sc__launch_world(l->shell.commands[i].words, l->shell.commands[i].count);
     for (size_t i = 0; !world && i < slurm->count; i++) {
         if (!strcmp(slurm->items[i].name, "SLURM_NNODES"))
@@ -740,14 +764,7 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
         sc__launch_nth(l, "gpus", 0) || (!world && sc__launch_nth(l, "dp", 0)))
         return;
     if (!world) {
-        /* the cluster may say it; where it does not, sc__job_model takes the fewest */
-        sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
-        sc__note(l->ctx,
-                 "megatron-world",
-                 "%s does not say how many GPUs it launches: those of the cluster, or %u, "
-                 "the fewest that its plan needs, are taken (--gpus says otherwise)",
-                 l->file,
-                 least);
+        take_open_world(l, hosts && nodes > hosts ? nodes : hosts, least);
         return;
     }
     uint32_t gpus = world % least ? (world / least + 1) * least : world;

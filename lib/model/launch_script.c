@@ -27,7 +27,7 @@ static bool says_the_same(const struct sc__option *a, const struct sc__option *b
          "num-virtual-stages-per-pipeline-rank",
          "num-layers-per-virtual-pipeline-stage",
          NULL},
-        {"gpus", "nodes", "dp", NULL},
+        {"gpus", "nodes", "hosts", "dp", NULL},
         {"micro-batches", "global-batch", "gbs", "global-batch-size", NULL},
         {"cuda-graph", "cuda-graph-scope", "cuda-graph-impl", NULL},
         {"precision", "bf16", "fp16", "dtype", NULL},

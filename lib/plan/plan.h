@@ -223,6 +223,8 @@ uint32_t sc__plan_usual_batch(struct sc_context *ctx,
                               const sc_plan *g,
                               const struct sc__model *m,
                               uint64_t gpus);
+/* The ranks that a job of these sizes has a multiple of. */
+uint64_t sc__plan_least_gpus(const sc_plan *g);
 sc_status sc__plan_resolve(struct sc_context *ctx,
                            const sc_plan *given,
                            const struct sc__model *m,

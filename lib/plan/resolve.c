@@ -29,6 +29,11 @@ static uint64_t fewest_of_stage(const sc_plan *g, uint64_t tp_cp) {
     return fewest <= MOST_RANKS ? fewest : tp_cp;
 }
 
+uint64_t sc__plan_least_gpus(const sc_plan *g) {
+    uint64_t tp_cp = (uint64_t)at_least_1(g->tp) * at_least_1(g->cp);
+    return tp_cp > MOST_RANKS ? tp_cp : fewest_of_stage(g, tp_cp) * at_least_1(g->pp);
+}
+
 static sc_status resolve_sizes(struct sc_context *ctx,
                                const sc_plan *g,
                                const struct sc__model *m,
