@@ -424,6 +424,8 @@ typedef struct sc_plan {
                                    interleaved; 0: as many as stages */
     uint32_t hosts; /* where neither gpus, dp nor the cluster's size says it: all GPUs of so
                        many hosts of the cluster, and as many more as the sizes need */
+    sc_dtype grad_accum_dtype; /* gradients beside a main copy of the weights, over
+                                  micro-batches; as on the wire */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

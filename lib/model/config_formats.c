@@ -41,6 +41,20 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
+/* What may stand before "=" in them, for a hint. */
+static const char *known_words(struct sc__arena *arena, const char *words) {
+    struct sc__buffer b;
+    struct sc__str rest = sc__str(words);
+    struct sc__str word;
+    sc__buffer_init(&b, arena);
+    while (sc__split(&rest, ' ', &word)) {
+        struct sc__str from;
+        sc__split(&word, '=', &from);
+        sc__printf(&b, "%s%.*s", b.size ? ", " : "of these we know: ", SC__SHOW(from));
+    }
+    return b.text;
+}
+
 /* Options take digits alone: 262_144 and 5e8 of YAML become them. */
 static const char *plain_number(struct sc__arena *arena, const char *value) {
     uint64_t whole;
@@ -104,7 +118,7 @@ static sc_status take_key(struct config_taking *t,
                         &(struct sc__place){.file = t->l->file,
                                             .line = item->line,
                                             .column = item->column},
-                        sc__format(arena, "of these we know: %s", k->words),
+                        known_words(arena, k->words),
                         "%s: unknown '%.60s'",
                         item->key,
                         value);

@@ -317,7 +317,8 @@ static void add_unless_given(struct sc__launch *l, const char *name, const char 
 /* DeepSpeed's optimizer of bf16 keeps each rank's share of main weights and moments, and
  * gathers weights, at stage 0 as well, which it is where a file is silent (BF16_Optimizer
  * of runtime/bf16_optimizer.py). There, and not from stage 1 on, gradients add up in fp32
- * unless their type is said (get_data_types of runtime/engine.py). */
+ * unless their type is said (get_data_types of runtime/engine.py); they are reduced in the
+ * type of the model all the same (allreduce_bucket, communication_data_type). */
 void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
     const char *stage = sc__launch_nth(l, "zero", 0);
     const char *type = sc__launch_nth(l, "dtype", 0);
@@ -326,13 +327,14 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
         deepspeed || sc__launch_switched(l, "deepspeed") ||
         (software && (!strcmp(software, "deepspeed") || !strcmp(software, "gpt-neox")));
     bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
-    bool first = stage ? !strcmp(stage, "0") : deepspeed;
+    bool trainer = l->other_program && software && !strcmp(software, "deepspeed");
+    bool first = stage ? !strcmp(stage, "0") : deepspeed || trainer;
     if (!runs || !narrow || !first || sc__launch_overridden(l, "zero"))
         return;
     drop_flag(l, "zero");
     sc__launch_add(l, "zero", "1");
-    if (!l->config || !sc__config_value(l->config, "data_types.grad_accum_dtype"))
-        add_unless_given(l, "grad-dtype", "fp32");
+    if (!sc__launch_nth(l, "grad-accum-dtype", 0))
+        add_unless_given(l, "grad-accum-dtype", "fp32");
     sc__note(
         l->ctx,
         "deepspeed-bf16",

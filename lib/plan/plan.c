@@ -96,6 +96,10 @@ const char *sc__plan_unwritten(const struct sc__plan *p) {
         return "what waits on the host is not written";
     if (p->bf16_first || p->bf16_last)
         return "layers that stay in bf16 are not written";
+    if (p->summed_bytes == 4 && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
+        !p->plain_update)
+        return "gradients that add up in another type than they are reduced in are not "
+               "written";
     if (p->images || p->audio_seconds > 0)
         return "towers for pictures and sound are not written";
     return NULL;

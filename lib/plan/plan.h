@@ -151,6 +151,7 @@ struct sc__plan {
     bool overlap_p2p;
     bool overlap_moe;
     uint32_t grad_bytes;        /* of one gradient on the wire */
+    uint32_t summed_bytes;      /* of one that adds up, beside a main copy of its weight */
     uint64_t bucket;            /* bytes of a gradient bucket */
     sc_moe_kernels moe_kernels; /* never "as usual" */
     bool experts_in_turn;       /* those of a token lie together, on neighbouring ranks */

@@ -459,6 +459,9 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
         p->plain_update = true;            /* fp32 throughout: there is nothing to cast */
     if (p->plain_update && !g->grad_dtype) /* PyTorch's have the type of their weights */
         p->grad_bytes = (uint32_t)sc__plan_width(p);
+    bool narrow_sums = g->grad_accum_dtype ? g->grad_accum_dtype != SC_DTYPE_FP32
+                                           : p->grad_bytes == 2 && p->dtype == SC__BF16;
+    p->summed_bytes = narrow_sums ? 2 : 4;
     p->optimizer_kind = choice(g->optimizer_kind, SC__OPTIMIZER_ADAM);
     p->types = (struct sc__optimizer_types){
         .main = choice(g->main_params_dtype, SC__FP32),

@@ -267,7 +267,7 @@ class Objects(unittest.TestCase):
         with open(path, "w") as file:
             file.write(text.replace("torchrun", "torchrun --nproc_per_node gpu"))
         model, plan = stepcast.Model.from_script(path)
-        self.assertEqual([stepcast.evaluate(model, plan, c).gpus for c in ("dgx-a100", "gb200-nvl72", "dgx-a100:16")], [8, 4, 16])
+        self.assertEqual([stepcast.evaluate(model, plan, c).ranks for c in ("dgx-a100", "gb200-nvl72", "dgx-a100:16")], [8, 4, 16])
 
     def test_clusters(self):
         """a cluster by name and by bytes is the same"""
