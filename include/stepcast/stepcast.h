@@ -303,7 +303,9 @@ enum { /* sc_plan.lora_targets: linear layers with adapters, a sum */
        SC_LORA_OUT = 8,
        SC_LORA_GATE = 16,
        SC_LORA_UP = 32,
-       SC_LORA_DOWN = 64
+       SC_LORA_DOWN = 64,
+       SC_LORA_SCAN_IN = 128, /* of Mamba-2 and gated delta nets */
+       SC_LORA_SCAN_OUT = 256 /* the same; of models without them SC_LORA_OUT */
 };
 
 enum { /* sc_plan.cuda_graphs: what is launched as one graph, a sum */

@@ -16,7 +16,6 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
                                              {"c_attn", "q_proj,k_proj,v_proj"},
                                              {"linear_proj", "o_proj"},
                                              {"attention_dense", "o_proj"},
-                                             {"out_proj", "o_proj"},
                                              {"dense", "o_proj"},
                                              {"linear_fc1", "gate_proj,up_proj"},
                                              {"mlp_fc1", "gate_proj,up_proj"},

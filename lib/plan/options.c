@@ -483,11 +483,12 @@ const struct sc__option sc__model_options[] = {
      "q_proj,v_proj",
      TRAIN,
      "linear layers with adapters: q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, "
-     "down_proj, or all",
+     "down_proj, of Mamba and delta nets in_proj and out_proj, or all",
      0,
      .type = SC__TYPE_WORDS,
      .choices = lora_targets,
-     .hint = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj or all",
+     .hint = "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, in_proj, "
+             "out_proj or all",
      SC__PLAN_FIELD(lora_targets)},
     FLAG("lora-fp32",
          TRAIN,

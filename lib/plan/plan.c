@@ -419,8 +419,12 @@ struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
     double out = (double)m->heads * x.v_dim / tp;
     double attention = (on & SC__LORA_Q ? h + q : 0) + (on & SC__LORA_K ? h + kv : 0) +
                        (on & SC__LORA_V ? h + kv : 0) + (on & SC__LORA_OUT ? h + out : 0);
-    if (sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer != SC__MIXER_ATTENTION)
         attention = 0;
+    if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
+        attention = (on & SC__LORA_SCAN_IN ? h + sc__model_scan_input(m, mixer) / tp : 0) +
+                    (on & SC__LORA_SCAN_OUT ? h + sc__model_scan_width(m) / tp : 0);
     double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
     double in = moe ? sc__model_routed_width(m) : h;
     double mlp = (in + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));

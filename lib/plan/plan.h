@@ -76,7 +76,9 @@ enum { /* --lora-targets */
        SC__LORA_OUT = 8,
        SC__LORA_GATE = 16,
        SC__LORA_UP = 32,
-       SC__LORA_DOWN = 64
+       SC__LORA_DOWN = 64,
+       SC__LORA_SCAN_IN = 128,
+       SC__LORA_SCAN_OUT = 256
 };
 
 /* Memory that no tensor of the model takes (data/memory.json). Bytes, but for shares

@@ -473,9 +473,20 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
     p->loss = choice(g->cross_entropy, usual);
 }
 
+static bool has_scans(const struct sc__model *m) {
+    for (uint32_t i = 0; i < m->layers; i++) {
+        enum sc__mixer mixer = sc__model_mixer(m, i);
+        if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
+            return true;
+    }
+    return false;
+}
+
 /* Adapters, and what is frozen beside them. */
-static sc_status
-resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+static sc_status resolve_adapters(struct sc_context *ctx,
+                                  const sc_plan *g,
+                                  const struct sc__model *m,
+                                  struct sc__plan *p) {
     p->lora = g->lora;
     const char *alone = sc__is_on(g->qlora)           ? "qlora"
                         : sc__is_on(g->lora_fp32)     ? "lora-fp32"
@@ -492,6 +503,11 @@ resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     if (!p->lora)
         return SC_OK;
     p->lora_targets = g->lora_targets ? g->lora_targets : SC__LORA_Q | SC__LORA_V;
+    if (!has_scans(m)) { /* others call that of attention so */
+        bool out = p->lora_targets & SC__LORA_SCAN_OUT;
+        p->lora_targets &= ~(unsigned)(SC__LORA_SCAN_IN | SC__LORA_SCAN_OUT);
+        p->lora_targets |= out ? SC__LORA_OUT : 0;
+    }
     bool narrow = sc__plan_width(p) < 4;
     p->lora_autocast = sc__is_on(g->lora_autocast) && narrow;
     p->lora_fp32 = (sc__is_on(g->lora_fp32) && narrow) || p->lora_autocast;
@@ -689,7 +705,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(sc__resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
     SC__TRY(resolve_experts(ctx, &g, m, p));
-    SC__TRY(resolve_adapters(ctx, &g, p));
+    SC__TRY(resolve_adapters(ctx, &g, m, p));
     SC__TRY(sc__resolve_offload(ctx, &g, m, p));
     SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));
