@@ -397,6 +397,16 @@ static void take_modules(struct config_taking *t) {
     }
 }
 
+static sc_status take_nested(struct config_taking *t) {
+    if (t->kind != SC__CONFIG_NESTED)
+        return SC_OK;
+    SC__TRY(take_primus(t));
+    take_followed(t);
+    take_nodes(t);
+    take_modules(t);
+    return SC_OK;
+}
+
 /* Numbers that were asked for and are not whole would be passed over. */
 static sc_status refuse_parts(const struct config_taking *t) {
     for (uint32_t i = 0; i < t->c->count; i++)
@@ -698,12 +708,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     take_several(&t);
     SC__TRY(take_program(&t));
     SC__TRY(sc__config_note_unread(l, c, t.kind));
-    if (t.kind == SC__CONFIG_NESTED) {
-        SC__TRY(take_primus(&t));
-        take_followed(&t);
-        take_nodes(&t);
-        take_modules(&t);
-    }
+    SC__TRY(take_nested(&t));
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;
 }
@@ -745,16 +750,17 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     uint32_t world = sc__launch_asks(l);
     l->words = NULL;
     l->count = 0;
-    l->other_program = true;
-    add_flag(&t,
-             "software",
-             programs[t.kind].software ? programs[t.kind].software
-                                       : sc__config_trainer_software(&c));
+    l->other_program = t.kind != SC__CONFIG_NESTED;
+    if (programs[t.kind].software)
+        add_flag(&t, "software", programs[t.kind].software);
+    else if (t.kind == SC__CONFIG_TRAINER)
+        add_flag(&t, "software", sc__config_trainer_software(&c));
     if (world)
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
     take_several(&t);
     SC__TRY(take_program(&t));
+    SC__TRY(take_nested(&t));
     return sc__config_note_unread(l, &c, t.kind);
 }

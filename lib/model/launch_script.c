@@ -237,6 +237,7 @@ static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n =
         sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count) ||
+        sc__launch_settings(words, count) == SC__CONFIG_TORCHTITAN ||
         (sc__launch_settings(words, count) && sc__launch_setting_count(words, count));
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;

@@ -138,10 +138,17 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
     const char *local = command->watched[SC__SHELL_NPROC_PER_NODE];
     const char *nodes = command->watched[SC__SHELL_NNODES];
     const char *devices = command->watched[SC__SHELL_CUDA_VISIBLE_DEVICES];
+    static const char *const titan[] = {"run_train.sh", NULL};
+    const char *titans = command->watched[SC__SHELL_NGPU];
     uint32_t each = runs(command, by_list) ? included_devices(command) : 0;
     uint32_t node_count = 1;
     if (each)
         return each;
+    if (runs(command, titan)) { /* torchtitan's own script: NGPU=${NGPU:-"8"} */
+        each = 8;
+        if (titans)
+            sc__parse_u32(sc__str(titans), &each);
+    }
     if (local && runs(command, by_number))
         sc__parse_u32(sc__str(local), &each);
     if (!each && devices && runs(command, by_devices))

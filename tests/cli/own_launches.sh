@@ -566,7 +566,7 @@ done
 printf 'FORCE_TORCHRUN=1 llamafactory-cli train examples/elsewhere.yaml\n' >"$dir/given.sh"
 refused given_elsewhere 'given.sh:1: error: what is trained stands in examples/elsewhere.yaml, which is not beside' "$dir/given.sh"
 printf 'srun torchrun --nproc_per_node 8 ./train.py --job.config_file ./train_configs/llama2_70b.toml\n' >"$dir/titan.sh"
-refused file_behind_a_flag 'hint: what is trained may stand in ./train_configs/llama2_70b.toml' "$dir/titan.sh"
+refused file_behind_a_flag 'error: what is trained stands in ./train_configs/llama2_70b.toml, which is not beside' "$dir/titan.sh"
 
 # models under names of their own that have the shape of another, as their config.json say
 for pair in lmsys/vicuna-7b-v1.5=llama2-7b lmsys/vicuna-13b-v1.3=llama-13b deepseek-ai/deepseek-math-7b-rl=deepseek-llm-7b Qwen/Qwen2.5-14B-Instruct-1M=qwen2.5-14b; do
