@@ -303,7 +303,9 @@ enum { /* sc_plan.lora_targets: linear layers with adapters, a sum */
        SC_LORA_OUT = 8,
        SC_LORA_GATE = 16,
        SC_LORA_UP = 32,
-       SC_LORA_DOWN = 64
+       SC_LORA_DOWN = 64,
+       SC_LORA_SCAN_IN = 128, /* of Mamba-2 and gated delta nets */
+       SC_LORA_SCAN_OUT = 256 /* the same; of models without them SC_LORA_OUT */
 };
 
 enum { /* sc_plan.cuda_graphs: what is launched as one graph, a sum */
@@ -422,6 +424,10 @@ typedef struct sc_plan {
                                    others; usually off */
     uint32_t microbatch_group;  /* micro-batches that pass a chunk one after another,
                                    interleaved; 0: as many as stages */
+    uint32_t hosts; /* where neither gpus, dp nor the cluster's size says it: all GPUs of so
+                       many hosts of the cluster, and as many more as the sizes need */
+    sc_dtype grad_accum_dtype; /* gradients beside a main copy of the weights, over
+                                  micro-batches; as on the wire */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

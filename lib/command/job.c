@@ -191,6 +191,9 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         job->plan.gpus = 0;
     SC__TRY(job_software(req, job));
     SC__TRY(read_nodes(req, job));
+    SC__TRY(sc__evaluation_hosts(req->ctx,
+                                 sc__option(req, "cluster") ? &job->cluster_given : NULL,
+                                 &job->plan));
     if (!script || job->plan.gpus || job->plan.dp || job_gpus(job))
         return SC_OK;
     return sc__setting_u32(&job->settings, "fewest-gpus", 1, &job->plan.gpus);

@@ -6,6 +6,7 @@
 #include "plan/towers.h"
 #include "workload/scale.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* LogGOPS and ASTRA-sim's file are the whole network by themselves; else there is
@@ -85,12 +86,56 @@ static void split_places(const struct sc__cluster *c, struct sc__workload *w) {
     sc__arena_free(&arena);
 }
 
+/* GPUs of what a launcher takes for a machine: a tray of an NVL72; 0: not known. */
+static sc_status host_gpus(struct sc_context *ctx,
+                           const struct sc__cluster_description *given,
+                           const char *gpu,
+                           uint32_t *out) {
+    struct sc__cluster_description usual;
+    if (!given) {
+        SC__TRY(sc__cluster_describe(ctx, sc__cluster_usual(ctx, gpu), &usual));
+        given = &usual;
+    }
+    const struct sc__cluster *c = &given->cluster;
+    *out = c->ideal ? 0 : c->tray ? c->tray : c->node_gpus;
+    return SC_OK;
+}
+
+sc_status sc__evaluation_hosts(struct sc_context *ctx,
+                               const struct sc__cluster_description *cluster,
+                               sc_plan *plan) {
+    uint64_t least = sc__plan_least_gpus(plan);
+    uint32_t each;
+    if (!plan->hosts || plan->gpus || plan->dp || (cluster && cluster->sized))
+        return SC_OK;
+    SC__TRY(host_gpus(ctx, cluster, plan->gpu, &each));
+    uint64_t all = (uint64_t)plan->hosts * each;
+    uint64_t gpus = (all + least - 1) / least * least;
+    if (!each || gpus > UINT32_MAX)
+        return SC_OK; /* the sizes say it, or cannot be */
+    plan->gpus = (uint32_t)gpus;
+    if (gpus != all)
+        sc__note(ctx,
+                 "hosts",
+                 "%" PRIu32 " host%s of %" PRIu32 " GPUs, but the plan needs a multiple of "
+                 "%" PRIu64 ": %" PRIu64 " are taken",
+                 plan->hosts,
+                 plan->hosts == 1 ? "" : "s",
+                 each,
+                 least,
+                 gpus);
+    return SC_OK;
+}
+
 /* The plan, every choice made and checked, and the cluster of its size. */
 static sc_status begin_model(struct sc_context *ctx,
                              const struct sc__evaluation_input *in,
                              const struct sc__model *model,
-                             const sc_plan *plan,
+                             const sc_plan *given,
                              struct sc__evaluation *ev) {
+    sc_plan counted = *given;
+    const sc_plan *plan = &counted;
+    SC__TRY(sc__evaluation_hosts(ctx, in->cluster, &counted));
     *ev = (struct sc__evaluation){.in = *in,
                                   .from_model = true,
                                   .sim_options.comm_tax = in->options->comm_sm_tax};

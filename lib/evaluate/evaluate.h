@@ -66,6 +66,11 @@ sc_status sc__document_lower(struct sc_context *ctx,
                              const struct sc__document *doc,
                              uint32_t gpus,
                              struct sc__workload **out);
+/* hosts of a plan as its number of GPUs, where nothing else says that. cluster: NULL: the
+ * usual one of its GPU. */
+sc_status sc__evaluation_hosts(struct sc_context *ctx,
+                               const struct sc__cluster_description *cluster,
+                               sc_plan *plan);
 /* What the options change in a workload, whatever it came from. */
 sc_status sc__workload_change(struct sc_context *ctx,
                               const sc_options *options,

@@ -57,7 +57,9 @@ enum { /* as in --lora-targets */
        LORA_OUT = 8,
        LORA_GATE = 16,
        LORA_UP = 32,
-       LORA_DOWN = 64
+       LORA_DOWN = 64,
+       LORA_SCAN_IN = 128,
+       LORA_SCAN_OUT = 256
 };
 
 /* Layers with one input; its gradient is the sum of theirs. */
@@ -483,10 +485,22 @@ static void scan_half(struct sc__layer_maker *m) {
     const struct sc__layer_shape *s = m->s;
     uint64_t width = s->scan_heads * s->scan_head_dim / s->tp;
     uint64_t wide = s->scan_input / s->tp;
-    struct sc__linear in =
-        {"scan_in", "scan_in_dgrad", "scan_in_wgrad", s->hidden, wide, 0, false, 0};
-    struct sc__linear out =
-        {"scan_out", "scan_out_dgrad", "scan_out_wgrad", width, s->hidden, 0, false, 0};
+    struct sc__linear in = {"scan_in",
+                            "scan_in_dgrad",
+                            "scan_in_wgrad",
+                            s->hidden,
+                            wide,
+                            0,
+                            false,
+                            LORA_SCAN_IN};
+    struct sc__linear out = {"scan_out",
+                             "scan_out_dgrad",
+                             "scan_out_wgrad",
+                             width,
+                             s->hidden,
+                             0,
+                             false,
+                             LORA_SCAN_OUT};
     for (unsigned i = 0; i < 5; i++)
         switch (m->backward ? 4 - i : i) {
         case 0:

@@ -157,7 +157,8 @@ struct sc__layer_shape {
     bool delta_rule;
     /* Rank of adapters beside frozen weights; 0: all are trained. */
     uint64_t lora;
-    unsigned lora_targets; /* which have one: q, k, v, out, gate, up, down from bit 0 */
+    unsigned lora_targets; /* which have one: q, k, v, out, gate, up, down and
+                              those of a scan from bit 0 */
     bool lora_fp32;        /* adapters are in fp32, */
     bool lora_autocast;    /* and their products in the type of the others */
     bool lora_dropout;

@@ -185,7 +185,14 @@ static void muon_adapters(const struct sc__lowering *l,
     bool moe = sc__model_has_experts(m, layer);
     double wide = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0) +
                   (on & SC__LORA_DOWN ? 1 : 0);
-    if (sc__model_mixer(m, layer) == SC__MIXER_ATTENTION) {
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA) {
+        bool in = on & SC__LORA_SCAN_IN;
+        bool out = on & SC__LORA_SCAN_OUT;
+        muon_adapter(l, x, in ? own : 0, h, sc__model_scan_input(m, mixer));
+        muon_adapter(l, x, out ? own : 0, sc__model_scan_width(m), h);
+    }
+    if (mixer == SC__MIXER_ATTENTION) {
         bool values = on & SC__LORA_V && heads.kv_projections > 1;
         muon_adapter(l, x, on & SC__LORA_Q ? own : 0, h, (double)m->heads * heads.qk_dim);
         muon_adapter(l, x, on & SC__LORA_K ? own : 0, h, kv);

@@ -238,6 +238,22 @@ sc_status sc__config_torchtune(struct sc__launch *l,
  * trainer of supervised fine-tuning SC__CONFIG_TRAINER, of MaxText SC__CONFIG_MAXTEXT), or
  * SC__CONFIG_NONE (launch_settings.c). */
 enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t count);
+/* The same of torchtitan and NeMo 1 (launch_overrides.c), whose settings c has. */
+sc_status sc__config_read_overrides(struct sc__launch *l,
+                                    enum sc__config_kind kind,
+                                    struct sc__config *c);
+/* A key behind those there are; line 0: of another file. */
+void sc__config_put(struct sc__launch *l,
+                    struct sc__config *c,
+                    const char *key,
+                    const char *value,
+                    uint32_t line);
+/* Adds the keys of a file that lies beside the launch, or that it writes, where c does not
+ * say them itself. */
+sc_status sc__config_take_beside(const struct sc__launch *l,
+                                 const char *name,
+                                 struct sc__config *c,
+                                 bool *found);
 /* Adds those settings, and what the program takes where they are silent. */
 sc_status sc__config_read_settings(struct sc__launch *l,
                                    enum sc__config_kind kind,

@@ -41,6 +41,20 @@ static const char *mapped(struct sc__arena *arena, const char *words, const char
     return NULL;
 }
 
+/* What may stand before "=" in them, for a hint. */
+static const char *known_words(struct sc__arena *arena, const char *words) {
+    struct sc__buffer b;
+    struct sc__str rest = sc__str(words);
+    struct sc__str word;
+    sc__buffer_init(&b, arena);
+    while (sc__split(&rest, ' ', &word)) {
+        struct sc__str from;
+        sc__split(&word, '=', &from);
+        sc__printf(&b, "%s%.*s", b.size ? ", " : "of these we know: ", SC__SHOW(from));
+    }
+    return b.text;
+}
+
 /* Options take digits alone: 262_144 and 5e8 of YAML become them. */
 static const char *plain_number(struct sc__arena *arena, const char *value) {
     uint64_t whole;
@@ -104,7 +118,7 @@ static sc_status take_key(struct config_taking *t,
                         &(struct sc__place){.file = t->l->file,
                                             .line = item->line,
                                             .column = item->column},
-                        sc__format(arena, "of these we know: %s", k->words),
+                        known_words(arena, k->words),
                         "%s: unknown '%.60s'",
                         item->key,
                         value);
@@ -363,6 +377,16 @@ static void take_modules(struct config_taking *t) {
         any = true;
         add_word(t->l, &t->capacity, t->c->items[i].value);
     }
+}
+
+static sc_status take_nested(struct config_taking *t) {
+    if (t->kind != SC__CONFIG_NESTED)
+        return SC_OK;
+    SC__TRY(take_primus(t));
+    take_followed(t);
+    take_nodes(t);
+    take_modules(t);
+    return SC_OK;
 }
 
 /* Numbers that were asked for and are not whole would be passed over. */
@@ -666,12 +690,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     take_several(&t);
     SC__TRY(take_program(&t));
     SC__TRY(sc__config_note_unread(l, c, t.kind));
-    if (t.kind == SC__CONFIG_NESTED) {
-        SC__TRY(take_primus(&t));
-        take_followed(&t);
-        take_nodes(&t);
-        take_modules(&t);
-    }
+    SC__TRY(take_nested(&t));
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
     return SC_OK;
 }
@@ -713,16 +732,17 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     uint32_t world = sc__launch_asks(l);
     l->words = NULL;
     l->count = 0;
-    l->other_program = true;
-    add_flag(&t,
-             "software",
-             programs[t.kind].software ? programs[t.kind].software
-                                       : sc__config_trainer_software(&c));
+    l->other_program = t.kind != SC__CONFIG_NESTED;
+    if (programs[t.kind].software)
+        add_flag(&t, "software", programs[t.kind].software);
+    else if (t.kind == SC__CONFIG_TRAINER)
+        add_flag(&t, "software", sc__config_trainer_software(&c));
     if (world)
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
     take_several(&t);
     SC__TRY(take_program(&t));
+    SC__TRY(take_nested(&t));
     return sc__config_note_unread(l, &c, t.kind);
 }

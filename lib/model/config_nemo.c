@@ -90,7 +90,8 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         return;
     }
     if (!targets)
-        targets = first ? "q_proj,k_proj,v_proj" : "all";
+        targets =
+            first ? "q_proj,k_proj,v_proj" : "linear_qkv,linear_proj,linear_fc1,linear_fc2";
     struct sc__config_lora lora = {rank ? rank : "32",
                                    targets,
                                    "lora_tuning.adapter_dropout"};

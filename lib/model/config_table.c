@@ -44,6 +44,17 @@ const struct sc__config_key sc__config_keys[] = {
      "zero_optimization.reduce_bucket_size",
      "ddp-bucket-size",
      "auto=- *"},
+    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
+     "data_types.grad_accum_dtype",
+     "grad-accum-dtype",
+     "fp32=fp32 float32=fp32 float=fp32 torch.float32=fp32 fp16=fp16 float16=fp16 "
+     "half=fp16 "
+     "torch.float16=fp16 bf16=bf16 bfloat16=bf16 torch.bfloat16=bf16"},
+    {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER),
+     "communication_data_type",
+     "grad-dtype",
+     "fp32=fp32 float32=fp32 torch.float32=fp32 fp16=fp16 float16=fp16 torch.float16=fp16 "
+     "bf16=bf16 bfloat16=bf16 torch.bfloat16=bf16"},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "fp16.enabled", "fp16", ""},
     {OF(NEOX) | OF(DEEPSPEED) | OF(TRAINER), "bf16.enabled", "bf16", ""},
     {OF(NEOX) | OF(DEEPSPEED), "train_micro_batch_size_per_gpu", "micro-batch", NULL},

@@ -78,9 +78,10 @@ static bool is_said(const struct sc__config *c, uint32_t count, const char *key)
     return false;
 }
 
-/* *found: it is there, and its keys are among c's, behind what c said itself. */
-static sc_status
-take_file(const struct sc__launch *l, const char *name, struct sc__config *c, bool *found) {
+sc_status sc__config_take_beside(const struct sc__launch *l,
+                                 const char *name,
+                                 struct sc__config *c,
+                                 bool *found) {
     struct sc__config more = {0};
     struct sc__str text;
     uint32_t own = c->count;
@@ -93,7 +94,10 @@ take_file(const struct sc__launch *l, const char *name, struct sc__config *c, bo
         text = sc__str(written);
     else
         SC__TRY(sc__read_all(l->ctx, path, BESIDE_LARGEST, &text));
-    SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
+    if (sc__str_ends(sc__str(path), ".toml"))
+        SC__TRY(sc__config_read_toml(l->ctx, path, text, &more));
+    else
+        SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
     sc__config_yaml_truth(&more);
     sc__config_interpolate(l->ctx, &more);
     for (uint32_t i = 0; i < more.count; i++) {
@@ -178,7 +182,7 @@ static sc_status read_configuration(const struct sc__launch *l, struct sc__confi
     const char *name = sc__launch_configuration(l->words, l->count);
     bool found = true;
     if (name)
-        SC__TRY(take_file(l, name, c, &found));
+        SC__TRY(sc__config_take_beside(l, name, c, &found));
     return found ? SC_OK
                  : sc__launch_fail(l,
                                    l->line,
@@ -203,7 +207,7 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
         bool found;
         if (!name || !has_ending(name, endings))
             continue;
-        SC__TRY(take_file(l, name, c, &found));
+        SC__TRY(sc__config_take_beside(l, name, c, &found));
         if (!found)
             note_missing(l, *key, name);
     }

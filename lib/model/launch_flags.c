@@ -405,7 +405,7 @@ enum sc__flag_kind sc__flag_kind(const struct sc__option *known,
     for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
         if (!strcmp(other_names[i].name, name))
             *as = other_names[i].as;
-    if (is_option(known, as->name))
+    if (is_option(known, as->name) && strcmp(as->name, "hosts")) /* those are names */
         return SC__FLAG_ACTS;
     if (flag_matches(not_modelled, as->name))
         return SC__FLAG_NOT_MODELLED;

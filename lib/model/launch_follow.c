@@ -16,7 +16,6 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
                                              {"c_attn", "q_proj,k_proj,v_proj"},
                                              {"linear_proj", "o_proj"},
                                              {"attention_dense", "o_proj"},
-                                             {"out_proj", "o_proj"},
                                              {"dense", "o_proj"},
                                              {"linear_fc1", "gate_proj,up_proj"},
                                              {"mlp_fc1", "gate_proj,up_proj"},
@@ -317,7 +316,8 @@ static void add_unless_given(struct sc__launch *l, const char *name, const char 
 /* DeepSpeed's optimizer of bf16 keeps each rank's share of main weights and moments, and
  * gathers weights, at stage 0 as well, which it is where a file is silent (BF16_Optimizer
  * of runtime/bf16_optimizer.py). There, and not from stage 1 on, gradients add up in fp32
- * unless their type is said (get_data_types of runtime/engine.py). */
+ * unless their type is said (get_data_types of runtime/engine.py); they are reduced in the
+ * type of the model all the same (allreduce_bucket, communication_data_type). */
 void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
     const char *stage = sc__launch_nth(l, "zero", 0);
     const char *type = sc__launch_nth(l, "dtype", 0);
@@ -326,13 +326,14 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
         deepspeed || sc__launch_switched(l, "deepspeed") ||
         (software && (!strcmp(software, "deepspeed") || !strcmp(software, "gpt-neox")));
     bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
-    bool first = stage ? !strcmp(stage, "0") : deepspeed;
+    bool trainer = l->other_program && software && !strcmp(software, "deepspeed");
+    bool first = stage ? !strcmp(stage, "0") : deepspeed || trainer;
     if (!runs || !narrow || !first || sc__launch_overridden(l, "zero"))
         return;
     drop_flag(l, "zero");
     sc__launch_add(l, "zero", "1");
-    if (!l->config || !sc__config_value(l->config, "data_types.grad_accum_dtype"))
-        add_unless_given(l, "grad-dtype", "fp32");
+    if (!sc__launch_nth(l, "grad-accum-dtype", 0))
+        add_unless_given(l, "grad-accum-dtype", "fp32");
     sc__note(
         l->ctx,
         "deepspeed-bf16",
@@ -742,12 +743,36 @@ static uint32_t least_world(const struct sc__launch *l) {
     return least <= UINT32_MAX ? (uint32_t)least : 0;
 }
 
+/* All GPUs of a host, or the fewest that the plan needs where the cluster does not say
+ * more (job.c). */
+static void take_open_world(struct sc__launch *l, uint32_t hosts, uint32_t least) {
+    sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
+    if (hosts) {
+        sc__launch_add(l, "hosts", sc__format(&l->ctx->arena, "%u", hosts));
+        sc__note(l->ctx,
+                 "megatron-world",
+                 "%s launches on all GPUs of %u host%s: those of the cluster, or as many "
+                 "as its hosts have, are taken (--gpus says otherwise)",
+                 l->file,
+                 hosts,
+                 hosts == 1 ? "" : "s");
+        return;
+    }
+    sc__note(l->ctx,
+             "megatron-world",
+             "%s does not say how many GPUs it launches: those of the cluster, or %u, "
+             "the fewest that its plan needs, are taken (--gpus says otherwise)",
+             l->file,
+             least);
+}
+
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm) {
     uint32_t world = sc__launch_asks(l);
     uint32_t least = least_world(l);
+    uint32_t hosts = world ? 0 : sc__launch_hosts(l);
     uint32_t nodes = 0;
     uint32_t local = 0;
-    for (uint32_t i = 0; !world && i < l->shell.command_count; i++)
+    for (uint32_t i = 0; !world && !hosts && i < l->shell.command_count; i++)
         world = sc__launch_world(l->shell.commands[i].words, l->shell.commands[i].count);
     for (size_t i = 0; !world && i < slurm->count; i++) {
         if (!strcmp(slurm->items[i].name, "SLURM_NNODES"))
@@ -761,14 +786,7 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
         sc__launch_nth(l, "gpus", 0) || (!world && sc__launch_nth(l, "dp", 0)))
         return;
     if (!world) {
-        /* the cluster may say it; where it does not, sc__job_model takes the fewest */
-        sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
-        sc__note(l->ctx,
-                 "megatron-world",
-                 "%s does not say how many GPUs it launches: those of the cluster, or %u, "
-                 "the fewest that its plan needs, are taken (--gpus says otherwise)",
-                 l->file,
-                 least);
+        take_open_world(l, hosts && nodes > hosts ? nodes : hosts, least);
         return;
     }
     uint32_t gpus = world % least ? (world / least + 1) * least : world;

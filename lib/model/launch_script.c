@@ -27,7 +27,7 @@ static bool says_the_same(const struct sc__option *a, const struct sc__option *b
          "num-virtual-stages-per-pipeline-rank",
          "num-layers-per-virtual-pipeline-stage",
          NULL},
-        {"gpus", "nodes", "dp", NULL},
+        {"gpus", "nodes", "hosts", "dp", NULL},
         {"micro-batches", "global-batch", "gbs", "global-batch-size", NULL},
         {"cuda-graph", "cuda-graph-scope", "cuda-graph-impl", NULL},
         {"precision", "bf16", "fp16", "dtype", NULL},
@@ -237,6 +237,7 @@ static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n =
         sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count) ||
+        sc__launch_settings(words, count) == SC__CONFIG_TORCHTITAN ||
         (sc__launch_settings(words, count) && sc__launch_setting_count(words, count));
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;

@@ -1,8 +1,9 @@
 /* launch_settings: commands whose program takes its settings as words name=value, over a
  * file that says the rest: verl's trainer of supervised fine-tuning (Hydra, over
  * trainer/config/sft_trainer.yaml) and MaxText (pyconfig, over configs/base.yml). What
- * those two files say where a command is silent is known here; other programs' files are
- * not, and their commands are not read. */
+ * those two files say where a command is silent is known here, those of NeMo 1 and
+ * torchtitan in launch_overrides.c; other programs' files are not, and their commands are
+ * not read. */
 #include "model/config.h"
 
 #include <string.h>
@@ -32,11 +33,21 @@ enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t coun
                                           "MaxText.train",
                                           "maxtext.trainers.pre_train.train",
                                           NULL};
+    static const char *const titan[] = {"torchtitan.train",
+                                        "torchtitan/train.py",
+                                        "run_train.sh",
+                                        "--job.config",
+                                        NULL};
+    static const char *const nemo[] = {"megatron_gpt_pretraining", NULL};
     for (uint32_t i = 0; i < count && !is_setting(words[i]); i++) {
         if (has_part(words[i], verl))
             return SC__CONFIG_TRAINER;
         if (has_part(words[i], maxtext) && !strstr(words[i], "train_compile"))
             return SC__CONFIG_MAXTEXT;
+        if (has_part(words[i], titan))
+            return SC__CONFIG_TORCHTITAN;
+        if (has_part(words[i], nemo))
+            return SC__CONFIG_NESTED;
     }
     return SC__CONFIG_NONE;
 }
@@ -51,11 +62,11 @@ uint32_t sc__launch_setting_count(const char *const *words, uint32_t count) {
     return n;
 }
 
-static void put_item(struct sc__launch *l,
-                     struct sc__config *c,
-                     const char *key,
-                     const char *value,
-                     uint32_t line) {
+void sc__config_put(struct sc__launch *l,
+                    struct sc__config *c,
+                    const char *key,
+                    const char *value,
+                    uint32_t line) {
     const char *dot = strrchr(key, '.');
     *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) =
         (struct sc__config_item){.key = key,
@@ -74,7 +85,7 @@ static void put_setting(struct sc__launch *l, struct sc__config *c, const char *
             c->items[i].value = equals + 1;
             return;
         }
-    put_item(l, c, key, equals + 1, l->line);
+    sc__config_put(l, c, key, equals + 1, l->line);
 }
 
 void sc__config_usual(struct sc__launch *l,
@@ -84,7 +95,7 @@ void sc__config_usual(struct sc__launch *l,
                       const char *value) {
     if (sc__config_exact(c, key))
         return;
-    put_item(l, c, key, value, 0);
+    sc__config_put(l, c, key, value, 0);
     if (!sc__launch_overridden(l, flag))
         sc__config_note_default(l, key, value);
 }
@@ -145,7 +156,7 @@ static sc_status read_maxtext(struct sc__launch *l, struct sc__config *c) {
                                "%.80s says what is trained, and is not read",
                                file);
     if (!model && sc__launch_overridden(l, "model"))
-        put_item(l, c, "model_name", "of the command line", 0);
+        sc__config_put(l, c, "model_name", "of the command line", 0);
     else if (!model || sc__config_nothing(model))
         return sc__launch_fail(l,
                                l->line,
@@ -166,6 +177,8 @@ sc_status sc__config_read_settings(struct sc__launch *l,
     for (uint32_t i = 0; i < l->count; i++)
         if (is_setting(l->words[i]))
             put_setting(l, c, l->words[i]);
+    if (kind == SC__CONFIG_TORCHTITAN || kind == SC__CONFIG_NESTED)
+        return sc__config_read_overrides(l, kind, c);
     sc__note(l->ctx,
              "config-kind",
              "%s is read as a launch of %s: what it does not say has the values there",
@@ -221,13 +234,14 @@ sc_status sc__launch_no_flags(struct sc__launch *l, const char *hint) {
                                "there is no Megatron flag that we know in this file");
     for (uint32_t i = 0; i < best->count && !is_setting(best->words[i]); i++)
         learns = learns || has_part(best->words[i], rl);
-    return sc__launch_fail(l,
-                           best->line,
-                           "a step of plain training is said by --model, --gpus, --seq, "
-                           "--micro-batch and --global-batch; of programs with such "
-                           "settings verl's supervised fine-tuning and MaxText are read",
-                           learns ? "reinforcement learning is not forecast: making and "
-                                    "judging answers is most of its step"
-                                  : "the settings of this command (name=value) are not "
-                                    "known");
+    return sc__launch_fail(
+        l,
+        best->line,
+        "a step of plain training is said by --model, --gpus, --seq, "
+        "--micro-batch and --global-batch; of programs with such "
+        "settings verl's supervised fine-tuning, MaxText and NeMo's pretraining are read",
+        learns ? "reinforcement learning is not forecast: making and "
+                 "judging answers is most of its step"
+               : "the settings of this command (name=value) are not "
+                 "known");
 }

@@ -38,6 +38,12 @@ static bool launcher_number(const char *const *words,
     return false;
 }
 
+/* "gpu" and "auto" of torchrun; what is counted when it runs: $(nvidia-smi -L | wc -l) */
+static bool counts_devices(const char *value) {
+    return value &&
+           (!strcmp(value, "gpu") || !strcmp(value, "auto") || sc__shell_mark(value) != 0);
+}
+
 uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     static const char *const per_node[] = {"nproc-per-node",
                                            "num-gpus",
@@ -51,6 +57,8 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     uint32_t local;
     uint32_t node_count = 1;
     uint32_t world = 0;
+    if (counts_devices(launcher_value(words, count, "nproc-per-node")))
+        return 0; /* whatever srun has beside it */
     if (launcher_number(words, count, per_node, &local)) {
         bool given = launcher_number(words, count, nodes, &node_count);
         uint64_t product = (uint64_t)local * node_count;
@@ -130,10 +138,17 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
     const char *local = command->watched[SC__SHELL_NPROC_PER_NODE];
     const char *nodes = command->watched[SC__SHELL_NNODES];
     const char *devices = command->watched[SC__SHELL_CUDA_VISIBLE_DEVICES];
+    static const char *const titan[] = {"run_train.sh", NULL};
+    const char *titans = command->watched[SC__SHELL_NGPU];
     uint32_t each = runs(command, by_list) ? included_devices(command) : 0;
     uint32_t node_count = 1;
     if (each)
         return each;
+    if (runs(command, titan)) { /* torchtitan's own script: NGPU=${NGPU:-"8"} */
+        each = 8;
+        if (titans)
+            sc__parse_u32(sc__str(titans), &each);
+    }
     if (local && runs(command, by_number))
         sc__parse_u32(sc__str(local), &each);
     if (!each && devices && runs(command, by_devices))
@@ -148,6 +163,50 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
 uint32_t sc__launch_asks(const struct sc__launch *l) {
     uint32_t world = sc__launch_world(l->words, l->count);
     return !world && l->command ? environment_world(l->command) : world;
+}
+
+/* ---- all GPUs of a host ---- */
+
+/* The word that is a launcher, before the program that it launches; count: none. */
+static uint32_t
+launcher_at(const char *const *words, uint32_t count, const char *const *names) {
+    for (uint32_t i = 0; i < count && !sc__str_ends(sc__str(words[i]), ".py"); i++) {
+        const char *slash = strrchr(words[i], '/');
+        for (const char *const *name = names; *name; name++)
+            if (!strcmp(slash ? slash + 1 : words[i], *name))
+                return i;
+    }
+    return count;
+}
+
+/* Launchers that take all GPUs where they are given no number: runner.py of DeepSpeed,
+ * commands/launch.py of accelerate and what calls it (TRL, Axolotl), launcher.py of
+ * LLaMA-Factory, cli/launcher.py of Composer. */
+static bool takes_all(const struct sc__shell_command *command) {
+    static const char *const names[] =
+        {"deepspeed", "accelerate", "trl", "axolotl", "llamafactory-cli", "composer", NULL};
+    return launcher_at(command->words, command->count, names) < command->count;
+}
+
+uint32_t sc__launch_hosts(const struct sc__launch *l) {
+    static const char *const hosts[] = {"nnodes", "num-nodes", NULL};
+    static const char *const picked[] = {"include", "exclude", "i", "e", "hostfile", NULL};
+    const struct sc__shell_command *c = l->command;
+    uint32_t count = 1;
+    if (!c)
+        return 0;
+    const char *local = launcher_value(c->words, c->count, "nproc-per-node");
+    bool counted = counts_devices(local) ||
+                   counts_devices(launcher_value(c->words, c->count, "num-processes"));
+    if (!counted && (sc__launch_asks(l) || !takes_all(c)))
+        return 0;
+    for (const char *const *name = picked; !counted && *name; name++)
+        if (launcher_value(c->words, c->count, *name))
+            return 0;
+    bool given = launcher_number(c->words, c->count, hosts, &count);
+    bool unknown = !given && (launcher_value(c->words, c->count, "nnodes") ||
+                              launcher_value(c->words, c->count, "num-nodes"));
+    return unknown ? 0 : count;
 }
 
 /* ---- #SBATCH ---- */

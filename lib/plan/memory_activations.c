@@ -221,7 +221,9 @@ scan_keeps(const struct sc__model *m, const struct sc__plan *p, enum sc__mixer m
     if (mixer == SC__MIXER_DELTA)
         inner += sc__model_conv_width(m) + (double)m->scan_chunk * m->scan_heads;
     double sum = s.hidden / s.sp * norm_keeps(m, p, &s);
-    sum += linear_input(p, s.hidden, s.cast, 0) / s.sp;
+    sum += linear_input(p, s.hidden, s.cast, SC__LORA_SCAN_IN) / s.sp;
+    if (copies_inputs(p) && p->lora_targets & SC__LORA_SCAN_OUT)
+        sum += linear_input(p, width, s.width, SC__LORA_SCAN_OUT) / s.tp;
     return s.tokens * (sum + s.width * inner / s.tp);
 }
 

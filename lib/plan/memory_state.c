@@ -134,11 +134,6 @@ static bool weights_are_shards(const struct sc__plan *p) {
     return p->zero >= 3 || (p->zero == 2 && p->torch_copies);
 }
 
-/* Of a gradient that is added up beside a main copy of its weight. */
-static double summed_bytes(const struct sc__plan *p) {
-    return p->grad_bytes == 2 && p->dtype == SC__BF16 ? 2 : 4;
-}
-
 /* Bytes of a weight. PyTorch's shards are the main copy, in fp32 unless everything is in
  * one type. */
 struct weight_bytes {
@@ -182,7 +177,7 @@ static void state_of_shards(const struct sc__model *m,
         out->weights += gathered / 2; /* the buffer the next unit is gathered into */
     bool alike = p->torch_copies || p->plain_update || p->amp; /* they have one type */
     if (!wait)
-        out->gradients = (alike ? b.shard : summed_bytes(p)) * n->trained_sharded + passing;
+        out->gradients = (alike ? b.shard : p->summed_bytes) * n->trained_sharded + passing;
     else
         out->gradients = (p->plain_update ? b.shard : p->grad_bytes) * n->trained;
 }
@@ -270,7 +265,7 @@ static void state_of_whole_weights(const struct sc__model *m,
     if (sc__plan_holds_buckets(p) || (early && own < n->trained))
         out->unreduced = unreduced_gradients(m, p, stage, n);
     if (!alone)
-        out->gradients = own * summed_bytes(p);
+        out->gradients = own * p->summed_bytes;
     else if (p->micro_batches > 1)
         out->gradients = own * each;
     else
@@ -309,7 +304,7 @@ static double made_by_update(const struct sc__plan *p, const struct parameter_co
         return 0;
     if (p->optimizer_kind == SC__OPTIMIZER_ADAM_LISTS)
         each += sc__plan_moment_bytes(p, 1) * adapter_widening(p);
-    if (sc__plan_mixed_update(p) && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
+    if (sc__plan_mixed_update(p) && p->summed_bytes == 2 && p->dtype == SC__BF16 &&
         !weights_are_shards(p) && !p->types.precise)
         each += 4;
     return updated(p, n) * each;

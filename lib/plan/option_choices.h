@@ -141,20 +141,25 @@ static const struct sc__choice entropies[] = {{"fused", SC_CROSS_ENTROPY_FUSED},
                                               {"unfused", SC_CROSS_ENTROPY_UNFUSED},
                                               {0}};
 #define LORA_QKV (SC_LORA_QUERY | SC_LORA_KEY | SC_LORA_VALUE)
+#define LORA_SCAN (SC_LORA_SCAN_IN | SC_LORA_SCAN_OUT)
 #define LORA_MLP (SC_LORA_GATE | SC_LORA_UP | SC_LORA_DOWN)
-static const struct sc__choice lora_targets[] = {{"q_proj", SC_LORA_QUERY},
-                                                 {"k_proj", SC_LORA_KEY},
-                                                 {"v_proj", SC_LORA_VALUE},
-                                                 {"o_proj", SC_LORA_OUT},
-                                                 {"gate_proj", SC_LORA_GATE},
-                                                 {"up_proj", SC_LORA_UP},
-                                                 {"down_proj", SC_LORA_DOWN},
-                                                 {"linear_qkv", LORA_QKV},
-                                                 {"linear_proj", SC_LORA_OUT},
-                                                 {"linear_fc1", SC_LORA_GATE | SC_LORA_UP},
-                                                 {"linear_fc2", SC_LORA_DOWN},
-                                                 {"all", LORA_QKV | SC_LORA_OUT | LORA_MLP},
-                                                 {0}};
+static const struct sc__choice lora_targets[] = {
+    {"q_proj", SC_LORA_QUERY},
+    {"k_proj", SC_LORA_KEY},
+    {"v_proj", SC_LORA_VALUE},
+    {"o_proj", SC_LORA_OUT},
+    {"gate_proj", SC_LORA_GATE},
+    {"up_proj", SC_LORA_UP},
+    {"down_proj", SC_LORA_DOWN},
+    {"in_proj", SC_LORA_SCAN_IN},
+    {"in_proj_qkvz", SC_LORA_SCAN_IN},
+    {"out_proj", SC_LORA_SCAN_OUT},
+    {"linear_qkv", LORA_QKV},
+    {"linear_proj", SC_LORA_OUT},
+    {"linear_fc1", SC_LORA_GATE | SC_LORA_UP},
+    {"linear_fc2", SC_LORA_DOWN},
+    {"all", LORA_QKV | SC_LORA_OUT | LORA_MLP | LORA_SCAN},
+    {0}};
 static const struct sc__choice graphs[] = {
     {"none", SC_GRAPH_NONE},
     {"attn", SC_GRAPH_ATTENTION},

@@ -96,6 +96,10 @@ const char *sc__plan_unwritten(const struct sc__plan *p) {
         return "what waits on the host is not written";
     if (p->bf16_first || p->bf16_last)
         return "layers that stay in bf16 are not written";
+    if (p->summed_bytes == 4 && p->grad_bytes == 2 && p->dtype == SC__BF16 &&
+        !p->plain_update)
+        return "gradients that add up in another type than they are reduced in are not "
+               "written";
     if (p->images || p->audio_seconds > 0)
         return "towers for pictures and sound are not written";
     return NULL;
@@ -415,8 +419,12 @@ struct sc__shard sc__plan_layer_trained(const struct sc__plan *p,
     double out = (double)m->heads * x.v_dim / tp;
     double attention = (on & SC__LORA_Q ? h + q : 0) + (on & SC__LORA_K ? h + kv : 0) +
                        (on & SC__LORA_V ? h + kv : 0) + (on & SC__LORA_OUT ? h + out : 0);
-    if (sc__model_mixer(m, layer) != SC__MIXER_ATTENTION)
+    enum sc__mixer mixer = sc__model_mixer(m, layer);
+    if (mixer != SC__MIXER_ATTENTION)
         attention = 0;
+    if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
+        attention = (on & SC__LORA_SCAN_IN ? h + sc__model_scan_input(m, mixer) / tp : 0) +
+                    (on & SC__LORA_SCAN_OUT ? h + sc__model_scan_width(m) / tp : 0);
     double up = (on & SC__LORA_UP ? 1 : 0) + (on & SC__LORA_GATE && m->gated ? 1 : 0);
     double in = moe ? sc__model_routed_width(m) : h;
     double mlp = (in + ffn) * (up + (on & SC__LORA_DOWN ? 1 : 0));

@@ -76,7 +76,9 @@ enum { /* --lora-targets */
        SC__LORA_OUT = 8,
        SC__LORA_GATE = 16,
        SC__LORA_UP = 32,
-       SC__LORA_DOWN = 64
+       SC__LORA_DOWN = 64,
+       SC__LORA_SCAN_IN = 128,
+       SC__LORA_SCAN_OUT = 256
 };
 
 /* Memory that no tensor of the model takes (data/memory.json). Bytes, but for shares
@@ -151,6 +153,7 @@ struct sc__plan {
     bool overlap_p2p;
     bool overlap_moe;
     uint32_t grad_bytes;        /* of one gradient on the wire */
+    uint32_t summed_bytes;      /* of one that adds up, beside a main copy of its weight */
     uint64_t bucket;            /* bytes of a gradient bucket */
     sc_moe_kernels moe_kernels; /* never "as usual" */
     bool experts_in_turn;       /* those of a token lie together, on neighbouring ranks */
@@ -223,6 +226,8 @@ uint32_t sc__plan_usual_batch(struct sc_context *ctx,
                               const sc_plan *g,
                               const struct sc__model *m,
                               uint64_t gpus);
+/* The ranks that a job of these sizes has a multiple of. */
+uint64_t sc__plan_least_gpus(const sc_plan *g);
 sc_status sc__plan_resolve(struct sc_context *ctx,
                            const sc_plan *given,
                            const struct sc__model *m,

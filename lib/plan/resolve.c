@@ -29,6 +29,11 @@ static uint64_t fewest_of_stage(const sc_plan *g, uint64_t tp_cp) {
     return fewest <= MOST_RANKS ? fewest : tp_cp;
 }
 
+uint64_t sc__plan_least_gpus(const sc_plan *g) {
+    uint64_t tp_cp = (uint64_t)at_least_1(g->tp) * at_least_1(g->cp);
+    return tp_cp > MOST_RANKS ? tp_cp : fewest_of_stage(g, tp_cp) * at_least_1(g->pp);
+}
+
 static sc_status resolve_sizes(struct sc_context *ctx,
                                const sc_plan *g,
                                const struct sc__model *m,
@@ -454,6 +459,9 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
         p->plain_update = true;            /* fp32 throughout: there is nothing to cast */
     if (p->plain_update && !g->grad_dtype) /* PyTorch's have the type of their weights */
         p->grad_bytes = (uint32_t)sc__plan_width(p);
+    bool narrow_sums = g->grad_accum_dtype ? g->grad_accum_dtype != SC_DTYPE_FP32
+                                           : p->grad_bytes == 2 && p->dtype == SC__BF16;
+    p->summed_bytes = narrow_sums ? 2 : 4;
     p->optimizer_kind = choice(g->optimizer_kind, SC__OPTIMIZER_ADAM);
     p->types = (struct sc__optimizer_types){
         .main = choice(g->main_params_dtype, SC__FP32),
@@ -465,9 +473,20 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
     p->loss = choice(g->cross_entropy, usual);
 }
 
+static bool has_scans(const struct sc__model *m) {
+    for (uint32_t i = 0; i < m->layers; i++) {
+        enum sc__mixer mixer = sc__model_mixer(m, i);
+        if (mixer == SC__MIXER_MAMBA || mixer == SC__MIXER_DELTA)
+            return true;
+    }
+    return false;
+}
+
 /* Adapters, and what is frozen beside them. */
-static sc_status
-resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
+static sc_status resolve_adapters(struct sc_context *ctx,
+                                  const sc_plan *g,
+                                  const struct sc__model *m,
+                                  struct sc__plan *p) {
     p->lora = g->lora;
     const char *alone = sc__is_on(g->qlora)           ? "qlora"
                         : sc__is_on(g->lora_fp32)     ? "lora-fp32"
@@ -484,6 +503,11 @@ resolve_adapters(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     if (!p->lora)
         return SC_OK;
     p->lora_targets = g->lora_targets ? g->lora_targets : SC__LORA_Q | SC__LORA_V;
+    if (!has_scans(m)) { /* others call that of attention so */
+        bool out = p->lora_targets & SC__LORA_SCAN_OUT;
+        p->lora_targets &= ~(unsigned)(SC__LORA_SCAN_IN | SC__LORA_SCAN_OUT);
+        p->lora_targets |= out ? SC__LORA_OUT : 0;
+    }
     bool narrow = sc__plan_width(p) < 4;
     p->lora_autocast = sc__is_on(g->lora_autocast) && narrow;
     p->lora_fp32 = (sc__is_on(g->lora_fp32) && narrow) || p->lora_autocast;
@@ -681,7 +705,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     SC__TRY(sc__resolve_sharding(ctx, &g, p));
     resolve_overlap(&g, p);
     SC__TRY(resolve_experts(ctx, &g, m, p));
-    SC__TRY(resolve_adapters(ctx, &g, p));
+    SC__TRY(resolve_adapters(ctx, &g, m, p));
     SC__TRY(sc__resolve_offload(ctx, &g, m, p));
     SC__TRY(sc__plan_resolve_towers(ctx, &g, m, p));
     SC__TRY(sc__memory_figures(ctx, &p->figures));

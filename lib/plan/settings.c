@@ -42,6 +42,9 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .grad_dtype = fp32                   ? SC_DTYPE_FP32
                       : p->dtype == SC__FP16 ? SC_DTYPE_FP16
                                              : SC_DTYPE_BF16,
+        .grad_accum_dtype = p->summed_bytes == 4   ? SC_DTYPE_FP32
+                            : p->dtype == SC__FP16 ? SC_DTYPE_FP16
+                                                   : SC_DTYPE_BF16,
         .fp8_attention = toggle(p->fp8_attention),
         .fp8_scaling = p->dynamic_casts ? SC_FP8_DYNAMIC : SC_FP8_FUSED,
         .fusion = (sc_fusion)(p->fusion + 1),

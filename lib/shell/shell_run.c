@@ -392,7 +392,10 @@ static sc_status call_function(struct shell *sh,
 static const char *const watched_names[SC__SHELL_WATCHED] = {
     [SC__SHELL_NPROC_PER_NODE] = "NPROC_PER_NODE",
     [SC__SHELL_NNODES] = "NNODES",
-    [SC__SHELL_CUDA_VISIBLE_DEVICES] = "CUDA_VISIBLE_DEVICES"};
+    [SC__SHELL_CUDA_VISIBLE_DEVICES] = "CUDA_VISIBLE_DEVICES",
+    [SC__SHELL_NGPU] = "NGPU",
+    [SC__SHELL_CONFIG_FILE] = "CONFIG_FILE",
+    [SC__SHELL_CONFIG] = "CONFIG"};
 
 static sc_status
 record_command(struct shell *sh, const struct shell_node *n, const struct shell_fields *f) {

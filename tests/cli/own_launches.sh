@@ -11,6 +11,16 @@ unsaid() { # the step was forecast, and this is not said of it
     if notes | grep -q 'step time' && ! notes | grep -qF -- "$2"; then echo "ok $1"; else echo "not ok $1: $(notes)"; fi
 }
 
+refused() { # name, what is said, file and its options
+    name=$1 text=$2
+    shift 2
+    "$S" run "$@" >"$dir/out" 2>"$dir/err"
+    if [ $? = 3 ] && grep -qF -- "$text" "$dir/err"; then echo "ok $name"; else
+        echo "not ok $name"
+        cat "$dir/err"
+    fi
+}
+
 # ---- trainers ----
 # accelerate's launcher names DeepSpeed itself: by a stage, by a file, or stage 2
 whole="--model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --attention flash2 --bf16 --software deepspeed"
@@ -105,11 +115,22 @@ said no_fork 'megatron-core-2025 is assumed'
 echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 0}, "bf16": {"enabled": true}}' >"$dir/ds.json"
 # … with gradients that add up in fp32 there (get_data_types), also where the file does not say a stage
 of_zero="--model llama3-8b --seq 2048 --gpus 8 --zero 1 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed"
-same bf16_stage_zero_in_a_file "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-dtype fp32
+same bf16_stage_zero_in_a_file "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-accum-dtype fp32
 sed 's/"stage": 0/"allgather_bucket_size": 5e8/' "$dir/ds.json" >"$dir/silent.json"
-same bf16_stage_not_said "$dir/silent.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-dtype fp32
+same bf16_stage_not_said "$dir/silent.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-accum-dtype fp32
 sed 's/"stage": 0/"stage": 1/' "$dir/ds.json" >"$dir/first.json"
 same bf16_stage_one "$dir/first.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero
+# the type that they add up in is a key of its own, that of the wire another
+sed 's/"bf16"/"data_types": {"grad_accum_dtype": "fp32"}, "bf16"/' "$dir/first.json" >"$dir/sums.json"
+same sums_in_fp32 "$dir/sums.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-accum-dtype fp32
+sed 's/"bf16"/"communication_data_type": "fp32", "bf16"/' "$dir/first.json" >"$dir/wire.json"
+same wire_in_fp32 "$dir/wire.json" --model llama3-8b --seq 2048 --gpus 8 -- $of_zero --grad-dtype fp32 --grad-accum-dtype fp32
+sed 's/"bf16"/"data_types": {"grad_accum_dtype": "int8"}, "bf16"/' "$dir/first.json" >"$dir/sums.json"
+refused sums_unknown 'of these we know: fp32, float32, float, torch.float32, fp16' "$dir/sums.json" --model llama3-8b --seq 2048 --gpus 8
+# a trainer's file without a stage is stage 0, too
+sed 's/"allgather_bucket_size"/"stage3_gather_16bit_weights_on_model_save"/' "$dir/silent.json" >"$dir/trainer.json"
+echo "deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json" >"$dir/trainer.sh"
+same bf16_stage_of_a_trainer "$dir/trainer.sh" -- $of_zero --grad-accum-dtype fp32
 # a bucket of more parameters than can be counted
 echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5_000_000_000}, "bf16": {"enabled": true}}' >"$dir/ds.json"
 same large_bucket "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --ddp-bucket-size 4294967295
@@ -412,15 +433,6 @@ grep -v DGXSYSTEM "$dir/config_MI355X.sh" >"$dir/other.sh"
 [ $? = 3 ] && grep -q 'there is no Megatron flag' "$dir/err" && echo "ok not_mlperf" || echo "not ok not_mlperf"
 
 # ---- launches that were read wrongly, or refused ----
-refused() { # name, what is said, file and its options
-    name=$1 text=$2
-    shift 2
-    "$S" run "$@" >"$dir/out" 2>"$dir/err"
-    if [ $? = 3 ] && grep -qF -- "$text" "$dir/err"; then echo "ok $name"; else
-        echo "not ok $name"
-        cat "$dir/err"
-    fi
-}
 # DeepSpeed's launcher names the devices of each host; of a host without a list it takes all
 include() { echo "deepspeed $* train.py --deepspeed zero3.json --model_name_or_path meta-llama/Llama-3.1-8B --max_seq_length 4096 --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --gradient_checkpointing --bf16" >"$dir/include.sh"; }
 listed="--model llama3.1-8b --seq 4096 --micro-batch 1 --micro-batches 2 --recompute full --bf16 --zero 3 --software deepspeed"
@@ -564,7 +576,7 @@ done
 printf 'FORCE_TORCHRUN=1 llamafactory-cli train examples/elsewhere.yaml\n' >"$dir/given.sh"
 refused given_elsewhere 'given.sh:1: error: what is trained stands in examples/elsewhere.yaml, which is not beside' "$dir/given.sh"
 printf 'srun torchrun --nproc_per_node 8 ./train.py --job.config_file ./train_configs/llama2_70b.toml\n' >"$dir/titan.sh"
-refused file_behind_a_flag 'hint: what is trained may stand in ./train_configs/llama2_70b.toml' "$dir/titan.sh"
+refused file_behind_a_flag 'error: what is trained stands in ./train_configs/llama2_70b.toml, which is not beside' "$dir/titan.sh"
 
 # models under names of their own that have the shape of another, as their config.json say
 for pair in lmsys/vicuna-7b-v1.5=llama2-7b lmsys/vicuna-13b-v1.3=llama-13b deepseek-ai/deepseek-math-7b-rl=deepseek-llm-7b Qwen/Qwen2.5-14B-Instruct-1M=qwen2.5-14b; do

@@ -262,6 +262,12 @@ class Objects(unittest.TestCase):
         self.assertEqual(stepcast.evaluate(model, plan.replace(gpus=8), "dgx-a100:8").step_us, theirs["step_time_us"])
         found = stepcast.plans(model, gpus=8, global_batch=16, top=1)[0]
         self.assertEqual(found.plan.tp, 2)
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(text.replace("torchrun", "torchrun --nproc_per_node gpu"))
+        model, plan = stepcast.Model.from_script(path)
+        self.assertEqual([stepcast.evaluate(model, plan, c).ranks for c in ("dgx-a100", "gb200-nvl72", "dgx-a100:16")], [8, 4, 16])
 
     def test_clusters(self):
         """a cluster by name and by bytes is the same"""

@@ -269,6 +269,37 @@ static void checkpoints(void **state) {
     }
 }
 
+/* Two layers of Mamba-2 have their own names: z, x, B, C and dt behind one product, what is
+ * wider behind another; of models without them out_proj is attention's. */
+static void adapters_of_scans(void **state) {
+    static const double in = HIDDEN + 2 * 2048 + 2 * 8 * 128 + 32;
+    static const double out = 2048 + HIDDEN;
+    static const struct {
+        const char *targets;
+        const char *pattern;
+        double each;
+    } rows[] = {{"in_proj", "M*M-", 2 * in},
+                {"out_proj", "M*M-", 2 * out},
+                {"o_proj", "M*M-", 2 * HIDDEN},
+                {"in_proj,out_proj", "M*M-", 2 * (in + out)},
+                {"all", "M*M-", 2 * (in + out) + 8 * HIDDEN + 3 * (FFN + HIDDEN)},
+                {"out_proj", "****", 4 * 2 * HIDDEN}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[640];
+        snprintf(text,
+                 sizeof text,
+                 SHAPE "gpus 1;global-batch 1;hybrid-override-pattern %s;"
+                       "mamba-num-heads 32;mamba-head-dim 64;mamba-state-dim 128;"
+                       "mamba-num-groups 8;lora 16;lora-targets %s",
+                 rows[i].pattern,
+                 rows[i].targets);
+        assert_int_equal(plan_of(*state, text, &m, &p), SC_OK);
+        assert_within(sc__plan_checkpoint_bytes(&m, &p), 14 * 16 * rows[i].each, 1e-9);
+    }
+}
+
 /* A layer of Llama's with Megatron's operators, bytes a token: two norms' inputs and
  * outputs, queries, keys and values, attention's output and 4 bytes a head; gate and up,
  * and the input of down. Four keys and values for sixteen heads; with tp 8 each rank has
@@ -383,6 +414,7 @@ int main(void) {
         cmocka_unit_test(gathered_weights),
         cmocka_unit_test(gradients_that_leave),
         cmocka_unit_test(checkpoints),
+        cmocka_unit_test(adapters_of_scans),
         cmocka_unit_test(activations_of_grouped_queries),
         cmocka_unit_test(recomputed_block),
         cmocka_unit_test(modules_that_run_again),

@@ -1,0 +1,62 @@
+# How many GPUs a launch takes that does not count them: all of a host, whose number the
+# cluster, or the machine of --gpu, says.
+S=${STEPCAST:?}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+. tests/tools/same_step
+. tests/tools/expect
+
+trainer="train.py --model_name_or_path meta-llama/Llama-3.2-1B --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --bf16"
+tuned="--model llama3.2-1b --seq 2048 --micro-batch 1 --micro-batches 2 --update amp --software hf-transformers"
+deep="--model llama3.2-1b --seq 2048 --micro-batch 1 --micro-batches 2 --bf16 --zero 2 --software deepspeed"
+launch() { echo "$*" >"$dir/launch.sh"; }
+
+# ---- who takes all of a host ----
+launch deepspeed $trainer --deepspeed ds_zero2.json
+same deepspeed "$dir/launch.sh" -- $deep --gpus 8
+launch deepspeed --num_nodes 2 $trainer --deepspeed ds_zero2.json
+same deepspeed_nodes "$dir/launch.sh" -- $deep --gpus 16
+launch deepspeed --num_gpus 4 $trainer --deepspeed ds_zero2.json
+same deepspeed_counts "$dir/launch.sh" -- $deep --gpus 4
+launch accelerate launch $trainer
+same accelerate "$dir/launch.sh" -- $tuned --gpus 8
+launch accelerate launch --num_processes 2 $trainer
+same accelerate_counts "$dir/launch.sh" -- $tuned --gpus 2
+for word in gpu auto '$(nvidia-smi -L | wc -l)'; do
+    launch "torchrun --nproc-per-node=$word $trainer"
+    same "torchrun: $word" "$dir/launch.sh" -- $tuned --gpus 8
+done
+launch torchrun --nproc_per_node gpu --nnodes 2 $trainer
+same torchrun_nodes "$dir/launch.sh" -- $tuned --gpus 16
+launch srun --nodes 2 --ntasks-per-node 1 torchrun --nproc_per_node gpu --nnodes 2 $trainer
+same torchrun_of_srun "$dir/launch.sh" -- $tuned --gpus 16
+launch torchrun $trainer
+same torchrun_alone "$dir/launch.sh" -- $tuned --gpus 1
+launch python $trainer --optimizer deepspeed
+same python_alone "$dir/launch.sh" -- $tuned --gpus 1
+printf '#SBATCH --nodes=3\nsrun torchrun --nproc_per_node gpu %s\n' "$trainer" >"$dir/slurm.sh"
+same slurm_nodes "$dir/slurm.sh" -- $tuned --gpus 24
+
+# ---- how many those are ----
+launch torchrun --nproc_per_node gpu $trainer
+same of_the_cluster "$dir/launch.sh" --cluster dgx-2 -- $tuned --gpus 16 --cluster dgx-2
+same of_a_sized_cluster "$dir/launch.sh" --cluster dgx-h100:32 -- $tuned --cluster dgx-h100:32
+same of_a_tray "$dir/launch.sh" --gpu gb200 -- $tuned --gpu gb200 --gpus 4
+same of_a_card "$dir/launch.sh" --gpu a100-80 -- $tuned --gpu a100-80 --gpus 8
+same gpus_say_more "$dir/launch.sh" --gpus 2 -- $tuned --gpus 2
+same nodes_say_more "$dir/launch.sh" --nodes 2 -- $tuned --gpus 16
+same copies_say_more "$dir/launch.sh" --dp 4 -- $tuned --dp 4
+same no_host_is_known "$dir/launch.sh" --cluster ideal -- $tuned --cluster ideal
+"$S" run "$dir/launch.sh" >"$dir/out" 2>&1
+tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
+expect said 0 'launches on all GPUs of 1 host: those of the cluster, or as many as its hosts have, are taken (--gpus says otherwise)' cat "$dir/notes"
+whole="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 96 --vocab-size 32000 --bf16"
+launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole --tensor-model-parallel-size 3 --num-query-groups 16 --num-attention-heads 48 --kv-channels 64 --group-query-attention --make-vocab-size-divisible-by 1 --num-query-groups 48
+"$S" run "$dir/launch.sh" --ffn-hidden-size 3072 >"$dir/out" 2>&1
+tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
+expect plan_needs_more 0 '1 host of 8 GPUs, but the plan needs a multiple of 3: 9 are taken' cat "$dir/notes"
+
+# ---- plans, and Python ----
+launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole
+expect plans 0 '8 GPUs' "$S" plans --megatron-args "$dir/launch.sh" --gpu a100-80
+expect plans_of_a_tray 0 '4 GPUs' "$S" plans --megatron-args "$dir/launch.sh" --gpu gb200
