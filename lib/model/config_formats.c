@@ -322,6 +322,14 @@ const char *sc__config_primus_model(const struct sc__config *c) {
     return model ? model : sc__config_value(c, "post_trainer.model");
 }
 
+/* NeMo 1 and Primus' Megatron change what Megatron-Core is told only where a key says so;
+ * recipes of NeMo 2 and Megatron-Bridge are functions that set more than is seen. */
+static bool leaves_core_defaults(const struct sc__config *c) {
+    return sc__config_exact(c, "trainer.devices") ||
+           sc__config_exact(c, "trainer.num_nodes") ||
+           sc__config_value(c, "pre_trainer.model");
+}
+
 /* Primus names a file of its own for the model, and may take its latent attention away. */
 static sc_status take_primus(struct config_taking *t) {
     const char *model = sc__config_primus_model(t->c);
@@ -591,6 +599,7 @@ static sc_status refuse_expression(const struct config_taking *t,
 
 static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
     struct config_taking t = {.l = l, .c = c, .kind = SC__CONFIG_NESTED};
+    l->own_defaults = true;
     if (!has_key(c, "tensor_model_parallel_size") && !has_key(c, "global_batch_size"))
         return sc__launch_fail(l,
                                0,
@@ -692,6 +701,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     SC__TRY(sc__config_note_unread(l, c, t.kind));
     SC__TRY(take_nested(&t));
     l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
+    l->own_defaults = t.kind == SC__CONFIG_NESTED && !leaves_core_defaults(c);
     return SC_OK;
 }
 

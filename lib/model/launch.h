@@ -51,6 +51,7 @@ struct sc__launch {
     struct sc__setting_list pinned;  /* --set */
     bool reads_files;                /* that it names and that lie beside it */
     bool other_program;              /* than Megatron, which must be told what overlaps */
+    bool own_defaults;               /* where it is silent, not those of Megatron-Core */
     const struct sc__config *config; /* whose keys the words stand for, or NULL */
     struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */
     struct sc__shell_result shell;
@@ -107,7 +108,7 @@ void sc__launch_offload(struct sc__launch *l);
 void sc__launch_moe_recompute(struct sc__launch *l);
 /* --attention-backend, --transformer-impl local and Transformer Engine's switches. */
 sc_status sc__launch_attention(struct sc__launch *l);
-void sc__launch_loss(struct sc__launch *l, bool flags);
+void sc__launch_loss(struct sc__launch *l);
 /* --hidden-dropout, --attention-dropout; script: not a configuration. */
 void sc__launch_dropout(struct sc__launch *l, bool script);
 void sc__launch_precision(struct sc__launch *l, bool script);

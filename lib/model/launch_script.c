@@ -690,7 +690,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
     sc__launch_offload(l);
     sc__launch_moe_recompute(l);
     SC__TRY(sc__launch_attention(l));
-    sc__launch_loss(l, !kind || kind == SC__CONFIG_MEGATRON);
+    sc__launch_loss(l);
     sc__launch_dropout(l, !kind);
     sc__launch_precision(l, !kind);
     SC__TRY(sc__launch_feed_forward(l));

@@ -134,7 +134,7 @@ refuse maxtext_left_over 3 'expert_parallelism is -1, the GPUs that are left' "$
 printf 'quantization: "int8"\n' | cat "$dir/named.yml" - >"$dir/mesh.yml"
 refuse maxtext_int8 3 'quantization int8 is not modelled' "$S" run "$dir/mesh.yml" --gpus 8
 printf 'modules:\n  pre_trainer:\n    model: llama3.1_8B.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 16\n      seq_length: 2048\n      tensor_model_parallel_size: 2\n' >"$dir/primus.yaml"
-same primus "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --micro-batch 1 --global-batch 16 --seq 2048 --tp 2 --gpus 8 --overlap-grad no
+same primus "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --micro-batch 1 --global-batch 16 --seq 2048 --tp 2 --gpus 8 --overlap-grad no --cross-entropy unfused
 printf 'model_name: "unheard-8b"\nper_device_batch_size: 1\n' >"$dir/unheard.yml"
 refuse unheard_model 3 'the model unheard-8b is not known' "$S" run "$dir/unheard.yml" --gpus 8
 # Sizes that are not known are not passed over
@@ -186,13 +186,13 @@ model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 
   share_embeddings_and_output_weights: false, activation: fast-swiglu, optim: {name: distributed_fused_adam}}
 Y
 same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
-    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --use-precision-aware-optimizer
+    --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --cross-entropy unfused --use-precision-aware-optimizer
 # fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
 sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
     s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
 same nemo_fp8 "$dir/nemo_fp8.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
     --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --tp 2 --sequence-parallel --fp8 \
-    --overlap-tp chunks --grad-dtype bf16 --overlap-grad yes --overlap-param yes
+    --overlap-tp chunks --grad-dtype bf16 --overlap-grad yes --cross-entropy unfused --overlap-param yes
 sed 's/fp8: true/fp8: false/' "$dir/nemo_fp8.yaml" >"$dir/nemo_bf16.yaml"
 same nemo_fp8_off "$dir/nemo_bf16.yaml" --fp8 -- --megatron-args "$dir/nemo_fp8.yaml"
 printf 'model: {num_layers: 2, hidden_size: 64, num_attention_heads: 2, ffn_hidden_size: "${.ffn_hidden_size}"}\n' >"$dir/self.yaml"

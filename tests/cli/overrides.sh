@@ -39,7 +39,7 @@ launch torchrun --nproc_per_node 8 -m torchtitan.train --training.seq_len 4096
 expect titan_nothing 3 "does not say which of torchtitan's configurations" "$S" run "$dir/launch.sh"
 
 # ---- NeMo 1 ----
-shape="--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --ffn-hidden-size 8192 --seq-length 2048 --overlap-grad no"
+shape="--num-layers 24 --hidden-size 2048 --num-attention-heads 16 --ffn-hidden-size 8192 --seq-length 2048 --overlap-grad no --cross-entropy unfused"
 nemo="model.num_layers=24 model.hidden_size=2048 model.num_attention_heads=16 model.ffn_hidden_size=8192 model.encoder_seq_length=2048"
 launch "python examples/nlp/language_modeling/megatron_gpt_pretraining.py --config-path=conf --config-name=megatron_gpt_config trainer.devices=8 trainer.num_nodes=2 trainer.precision=bf16 model.micro_batch_size=2 model.global_batch_size=64 model.tensor_model_parallel_size=4 $nemo model.sequence_parallel=True ++model.activations_checkpoint_granularity=selective"
 same nemo "$dir/launch.sh" -- $shape --gpus 16 --tp 4 --sequence-parallel --micro-batch 2 --global-batch 64 --bf16 --recompute selective

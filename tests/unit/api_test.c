@@ -297,7 +297,7 @@ static void odd_fields_are_refused(void **state) {
         {"sc_plan.cuda_graphs", {.cuda_graphs = 1u << 16}},
         {"sc_plan.recompute_modules",
          {.recompute = SC_RECOMPUTE_SELECTIVE, .recompute_modules = 512}},
-        {"sc_plan.lora_targets", {.lora = 8, .lora_targets = 128}},
+        {"sc_plan.lora_targets", {.lora = 8, .lora_targets = 512}},
         {"sc_plan.host_launch_us is no finite number", {.host_launch_us = NAN}},
         {"sc_plan.gpu_spread is no finite number", {.gpu_spread = NAN}},
         {"only", {.pp = 2, .vpp = 1u << 31}},
