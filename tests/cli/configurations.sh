@@ -57,6 +57,8 @@ truth_words true true false
 truth_words yes yes no
 truth_words on On OFF
 printf '%s\n' "base_model: meta-llama/Meta-Llama-3-8B" "sequence_len: 4096" "micro_batch_size: 1" "mixed_precision: 'no'" >"$dir/quoted.yaml"
+printf 'num_layers: 4\nhidden_size: 1024\nnum_attention_heads: 16\nmicro_batch_size: "on"\nbf16: true\n' >"$dir/word.yaml"
+refuse truth_quoted_is_a_word 3 "not 'on'" "$S" run "$dir/word.yaml" --gpus 8
 same truth_quoted "$dir/quoted.yaml" --gpus 1 -- --model llama3-8b --gpus 1 --seq 4096 --micro-batch 1 --dtype fp32 --software hf-transformers
 # no engine is named by a false (fsdp of TrainingArguments is one, or words)
 for engine in "fsdp: false" "fsdp: no" "deepspeed: false"; do

@@ -55,6 +55,7 @@ holds "four bits of the frozen weights" "abs($(value weights $llama --lora 16 --
 # shards of eight ranks, a layer that is gathered and the head
 layer="(2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096)"
 holds "and of their shards" "abs($(value weights --model llama3-8b --gpus 8 --dp 8 --seq 2048 --global-batch 8 --lora 16 --qlora --zero 3) - ((4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters)) / 8 + 4.127 / 8 * $layer + 2 * (128256 * 4096 + 4096))) < 1000"
+holds "and of shards on the host" "abs($(value host --model llama3-8b --gpus 8 --dp 8 --seq 2048 --global-batch 8 --lora 16 --qlora --zero 3 --offload-params --software deepspeed) - (4.127 / 8 * ($n - $ends) + 2 * ($ends + $adapters)) / 8) < 1000"
 holds "a frozen model is faster to train, four bits slower than sixteen" \
     "$(time_of $llama --lora 16) < $(time_of $llama --lora 16 --qlora) and $(time_of $llama --lora 16) < 0.8 * $(time_of $llama)"
 # a second adapter beside the same input keeps it again, in fp32 or narrowed by autocast, and the mask of its dropout
