@@ -22,6 +22,7 @@ void sc__load_add(struct sc__load *l, const struct sc__kernel *k, double times);
 
 struct sc__throttling {
     double watts; /* average draw at cold times */
+    double busy;  /* the same without idle_us */
     double clock; /* full clock over the clock at the limit, at least 1 */
     double factor[SC__KERNEL_KINDS]; /* on kernel times */
 };
@@ -29,5 +30,8 @@ struct sc__throttling {
  * host), beside the gaps between kernels, which are added. */
 struct sc__throttling
 sc__throttle(const struct sc__gpu *gpu, const struct sc__load *l, double idle_us);
+
+struct sc__draw sc__throttling_draw(const struct sc__gpu *gpu,
+                                    const struct sc__throttling *h);
 
 #endif

@@ -133,11 +133,6 @@ static double counted_peak(const struct sc__gpu *g, unsigned type) {
     return g->peak[type] > 0 ? g->peak[type] : g->peak[instead_of(type)];
 }
 
-static double step_watts(const struct sc__lowering *l) {
-    double tdp = l->gpu->tdp;
-    return tdp > 0 && l->throttling.watts > tdp ? tdp : l->throttling.watts;
-}
-
 /* Whatever transfer runs beside compute takes SMs and bandwidth from it: not reducing
  * gradients there does not make tensor and context parallelism take less. Chunks of
  * tensor-parallel collectives go through user buffers, which copy engines carry. */
@@ -176,7 +171,7 @@ static void fill_totals(struct sc__lowering *l) {
     w->memory_capacity = (uint64_t)l->gpu->memory;
     w->host_capacity = (uint64_t)l->host.size;
     w->peak_flops = 1e12 * counted_peak(l->gpu, p->gemm);
-    w->gpu_watts = step_watts(l);
+    w->draw = sc__throttling_draw(l->gpu, &l->throttling);
     w->gpu_usd_per_hour = l->gpu->usd_per_hour;
     w->memory = SC__NEW_ARRAY(l->arena, struct sc__memory, p->mesh.pp);
     for (uint32_t s = 0; s < p->mesh.pp; s++)
@@ -445,7 +440,8 @@ sc_status sc__plan_outlook(struct sc_context *ctx,
     SC__TRY(prepare_lowering(ctx, m, plan, cluster, true, &l));
     if (!other_tax)
         set_tax(&l);
-    *out = (struct sc__plan_outlook){.watts = step_watts(&l),
+    *out = (struct sc__plan_outlook){.draw = sc__throttling_draw(l.gpu, &l.throttling),
+                                     .layers_s = sc__step_layers_us(&l) * 1e-6,
                                      .usd_per_hour = l.gpu->usd_per_hour,
                                      .capacity = l.gpu->memory};
     out->bound = sc__step_bound(&l, placed, limit, &out->replay);

@@ -19,7 +19,8 @@ sc_status sc__lower_plan(struct sc_context *ctx,
 /* What is known of a step before it is lowered and simulated. */
 struct sc__plan_outlook {
     int64_t bound; /* ps: the step is not shorter (lower/step_bound.c) */
-    double watts;  /* of one GPU; 0 = unknown */
+    struct sc__draw draw;
+    double layers_s; /* what kernels of layers take at least, of a GPU in the mean */
     double usd_per_hour;
     double capacity; /* bytes of memory of one GPU */
     struct sc__step_replay replay;

@@ -147,6 +147,8 @@ void sc__towers_scripts(struct sc__lowering *l);
 /* prediction.c */
 void sc__prediction_kernels(struct sc__lowering *l);
 void sc__prediction_scripts(struct sc__lowering *l);
+/* What kernels of layers take at least, of all micro-batches, on the mean stage. */
+double sc__step_layers_us(const struct sc__lowering *l);
 /* The throttling of the plan with another schedule or recomputation is no less. */
 void sc__step_throttle_least(struct sc__lowering *l);
 double sc__step_kernel_us(const struct sc__lowering *l, const struct sc__kernel *k);

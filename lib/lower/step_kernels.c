@@ -406,6 +406,18 @@ static double activations_us(const struct sc__lowering *l) {
     return sc__step_tp_us(&usual, SC__ALLREDUCE, bytes);
 }
 
+double sc__step_layers_us(const struct sc__lowering *l) {
+    int directions = l->plan.lora ? 1 : 2; /* gradients of frozen weights are left out */
+    double us = 0;
+    for (uint32_t i = 0; i < l->model->layers; i++)
+        for (int d = 0; d < directions; d++) {
+            const struct sc__layer_kernels *list = &l->kernels[sc__layer_kind(l, i)][d];
+            for (uint32_t k = 0; k < list->count; k++)
+                us += sc__step_kernel_us(l, &list->items[k].kernel);
+        }
+    return us * l->plan.micro_batches / l->plan.mesh.pp;
+}
+
 /* The power limit sees the mean over some 40 ms of an average rank: its
  * kernels, and the time without kernels, which is estimated from the
  * tensor-parallel traffic and from the bubble of the schedule. A bubble longer

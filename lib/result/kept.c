@@ -82,7 +82,7 @@ void sc__result_keep_workload(struct sc__result *r,
                                   .memory_capacity = w->memory_capacity,
                                   .host_capacity = w->host_capacity,
                                   .peak_flops = w->peak_flops,
-                                  .gpu_watts = w->gpu_watts,
+                                  .draw = w->draw,
                                   .gpu_usd_per_hour = w->gpu_usd_per_hour};
     kept_keep_groups(a, copy, w);
     kept_keep_classes(a, copy, w);

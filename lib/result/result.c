@@ -1,5 +1,6 @@
 #include "result/result.h"
 
+#include <math.h>
 #include <string.h>
 
 /* In this order in every report, present or not. */
@@ -72,6 +73,26 @@ static void result_add_volumes(struct sc__result *r, const struct sc__workload *
     }
 }
 
+/* What kernels draw beside what a GPU draws at rest, held down by the limit over their
+ * time and that of the transfers between them (docs/model/kernels.md, "Energy"). */
+static double result_energy(const struct sc__result *r, double seconds) {
+    const struct sc__draw *d = &r->workload->draw;
+    double joule = 0;
+    for (uint32_t c = 0; c < r->class_count; c++) {
+        const struct sc__breakdown *b = &r->classes[c].breakdown;
+        double busy = (double)(b->compute + b->recompute);
+        double paced = busy;
+        for (uint32_t i = 0; i < r->labels; i++)
+            paced += (double)b->comm[i].exposed;
+        double work = (d->busy - d->idle) * busy;
+        if (d->limit > d->idle)
+            work = fmin(work, (d->limit - d->idle) * paced);
+        joule +=
+            r->classes[c].class->ranks * (d->idle * seconds + work / (double)SC__PS_PER_S);
+    }
+    return joule;
+}
+
 static void result_add_rates(struct sc__result *r) {
     const struct sc__workload *w = r->workload;
     double seconds = (double)r->step / (double)SC__PS_PER_S;
@@ -80,7 +101,7 @@ static void result_add_rates(struct sc__result *r) {
         return;
     r->tokens_per_s = w->tokens / seconds;
     r->tflops_per_gpu = w->model_flops / seconds / ranks / 1e12;
-    r->energy_j = w->gpu_watts * ranks * seconds;
+    r->energy_j = result_energy(r, seconds);
     r->cost_usd = w->gpu_usd_per_hour * ranks * seconds / 3600;
     if (w->peak_flops <= 0)
         return;

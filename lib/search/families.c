@@ -24,7 +24,9 @@ usd_of(const struct sc__search *s, const struct sc__search_plan *p, int64_t ps) 
 
 static double
 joule_of(const struct sc__search *s, const struct sc__search_plan *p, int64_t ps) {
-    return p->watts * s->machines[p->machine].gpus * run_seconds(p, ps);
+    double seconds = run_seconds(p, ps);
+    double more = p->work_j / (p->ettr > 0 ? p->ettr : 1);
+    return p->watts * s->machines[p->machine].gpus * seconds + more;
 }
 
 double sc__search_usd(const struct sc__search *s, const struct sc__search_plan *p) {
@@ -62,8 +64,14 @@ double sc__families_floor(const struct sc__search *s, uint32_t seed) {
     return sc__families_factor(s, seed) * (double)s->seeds[seed].floor;
 }
 
+/* What of a score does not grow with the step. */
+static double timeless_score(const struct sc__search *s, const struct sc__search_plan *p) {
+    return s->objective == SC__SEARCH_ENERGY ? p->work_j : 0;
+}
+
 double sc__families_bound(const struct sc__search *s, uint32_t plan) {
-    return s->plans[plan].factor * (double)s->plans[plan].bound;
+    const struct sc__search_plan *p = &s->plans[plan];
+    return p->factor * (double)p->bound + timeless_score(s, p);
 }
 
 /* Best first; of equal ones that which comes first in the space. */
@@ -147,9 +155,10 @@ int64_t sc__families_limit(const struct sc__search *s, uint32_t plan) {
     double score = best != SC__NONE ? sc__search_score(&s->plans[best]) : INFINITY;
     if (s->best_count >= s->top)
         score = fmin(score, sc__search_score(&s->plans[s->best[s->top - 1]]));
-    if (s->exhaustive || s->pareto || !(p->factor > 0) || score / p->factor > 0x1p60)
+    double ps = (score - timeless_score(s, p)) / p->factor;
+    if (s->exhaustive || s->pareto || !(p->factor > 0) || ps > 0x1p60)
         return INT64_MAX;
-    return (int64_t)(score / p->factor) + 2; /* rounded: a tie is not left out */
+    return ps > 0 ? (int64_t)ps + 2 : 2; /* rounded: a tie is not left out */
 }
 
 static void add_to_front(struct sc__search *s, uint32_t i) {

@@ -135,7 +135,8 @@ struct sc__search_plan {
     int64_t bound;       /* ps */
     double factor;       /* score of a picosecond */
     double memory;       /* bytes of the fullest stage */
-    double watts;        /* of one GPU */
+    double watts;        /* mean draw of one GPU; until it is evaluated, that at rest */
+    double work_j;       /* until then: of a step's energy what comes to that, at least */
     double usd_per_hour;
     double ettr; /* productive share of the time of a run; 0: not asked for */
     /* where it was evaluated */

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -421,6 +422,13 @@ static double score_factor(const struct sc__search *s, const struct sc__search_p
     }
 }
 
+/* J of a GPU beside its draw at rest: those of its layers at least. */
+static double least_work(const struct sc__plan_outlook *o) {
+    const struct sc__draw *d = &o->draw;
+    double busy = d->limit > 0 ? fmin(d->busy, d->limit) : d->busy;
+    return fmax(0, busy - d->idle) * o->layers_s;
+}
+
 static sc_status find_bound(const struct trial *t) {
     struct sc__search *s = t->trials->s;
     struct sc__search_plan *p = t->plan;
@@ -434,7 +442,8 @@ static sc_status find_bound(const struct trial *t) {
     SC__TRY(sc__evaluation_outlook(t->ctx, &in, s->model, &plan, t->limit, ev, &outlook));
     if (outlook.bound > p->bound)
         p->bound = outlook.bound;
-    p->watts = outlook.watts;
+    p->watts = outlook.draw.idle;
+    p->work_j = machine->gpus * least_work(&outlook);
     p->usd_per_hour =
         machine->usd_per_hour > 0 ? machine->usd_per_hour : outlook.usd_per_hour;
     p->ettr = machine->ettr ? machine->ettr[ev->plan.mesh.dp] : 0;
@@ -572,6 +581,10 @@ static sc_status evaluate(void *self) {
     p->step = ev->result.step;
     p->mfu = ev->result.mfu;
     p->shares = sc__result_step_shares(&ev->result);
+    p->watts =
+        ev->result.energy_j / (s->machines[p->machine].gpus * (double)p->step * 1e-12);
+    p->work_j = 0;
+    p->factor = score_factor(s, p);
     sc__result_free(&ev->result);
     return SC_OK;
 }

@@ -145,6 +145,13 @@ struct sc__group {
     uint32_t count;
 };
 
+/* W: while kernels run, at rest, and at most; 0 = unknown. */
+struct sc__draw {
+    double busy;
+    double idle;
+    double limit;
+};
+
 /* Memory of one stage's ranks, bytes; all zero where the input does not tell. */
 struct sc__memory {
     uint64_t weights;
@@ -217,7 +224,7 @@ struct sc__workload {
     uint64_t memory_capacity; /* of one GPU, bytes; 0 = unknown */
     uint64_t host_capacity;   /* of the host's memory for one GPU; 0 = unknown */
     double peak_flops;        /* of one GPU in the type of the GEMMs, FLOP/s; 0 = unknown */
-    double gpu_watts;         /* mean draw of one GPU over the step; 0 = unknown */
+    struct sc__draw draw;     /* of one GPU */
     double gpu_usd_per_hour;  /* 0 = unknown */
     struct sc__memory *memory;            /* by class, or NULL */
     const struct sc__load_levels *levels; /* or NULL */

@@ -28,6 +28,10 @@ of cost 'abs(r["cost_usd"] / (2 * 3.5 * r["step_time_us"] * 1e-6 / 3600) - 1) < 
 # energy: every GPU draws at most its 700 W, and products keep it above half of them
 of energy '350 < r["energy_j"] / (16 * r["step_time_us"] * 1e-6) < 700.001' True --model llama2-7b --num-layers 4 --gpus 16 --global-batch 64 --seq 4096 --gpu h100-sxm
 
+# a GPU that waits in a bubble draws 150 W: an eighth of the batch in each of 8 stages leaves them 7 of 15 slots idle
+of energy_of_waiting 'r["breakdown_us"]["bubble"] > 0.4 * r["step_time_us"], 150 + 550 * 0.45 < r["energy_j"] / (8 * r["step_time_us"] * 1e-6) < 150 + 550 * 0.59' "True True" \
+    --model llama2-7b --pp 8 --global-batch 8 --seq 2048 --cluster dgx-h100:8
+
 # more tensor-parallel ranks than key-value heads: in each of 4 layers all 16 + 2·2 heads of 64 of 2·2048 tokens, 2 bytes each, are gathered, and their gradients scattered
 heads="--num-layers 4 --hidden-size 1024 --num-attention-heads 16 --group-query-attention --vocab-size 32000 --seq 2048 --micro-batch 2 --global-batch 2 --gpus 8 --tp 8"
 of heads_of_others '[(v["phase"], v["collective"], v["ops"], v["bytes"]) for v in r["volumes"] if v["group"] == "tp" and v["collective"] != "ALLREDUCE"]' \

@@ -22,8 +22,10 @@ enum { FORWARD_US = 2 * (100 + 7), BACKWARD_US = 2 * (200 + 7), RANKS = 4 };
  * whose forward comes after the first one's backward. */
 static const double step_us = 2 * (2 * FORWARD_US + 2 * BACKWARD_US + 2 * 30) + 50;
 
-static struct sc__result
-make_result(sc_context *ctx, const struct step_plan *plan, double model_flops) {
+static struct sc__result make_result(sc_context *ctx,
+                                     const struct step_plan *plan,
+                                     double model_flops,
+                                     double limit) {
     struct sc__workload *w = step_workload(ctx, plan);
     struct sc__net net = fixed_net(ctx, 30 * US, 7 * US);
     struct sc__sim_options options = {.keep_timeline = true};
@@ -33,7 +35,7 @@ make_result(sc_context *ctx, const struct step_plan *plan, double model_flops) {
     w->model_flops = model_flops;
     w->hardware_flops = 1.25 * model_flops;
     w->peak_flops = 1e15;
-    w->gpu_watts = 700;
+    w->draw = (struct sc__draw){.busy = 900, .idle = 150, .limit = limit};
     w->gpu_usd_per_hour = 3;
     assert_int_equal(sc__simulate(ctx, w, &net, &options, &sim), SC_OK);
     assert_int_equal(sc__result_make(ctx, w, NULL, &net, &sim, &r), SC_OK);
@@ -44,17 +46,39 @@ static void rates(void **state) {
     (void)state;
     sc_context *ctx = sc_open();
     double seconds = step_us / 1e6;
-    struct sc__result r = make_result(ctx, &pipeline, 4e12);
+    struct sc__result r = make_result(ctx, &pipeline, 4e12, 1000);
     assert_within((double)r.step, step_us * US, 1e-12);
     assert_within(r.tokens_per_s, 8192 / seconds, 1e-12);
     assert_within(r.tflops_per_gpu, 1 / seconds, 1e-12);
     assert_within(r.mfu, 1e12 / 1e15 / seconds, 1e-12);
     assert_within(r.hfu, 1.25e12 / 1e15 / seconds, 1e-12);
-    assert_within(r.energy_j, 700 * RANKS * seconds, 1e-12);
+    /* 750 W beside the 150 at rest, while kernels run */
+    double busy = (3 * 2 * 300 + 50) / 1e6;
+    assert_within(r.energy_j, RANKS * (150 * seconds + 750 * busy), 1e-12);
     assert_within(r.cost_usd, 3.0 * RANKS * seconds / 3600, 1e-12);
     struct sc__step_shares shares = sc__result_step_shares(&r);
     assert_within(shares.compute, (3 * 2 * 300 + 50) / step_us, 1e-12);
     assert_within(shares.compute + shares.exposed + shares.bubble, 1, 1e-12);
+    sc__result_free(&r);
+    sc_close(ctx);
+}
+
+/* 700 W in the mean over kernels and what is exposed between them. */
+static void energy_at_the_limit(void **state) {
+    (void)state;
+    sc_context *ctx = sc_open();
+    double seconds = step_us / 1e6;
+    double busy = (3 * 2 * 300 + 50) / 1e6;
+    struct sc__result r = make_result(ctx, &pipeline, 4e12, 700);
+    double paced = 0;
+    for (uint32_t c = 0; c < r.class_count; c++) {
+        paced += busy / r.class_count;
+        for (uint32_t i = 0; i < r.labels; i++)
+            paced +=
+                (double)r.classes[c].breakdown.comm[i].exposed / US / 1e6 / r.class_count;
+    }
+    assert_number(paced, <, busy * 750 / 550);
+    assert_within(r.energy_j, RANKS * (150 * seconds + 550 * paced), 1e-12);
     sc__result_free(&r);
     sc_close(ctx);
 }
@@ -100,7 +124,7 @@ static void above_the_peak(void **state) {
     for (unsigned i = 0; i < 2; i++) {
         sc_context *ctx = sc_open();
         double flops = shares[i] * RANKS * 1e15 * step_us / 1e6;
-        struct sc__result r = make_result(ctx, &pipeline, flops);
+        struct sc__result r = make_result(ctx, &pipeline, flops, 700);
         assert_within(r.mfu, shares[i], 1e-12);
         assert_int_equal(has_note(&r, "mfu-above-peak"), i == 1);
         sc__result_free(&r);
@@ -113,7 +137,7 @@ static void above_the_peak(void **state) {
 static void volumes_of_the_slowest(void **state) {
     (void)state;
     sc_context *ctx = sc_open();
-    struct sc__result r = make_result(ctx, &pipeline, 1e12);
+    struct sc__result r = make_result(ctx, &pipeline, 1e12, 700);
     assert_int_equal(r.slowest, 0);
     unsigned seen = 0;
     for (uint32_t i = 0; i < r.volume_count; i++) {
@@ -154,7 +178,7 @@ static void table_of_rows(void **state) {
     struct step_plan one = pipeline;
     one.pp = 1;
     sc_context *ctx = sc_open();
-    struct sc__result r = make_result(ctx, &one, 1e12);
+    struct sc__result r = make_result(ctx, &one, 1e12, 700);
     struct sc__op *ops = r.workload->ops;
     for (uint32_t i = 0; i < r.workload->op_count; i++)
         if (ops[i].kind == SC__OP_COMPUTE)
@@ -202,6 +226,7 @@ static void cells(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rates),
+        cmocka_unit_test(energy_at_the_limit),
         cmocka_unit_test(shares_of_a_slow_rank),
         cmocka_unit_test(above_the_peak),
         cmocka_unit_test(volumes_of_the_slowest),

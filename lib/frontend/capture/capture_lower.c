@@ -647,7 +647,7 @@ sc_status sc__capture_lower(struct sc_context *ctx,
     count_flops(&l);
     l.w->memory_capacity = (uint64_t)l.gpu->memory;
     l.w->peak_flops = 1e12 * l.gpu->peak[l.gpu->peak[SC__BF16] > 0 ? SC__BF16 : SC__FP16];
-    l.w->gpu_watts = l.throttling.watts;
+    l.w->draw = sc__throttling_draw(l.gpu, &l.throttling);
     note_unknown(&l);
     note_types(&l);
     if (l.compiled != COMPILED_NO)
