@@ -48,7 +48,6 @@ double sc__dtype_bytes(enum sc__dtype t) {
     return bytes[t];
 }
 
-/* The type that constants are fitted in: bf16, or fp16 before Ampere. */
 /* ---- scaling rules: from a fitted GPU to one known by its datasheet ----
  *
  * What a constant is limited by says what it scales with:
@@ -59,6 +58,7 @@ double sc__dtype_bytes(enum sc__dtype t) {
  *     power                     TDP
  * Fixed times (launch, first load) stay as they are. */
 
+/* Of the type that constants are fitted in: bf16, or fp16 before Ampere. */
 double sc__gpu_sheet_peak(const struct sc__gpu *g) {
     return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
 }
