@@ -7,6 +7,7 @@
 
 #include "base/platform.h"
 #include "base/units.h"
+#include "lower/model.h"
 #include "network/registry.h"
 #include "plan/memory.h"
 #include "train/failures.h"
@@ -246,6 +247,13 @@ static sc_status search_machines(struct sc__plans *x) {
 
 static void note_assumptions(const struct sc__plans *x) {
     const struct sc__search *s = &x->search;
+    bool bf16 = !s->given.dtype || s->given.dtype == SC_DTYPE_BF16;
+    for (uint32_t i = 0; bf16 && i < s->machine_count; i++) {
+        const char *name = sc__search_gpu(&s->given, &s->machines[i]);
+        const struct sc__gpu *gpu = sc__gpu_known(x->req->ctx, name);
+        if (gpu)
+            sc__note_missing_type(x->req->ctx, gpu, SC__BF16);
+    }
     if (!(s->tries & SC__TRY_ZERO))
         sc__note(
             x->req->ctx,

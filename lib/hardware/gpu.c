@@ -48,7 +48,6 @@ double sc__dtype_bytes(enum sc__dtype t) {
     return bytes[t];
 }
 
-/* The type that constants are fitted in: bf16, or fp16 before Ampere. */
 /* ---- scaling rules: from a fitted GPU to one known by its datasheet ----
  *
  * What a constant is limited by says what it scales with:
@@ -59,6 +58,7 @@ double sc__dtype_bytes(enum sc__dtype t) {
  *     power                     TDP
  * Fixed times (launch, first load) stay as they are. */
 
+/* Of the type that constants are fitted in: bf16, or fp16 before Ampere. */
 double sc__gpu_sheet_peak(const struct sc__gpu *g) {
     return g->peak[SC__BF16] > 0 ? g->peak[SC__BF16] : g->peak[SC__FP16];
 }
@@ -153,6 +153,19 @@ static void carry_unaligned(struct sc__unaligned_constants *u, double issue, dou
     u->te /= clock;
 }
 
+static bool is_of(const struct sc__gpu *g, const char *architecture) {
+    return g->architecture && !strcmp(g->architecture, architecture);
+}
+
+static bool same_architecture(const struct sc__gpu *a, const struct sc__gpu *b) {
+    return b->architecture && is_of(a, b->architecture);
+}
+
+/* The tensor cores of GeForce and RTX PRO cards of Blackwell are programmed as Ada's. */
+static bool runs_same_kernels(const struct sc__gpu *g, const struct sc__gpu *base) {
+    return same_architecture(g, base) || (is_of(g, "blackwell-rtx") && is_of(base, "ada"));
+}
+
 struct attention_ratios {
     double base_rate; /* of an SM at the peak, FLOP/us */
     double rate;
@@ -233,10 +246,6 @@ carry_fallback(double *c, double rate, double written, double dram, double clock
     c[SC__FALLBACK_B] /= clock;
     c[SC__FALLBACK_TE] /= written;
     c[SC__FALLBACK_BW] *= dram;
-}
-
-static bool same_architecture(const struct sc__gpu *a, const struct sc__gpu *b) {
-    return a->architecture && b->architecture && !strcmp(a->architecture, b->architecture);
 }
 
 /* Other architectures have other kernels for tf32; those of fp32 are old ones on all. */
@@ -326,7 +335,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
                                          rate * sm_rate,
                                          clock,
                                          dram,
-                                         same_architecture(g, base) || g->gemm.most > 0};
+                                         runs_same_kernels(g, base)};
     struct attention_ratios wide = {rate, rate * fp32_rate, clock, dram, false};
     for (unsigned i = 0; i < SC__HEAD_CLASSES; i++) {
         carry_attention(&g->attention[i], &attention);

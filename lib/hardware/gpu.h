@@ -182,8 +182,8 @@ struct sc__gemm_dtype {
     double tile;   /* only square tiles of this size, k never split; 0: all */
     double rows;   /* only tiles of 64 or 128 rows, k never split; 0: all */
     double energy; /* of one FLOP, over one of bf16; 0: as the ratio of the peaks */
-    /* share of the peak that the largest products of tf32 and fp32 reach; 0: as on Hopper
-     */
+    /* share of the peak that the largest products (of tf32 and fp32) reach; 0: as on
+     * Hopper */
     double sustained;
 };
 

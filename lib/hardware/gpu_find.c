@@ -82,7 +82,7 @@ static const struct sc__data_file *find_file(const char *name) {
 /* Factors of whole steps go by it (data/step.json): one that nobody knows may be a slip. */
 static void note_architecture(struct sc_context *ctx, const struct sc__gpu *g) {
     static const char known[] =
-        "volta, turing, ampere, ada, hopper, blackwell, cdna2, cdna3, cdna4";
+        "volta, turing, ampere, ada, hopper, blackwell, blackwell-rtx, cdna2, cdna3, cdna4";
     if (!g->architecture || sc__find_word(known, sizeof known - 1, g->architecture))
         return;
     sc__note(

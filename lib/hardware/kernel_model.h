@@ -104,9 +104,9 @@ const double *
 sc__product_constants(const struct sc__gpu *gpu, enum sc__dtype type, uint64_t layout);
 double sc__product_us(
     const struct sc__gpu *gpu, const double *c, uint64_t m, uint64_t n, uint64_t k);
-/* us of the waves of so many products of m, n, k, each k in so many parts. */
 /* Of the peak of fp32 or tf32, what the largest products reach. */
 double sc__sustained_share(const struct sc__gpu *g, enum sc__dtype t, double usual);
+/* us of the waves of so many products of m, n, k, each k in so many parts. */
 double sc__fallback_waves(const struct sc__gpu *gpu,
                           const double *c,
                           double batch,

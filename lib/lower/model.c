@@ -240,6 +240,21 @@ static void note_assumptions(const struct sc__lowering *l) {
                  l->model->mtp_layers);
 }
 
+void sc__note_missing_type(struct sc_context *ctx,
+                           const struct sc__gpu *g,
+                           enum sc__dtype type) {
+    if (g->peak[type] > 0)
+        return;
+    sc__note(ctx,
+             "type-missing",
+             "%s has no %s: GEMMs are timed as %s%s",
+             g->title ? g->title : g->name,
+             sc__dtype_name(type),
+             sc__dtype_name(instead_of(type)),
+             type == SC__BF16 ? "; PyTorch emulates bf16 there, 8 to 18 times as slowly"
+                              : "");
+}
+
 /* A GPU without fp8, fp4 or, where it computes in it, fp32 cannot train in it; bf16 on one
  * that has only fp16 is timed as that. */
 static sc_status
@@ -247,9 +262,10 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
     const char *name = g->title ? g->title : g->name;
     const char *type = sc__dtype_name(p->gemm);
     /* scales of 32 values are a matter of the tensor cores, as fp4 is: Transformer Engine
-     * refuses the recipe before Blackwell (check_mxfp8_support) */
+     * refuses the recipe before Blackwell and on its RTX cards (check_mxfp8_support) */
+    bool rtx = g->architecture && !strcmp(g->architecture, "blackwell-rtx");
     if (p->gemm == SC__FP8 && p->fp8_recipe == SC_FP8_RECIPE_MXFP8 &&
-        !(g->peak[SC__FP4] > 0))
+        (rtx || !(g->peak[SC__FP4] > 0)))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
@@ -263,9 +279,7 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
                         "peak_tflops of its file gives its rate; or --dtype bf16",
                         "%s has no fp32",
                         name);
-    if (g->peak[p->gemm] > 0)
-        return SC_OK;
-    if (p->gemm == SC__FP8 || p->gemm == SC__FP4)
+    if (!(g->peak[p->gemm] > 0) && (p->gemm == SC__FP8 || p->gemm == SC__FP4))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
@@ -273,14 +287,7 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
                         "%s has no %s",
                         name,
                         type);
-    sc__note(ctx,
-             "type-missing",
-             "%s has no %s: GEMMs are timed as %s%s",
-             name,
-             type,
-             sc__dtype_name(instead_of(p->gemm)),
-             p->gemm == SC__BF16 ? "; PyTorch emulates bf16 there, 8 to 18 times as slowly"
-                                 : "");
+    sc__note_missing_type(ctx, g, p->gemm);
     return SC_OK;
 }
 

@@ -65,4 +65,9 @@ int64_t sc__plan_floor(const struct sc__model *m,
                        const struct sc__plan *p,
                        const struct sc__step_units *units);
 
+/* Notes what products of a type are timed as where the GPU does not have it. */
+void sc__note_missing_type(struct sc_context *ctx,
+                           const struct sc__gpu *g,
+                           enum sc__dtype type);
+
 #endif

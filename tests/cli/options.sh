@@ -85,6 +85,10 @@ order block_costs_less_than_all "$(value step_time_us $block 8)" "<" "$(value st
 order block_of_all "$(value activations $block 16)" == "$(value activations $full)"
 # tf32 multiplies fp32 tensors: the same memory
 order tf32_memory "$(value total $model --dtype tf32)" == "$(value total $model --dtype fp32)"
+expect no_bf16_of_plans 0 "T4 16 GB has no bf16: GEMMs are timed as fp16" "$STEPCAST" plans --model gpt2 --cluster t4:2,a10g:2 --global-batch 16 --seq 1024
+for card in rtx-5090 rtx-pro-6000; do
+    expect "mxfp8 on $card" 2 "has no mxfp8" run $one --gpu $card --fp8 --fp8-recipe mxfp8
+done
 expect no_bf16 0 "has no bf16: GEMMs are timed as fp16; PyTorch emulates bf16 there" run $one --gpu v100
 seed=tests/data/seed_003.txt
 expect no_exchange 0 "--two-level has no effect: there is no all-to-all" run $seed --two-level
