@@ -185,14 +185,16 @@ static sc_status take_table(struct sc_request *req,
     if (!ranks)
         ranks = t->ranks;
     if ((asked && asked != t->op) || ranks == 1 || !t->count) {
-        sc__note(req->ctx,
-                 "log-table",
-                 "%s:%u: the table of %s on %u GPU%s is left out",
-                 path,
-                 t->line,
-                 t->op->name,
-                 ranks,
-                 ranks == 1 ? "" : "s");
+        sc__note(
+            req->ctx,
+            "log-table",
+            "%s:%u: the table of %s%s is left out",
+            path,
+            t->line,
+            t->op->name,
+            ranks
+                ? sc__format(&req->ctx->arena, " on %u GPU%s", ranks, ranks == 1 ? "" : "s")
+                : "");
         return SC_OK;
     }
     struct sc__cluster *c = SC__NEW(&req->ctx->arena, struct sc__cluster);

@@ -461,6 +461,14 @@ static double dragonfly_bisection(const struct sc__cluster *c, double half) {
     return fmin(half, pairs * pair * (f->link > 0 ? f->link : c->nic));
 }
 
+/* Of the links of a full mesh only those to the other half cross the middle. */
+static double node_bisection(const struct sc__cluster *c) {
+    double half = floor(c->gpus / 2.0);
+    if (c->inside == SC__INSIDE_FULL && c->node_gpus > 1)
+        return half * (c->gpus - half) * c->nvlink / (c->node_gpus - 1.0);
+    return half * c->nvlink;
+}
+
 double sc__cluster_bisection(const struct sc__cluster *c) {
     double nodes = node_count(c);
     if (c->ideal)
@@ -468,7 +476,7 @@ double sc__cluster_bisection(const struct sc__cluster *c) {
     if (c->fabric.kind == SC__FABRIC_DIMS)
         return dims_bisection(c);
     if (nodes < 2)
-        return c->gpus / 2 * c->nvlink;
+        return node_bisection(c);
     /* What one half can send, over the oversubscription of each level it crosses. */
     double half = floor(nodes / 2) * c->node_nics * c->nic;
     double leaf = sc__fabric_leaf_nodes(c);

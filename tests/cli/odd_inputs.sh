@@ -142,6 +142,11 @@ check table_of_the_host_without_totals "$(step_of "$tmp/host.txt")" 20000
 # the same in Markdown, and with the step's row of the device alone
 sed '1d; $d; s/   */ | /g; s/^/| /; s/$/ |/' "$tmp/first.txt" >"$tmp/table.md"
 check table_in_markdown "$(step_of "$tmp/table.md")" 40000
+# the kinds of its collectives are those of their names
+sed 's/^aten::mm /ncclDevKernel_AllGather_RING_LL /' "$tmp/first.txt" >"$tmp/gather.txt"
+check table_of_a_gather "$("$STEPCAST" show "$tmp/gather.txt" | grep -c 'ALLGATHER × 1, 0 B')" 1
+sed 's/   */\t/g' "$tmp/first.txt" >"$tmp/tabs.txt"
+check table_by_tabs "$(step_of "$tmp/tabs.txt")" 40000
 sed 's/^ProfilerStep\*.*/ProfilerStep*       0.00%   0.000us          0.00%    0.000us   410.000ms      102.50%  410.000ms          10/' "$tmp/first.txt" >"$tmp/mark.txt"
 check table_steps_of_the_device "$(step_of "$tmp/mark.txt")" 40000
 

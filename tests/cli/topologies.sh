@@ -326,6 +326,7 @@ expect file_with_words 0 'a100-80, NVSwitch 100 GB/s' "$STEPCAST" show --cluster
 mkdir "$tmp/mixed" && cp "$tmp/fabric.txt" "$tmp/cube.txt" "$tmp/mixed" && mkdir "$tmp/mixed/below"
 expect folder_counts 0 '2 files, 1 folder' "$STEPCAST" show "$tmp/mixed"
 # three nodes on one leaf: the smaller half sends all it can
+expect full-mesh 0 "bisection 1.024 TB/s, 57.1 %" "$STEPCAST" show --cluster amd-mi300x:8
 expect odd-nodes 0 "bisection 400 GB/s, 100 %" "$STEPCAST" show --cluster dgx-h100:24
 
 # a GPU with a slower NIC than the others, 12.5 GB/s: half of what its node sends, three quarters of 64 MiB, goes through it; one with none; links that lose packets

@@ -498,6 +498,7 @@ static void bad_traces_are_refused(void **state) {
          "not a time of this trace"},
         {"{\"traceEvents\": 5}", "list is expected"},
         {"{\"traceEvents\": []}", "no events in this trace"},
+        {"{\"a\": 1}", "is no trace"},
         {"{\"traceEvents\": [{\"a\": [1 2]}]}", "a comma is missing"},
         {"{\"traceEvents\": [{\"a\": tru}]}", "not a JSON value"},
         {"{\"traceEvents\": [{\"a\": \"\n\"}]}", "no kernels"},

@@ -160,6 +160,10 @@ uint8_t sc__kineto_collective_of_kernel(struct sc__str name) {
                  {"deep_ep::", SC__ALLTOALL},
                  {"AllGather", SC__ALLGATHER},
                  {"all_gather", SC__ALLGATHER},
+                 {"allgather", SC__ALLGATHER},
+                 {"all_to_all", SC__ALLTOALL},
+                 {"alltoall", SC__ALLTOALL},
+                 {"broadcast", SC__BROADCAST},
                  {"reduce_scatter", SC__REDUCESCATTER},
                  {"ReduceScatter", SC__REDUCESCATTER},
                  {"Broadcast", SC__BROADCAST},
@@ -497,6 +501,7 @@ struct kineto_read_document {
     bool first;
     bool end;
     bool bare;
+    bool trace; /* it has a list of events */
 };
 
 static struct list_state *list_of(struct parser *p) {
@@ -588,12 +593,14 @@ static sc_status kineto_read_read_document(struct kineto_read_document *d) {
     SC__TRY(sc__input_fill_text(&p->in, WINDOW));
     sc__input_read_ahead(&p->in);
     SC__TRY(kineto_read_whole(p, begin_document));
+    d->trace = d->bare;
     if (d->bare)
         SC__TRY(read_events(d));
     while (!d->bare) {
         SC__TRY(kineto_read_whole(p, next_key));
         if (d->end)
             break;
+        d->trace = d->trace || !strcmp(d->key_text, "traceEvents");
         if (!strcmp(d->key_text, "traceEvents"))
             SC__TRY(read_events(d));
         else
@@ -619,6 +626,12 @@ sc_status sc__kineto_read_trace(struct sc_context *ctx,
     sc__input_close(&d.parser.in);
     SC__TRY(status);
     struct sc__place at = {.file = path};
+    if (!d.trace)
+        return sc__fail(ctx,
+                        SC_INPUT,
+                        &at,
+                        "a folder of traces is to hold no other .json files",
+                        "is no trace: there are no traceEvents in it");
     if (!t->events)
         return sc__fail(
             ctx,

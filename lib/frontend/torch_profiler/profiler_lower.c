@@ -9,6 +9,8 @@
  * are asked for, or assumed with a note that names them. */
 #include "frontend/torch_profiler/profiler_lower.h"
 
+#include "frontend/kineto/kineto.h"
+
 #include "lower/pipeline.h"
 
 #include <math.h>
@@ -521,7 +523,9 @@ static void lower_rows(struct profiler_lower_lowering *lo) {
                                                        sum.parts[i].time);
         if (class != SC__CLASS_COMM)
             continue;
+        uint8_t coll = sc__kineto_collective_of_kernel(sc__str(r->name));
         op->kind = SC__OP_COLLECTIVE;
+        op->coll = coll < SC__COLLS ? coll : SC__ALLREDUCE;
         op->flags = SC__OP_MEASURED;
         op->group = sc__workload_group(lo->w, SC__GROUP_WORLD);
         op->peer = 0;

@@ -58,6 +58,20 @@ static struct sc__str without_bars(struct profiler_read_parse *p, struct sc__str
     return (struct sc__str){copy, line.n};
 }
 
+/* Spreadsheets and some terminals part cells by tabs: two blanks for each. */
+static struct sc__str without_tabs(struct profiler_read_parse *p, struct sc__str line) {
+    if (!line.n || !memchr(line.p, '\t', line.n))
+        return line;
+    char *copy = sc__alloc(&p->ctx->arena, 2 * line.n);
+    size_t n = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        copy[n++] = line.p[i] == '\t' ? ' ' : line.p[i];
+        if (line.p[i] == '\t')
+            copy[n++] = ' ';
+    }
+    return (struct sc__str){copy, n};
+}
+
 static sc_status split_lines(struct profiler_read_parse *p, struct sc__str text) {
     struct sc__str line;
     const char *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
@@ -89,7 +103,7 @@ static sc_status split_lines(struct profiler_read_parse *p, struct sc__str text)
         bool barred = body.n && body.p[0] == '|';
         *SC__PUSH(&p->ctx->arena, p->barred, p->barred_count, p->barred_capacity) = barred;
         *SC__PUSH(&p->ctx->arena, p->lines, p->count, p->capacity) =
-            barred ? without_bars(p, line) : line;
+            barred ? without_bars(p, line) : without_tabs(p, line);
     }
     return SC_OK;
 }
@@ -392,8 +406,11 @@ static int profiler_read_detect(const unsigned char *head,
     (void)path;
     if (directory || !n || !sc__find_word(head, n, "--------"))
         return 0;
-    if (!sc__find_word(head, n, "CPU total") ||
-        (!sc__find_word(head, n, "Name  ") && !sc__find_word(head, n, "Name |")))
+    static const char *const names[] = {"Name  ", "Name\t", "Name |"};
+    bool named = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        named = named || sc__find_word(head, n, names[i]);
+    if (!named || !sc__find_word(head, n, "CPU total"))
         return 0;
     return sc__find_word(head, n, "of Calls") ? 95 : 60;
 }
