@@ -41,7 +41,8 @@ enum sc__config_kind {
     SC__CONFIG_OLMO,
     SC__CONFIG_AUTOMODEL,
     SC__CONFIG_FOUNDRY,
-    SC__CONFIG_TORCHTUNE
+    SC__CONFIG_TORCHTUNE,
+    SC__CONFIG_INTERNEVO
 };
 
 struct sc__config_key {
@@ -232,6 +233,12 @@ sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
 sc_status sc__config_torchtune(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out);
+/* Configurations of InternEvo, in Python (config_internevo.c). */
+bool sc__config_is_internevo(struct sc__str text);
+void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c);
+sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
 /* A command whose program takes its settings as words name=value: whose they are (of verl's

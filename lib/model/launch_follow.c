@@ -225,6 +225,21 @@ void sc__launch_schedule(struct sc__launch *l) {
                  method);
 }
 
+/* --moe-tp-extend-ep: the ranks of tensor parallel hold experts of their own, and no part
+ * of each (the groups of EP and TP together, moe/layers.py of MindSpeed). */
+static void take_extended_experts(struct sc__launch *l) {
+    uint32_t tp = flag_number(l, "tensor-model-parallel-size", "tp");
+    uint64_t ep = flag_number(l, "expert-model-parallel-size", "ep");
+    if (!sc__launch_switched(l, "moe-tp-extend-ep") || tp < 2 ||
+        sc__launch_overridden(l, "expert-model-parallel-size") ||
+        sc__launch_overridden(l, "expert-tensor-parallel-size"))
+        return;
+    sc__launch_add(l,
+                   "expert-model-parallel-size",
+                   sc__format(&l->ctx->arena, "%" PRIu64, ep * tp));
+    sc__launch_add(l, "expert-tensor-parallel-size", "1");
+}
+
 /* MindSpeed's words for context parallelism that we have, and a frequency of -1, of which
  * each layer is a multiple (get_moe_layer_pattern). */
 void sc__launch_mindspeed(struct sc__launch *l) {
@@ -236,6 +251,7 @@ void sc__launch_mindspeed(struct sc__launch *l) {
     bool parallel = flag_number(l, "context-parallel-size", "cp") > 1;
     if (frequency && !strcmp(frequency, "-1"))
         sc__launch_add(l, "moe-layer-freq", "1");
+    take_extended_experts(l);
     if (!kind || !parallel || sc__launch_overridden(l, "cp-comm-type"))
         return;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -669,6 +685,8 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
         if (!strcmp(slurm->items[i].name, "SLURM_GPUS_PER_NODE"))
             sc__parse_u32(sc__str(slurm->items[i].value), &local);
     }
+    if (local && !nodes) /* sbatch's */
+        nodes = hosts ? hosts : 1;
     if (!world && nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         world = nodes * local;
     if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least ||
