@@ -1,5 +1,5 @@
-/* config_internevo: configurations of InternEvo, which are Python: dictionaries in assignments,
- * whose values are literals or names of other assignments.
+/* config_internevo: configurations of InternEvo, which are Python: dictionaries in
+ * assignments, whose values are literals or names of other assignments.
  *
  *     SEQ_LEN = 2048
  *     data = dict(seq_len=SEQ_LEN, micro_num=4, micro_bsz=1)
@@ -33,8 +33,9 @@ static struct sc__str take_string(struct python_keys *r) {
     size_t width = r->end - r->p > 2 && r->p[1] == quote && r->p[2] == quote ? 3 : 1;
     const char *begin = r->p += width;
     for (; r->p < r->end; r->p++) {
-        bool closes = *r->p == quote && (width == 1 || (r->end - r->p > 2 &&
-                                                        r->p[1] == quote && r->p[2] == quote));
+        bool closes =
+            *r->p == quote &&
+            (width == 1 || (r->end - r->p > 2 && r->p[1] == quote && r->p[2] == quote));
         r->line += *r->p == '\n';
         if (closes || (width == 1 && *r->p == '\n'))
             break;
@@ -65,7 +66,8 @@ static struct sc__str take_word(struct python_keys *r) {
     return (struct sc__str){begin, (size_t)(r->p - begin)};
 }
 
-/* Behind an expression that is not read, at the comma, the bracket or the line that ends it. */
+/* Behind an expression that is not read, at the comma, the bracket or the line that ends
+ * it. */
 static void skip_expression(struct python_keys *r, bool inside) {
     int depth = 0;
     while (r->p < r->end) {
@@ -124,8 +126,8 @@ static void take_plain(struct python_keys *r, const char *key, bool inside) {
         word = (struct sc__str){begin, (size_t)(r->p - begin)};
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\r'))
         r->p++;
-    bool whole = r->p == r->end || *r->p == '#' || *r->p == '\n' ||
-                 (inside && strchr(",)}", *r->p));
+    bool whole =
+        r->p == r->end || *r->p == '#' || *r->p == '\n' || (inside && strchr(",)}", *r->p));
     if (!whole || !word.n || r->c->count == MOST_KEYS) {
         skip_expression(r, inside);
         return;
@@ -150,8 +152,11 @@ static void take_value(struct python_keys *r, const char *key, unsigned depth) {
 }
 
 void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c) {
-    struct python_keys r =
-        {.l = l, .c = c, .p = l->text.p, .end = l->text.p + l->text.n, .line = 1};
+    struct python_keys r = {.l = l,
+                            .c = c,
+                            .p = l->text.p,
+                            .end = l->text.p + l->text.n,
+                            .line = 1};
     *c = (struct sc__config){0};
     for (;;) {
         skip_space(&r);
@@ -250,9 +255,9 @@ static void take_checkpointing(struct sc__launch *l,
     }
 }
 
-/* Weights of isp are sharded over the ranks of weight parallel and gathered for use, and the
- * ranks of "tensor" exchange heads for parts of the sequence; mtp, msp and fsp cut products
- * (docs/source/parallel.rst of InternEvo). */
+/* Weights of isp are sharded over the ranks of weight parallel and gathered for use, and
+ * the ranks of "tensor" exchange heads for parts of the sequence; mtp, msp and fsp cut
+ * products (docs/source/parallel.rst of InternEvo). */
 static void take_ranks(struct sc__launch *l,
                        const struct sc__config *c,
                        uint64_t tensor,

@@ -1,5 +1,5 @@
-/* launch_follow: what follows from several flags of a launch together: layers that
- * do nothing, what is sharded, what kernels run, the number of GPUs. */
+/* launch_follow: what follows from several flags of a launch together: what is
+ * sharded, what kernels run, the number of GPUs. */
 #include "model/config.h"
 
 #include "base/number.h"
@@ -39,47 +39,6 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
             sc__printf(&b, "%s%s", b.size ? "," : "", name);
     }
     return b.text ? b.text : "";
-}
-
-/* --noop-layers 61,62,63 (MindSpeed): so many layers less, on the last stage; of a
- * schedule of two chunks a stage, on the last chunk. */
-sc_status sc__launch_noop_layers(struct sc__launch *l) {
-    const char *list = sc__launch_nth(l, "noop-layers", 0);
-    uint32_t layers = 0;
-    uint32_t pp = 1;
-    uint32_t idle = 0;
-    struct sc__str rest = sc__str(list ? list : "");
-    struct sc__str part;
-    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
-    if (!list)
-        return SC_OK;
-    SC__TRY(sc__setting_u32(&s, "num-layers", 1, &layers));
-    SC__TRY(sc__setting_u32(&s, "pipeline-model-parallel-size", 1, &pp));
-    const char *schedule = sc__setting(&s, "schedule");
-    if (schedule && !strcmp(schedule, "dualpipev"))
-        pp *= 2;
-    while (sc__split(&rest, ',', &part)) {
-        uint32_t layer;
-        if (!sc__parse_u32(part, &layer) || layer + 16 < layers || layer >= layers)
-            return sc__launch_fail(l,
-                                   l->line,
-                                   NULL,
-                                   "--noop-layers %s: not the last ones",
-                                   list);
-        idle++;
-    }
-    if (layers % pp || idle >= layers / pp)
-        return sc__launch_fail(l,
-                               l->line,
-                               NULL,
-                               "--noop-layers %s: not on one stage",
-                               list);
-    sc__launch_add(l, "num-layers", sc__format(&l->ctx->arena, "%u", layers - idle));
-    if (pp > 1)
-        sc__launch_add(l,
-                       "decoder-last-pipeline-num-layers",
-                       sc__format(&l->ctx->arena, "%u", layers / pp - idle));
-    return SC_OK;
 }
 
 /* --data-parallel-sharding-strategy of Megatron-FSDP, as --zero. */
