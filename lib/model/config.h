@@ -187,6 +187,8 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
 bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
+/* Whether it is one of Colossal-AI's examples. */
+bool sc__config_colossal(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */

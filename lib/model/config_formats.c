@@ -721,7 +721,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
 static bool names_trainer(const struct sc__config *c) {
     return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size") ||
            sc__config_openrlhf(c) || sc__config_llama_recipes(c) ||
-           sc__config_exact(c, "base_model");
+           sc__config_colossal(c) || sc__config_exact(c, "base_model");
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {

@@ -228,6 +228,7 @@ static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
            !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
+           !strcmp(name, "plugin") ||                 /* Colossal-AI */
            !strcmp(name, "base_model") || !strcmp(name, "enable_fsdp") ||
            !strcmp(name, "batch_size_training") ||
            !strcmp(name, "config_file"); /* of `accelerate launch` */

@@ -109,3 +109,13 @@ intern 4 '2, mode="isp"' 1 4 0.5
 same internevo_isp "$dir/intern.py" --gpus 16 -- $evo --cp 2 --cp-comm-type a2a --zero 3 --shard-group 4 --recompute full --recompute-method block --recompute-num-layers 16
 sed -i 's/num_layers=32/num_layers=32, num_experts=8/' "$dir/intern.py"
 expect internevo_experts 3 'experts of InternEvo are not read' "$S" run "$dir/intern.py" --gpus 16
+
+# ---- Colossal-AI ----
+colossal() { launch colossalai run --nproc_per_node 4 train_sft.py --pretrain /models/Llama-2-7b-hf --batch_size 8 --accumulation_steps 2 --max_len 4096 --mixed_precision bf16 --lora_rank 0 --use_flash_attn "$*"; }
+of="--model llama2-7b --seq 4096 --gpus 4 --bf16 --attention flash2 --software deepspeed"
+colossal --plugin zero2 --grad_checkpoint
+same colossal_zero "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 2 --recompute full
+colossal --plugin gemini
+same colossal_gemini "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 3
+colossal --plugin 3d --tp 2 --zero_stage 1
+same colossal_3d "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 1 --tp 2
