@@ -41,7 +41,8 @@ enum sc__config_kind {
     SC__CONFIG_OLMO,
     SC__CONFIG_AUTOMODEL,
     SC__CONFIG_FOUNDRY,
-    SC__CONFIG_TORCHTUNE
+    SC__CONFIG_TORCHTUNE,
+    SC__CONFIG_INTERNEVO
 };
 
 struct sc__config_key {
@@ -186,6 +187,8 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
 bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
+/* Whether it is one of Colossal-AI's examples. */
+bool sc__config_colossal(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */
@@ -232,6 +235,12 @@ sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
 sc_status sc__config_torchtune(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out);
+/* Configurations of InternEvo, in Python (config_internevo.c). */
+bool sc__config_is_internevo(struct sc__str text);
+void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c);
+sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
 /* A command whose program takes its settings as words name=value: whose they are (of verl's

@@ -431,6 +431,8 @@ static sc_status take_program(struct config_taking *t) {
         SC__TRY(sc__config_foundry(t->l, t->c, &flags));
     if (t->kind == SC__CONFIG_TORCHTUNE)
         SC__TRY(sc__config_torchtune(t->l, t->c, &flags));
+    if (t->kind == SC__CONFIG_INTERNEVO)
+        SC__TRY(sc__config_internevo(t->l, t->c, &flags));
     add_flags(t, &flags);
     return refuse_parts(t);
 }
@@ -520,7 +522,8 @@ static const struct {
                 {"OLMo", NULL},
                 {"NeMo Automodel", "fsdp2-automodel"},
                 {"LLM Foundry", "llm-foundry-2023"},
-                {"torchtune", "pytorch-eager"}};
+                {"torchtune", "pytorch-eager"},
+                {"InternEvo", NULL}};
 
 /* ---- recipes in Python ---- */
 
@@ -653,10 +656,37 @@ bool sc__config_where(const void *self, const char *name, struct sc__place *at) 
     return false;
 }
 
+static sc_status take_keys(struct config_taking *t) {
+    struct sc__launch *l = t->l;
+    sc__note(l->ctx,
+             "config-kind",
+             "%s is read as a configuration of %s",
+             l->file,
+             programs[t->kind].name);
+    if (t->kind == SC__CONFIG_TRAINER)
+        add_flag(t, "software", sc__config_trainer_software(t->c));
+    else if (programs[t->kind].software)
+        add_flag(t, "software", programs[t->kind].software);
+    for (uint32_t i = 0; i < t->c->count; i++)
+        SC__TRY(take_item(t, &l->config->items[i]));
+    take_several(t);
+    SC__TRY(take_program(t));
+    SC__TRY(sc__config_note_unread(l, t->c, t->kind));
+    SC__TRY(take_nested(t));
+    l->other_program = t->kind != SC__CONFIG_MEGATRON && t->kind != SC__CONFIG_NESTED;
+    l->own_defaults = t->kind == SC__CONFIG_NESTED && !leaves_core_defaults(t->c);
+    return SC_OK;
+}
+
 sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     struct sc__config *c = SC__NEW(&l->ctx->arena, struct sc__config);
     *kind = SC__CONFIG_NONE;
     l->config = c;
+    if (sc__config_is_internevo(l->text)) {
+        struct config_taking t = {.l = l, .c = c, .kind = *kind = SC__CONFIG_INTERNEVO};
+        sc__config_read_internevo(l, c);
+        return take_keys(&t);
+    }
     if (looks_like_python(l)) {
         *kind = SC__CONFIG_NESTED;
         sc__config_read_python(l->ctx, l->text, c);
@@ -685,30 +715,13 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     *kind = t.kind;
     if (t.kind == SC__CONFIG_TRAINER)
         SC__TRY(sc__config_read_beside(l, c));
-    sc__note(l->ctx,
-             "config-kind",
-             "%s is read as a configuration of %s",
-             l->file,
-             programs[t.kind].name);
-    if (t.kind == SC__CONFIG_TRAINER)
-        add_flag(&t, "software", sc__config_trainer_software(c));
-    else if (programs[t.kind].software)
-        add_flag(&t, "software", programs[t.kind].software);
-    for (uint32_t i = 0; i < c->count; i++)
-        SC__TRY(take_item(&t, &c->items[i]));
-    take_several(&t);
-    SC__TRY(take_program(&t));
-    SC__TRY(sc__config_note_unread(l, c, t.kind));
-    SC__TRY(take_nested(&t));
-    l->other_program = t.kind != SC__CONFIG_MEGATRON && t.kind != SC__CONFIG_NESTED;
-    l->own_defaults = t.kind == SC__CONFIG_NESTED && !leaves_core_defaults(c);
-    return SC_OK;
+    return take_keys(&t);
 }
 
 static bool names_trainer(const struct sc__config *c) {
     return has_key(c, "model_name_or_path") || has_key(c, "per_device_train_batch_size") ||
            sc__config_openrlhf(c) || sc__config_llama_recipes(c) ||
-           sc__config_exact(c, "base_model");
+           sc__config_colossal(c) || sc__config_exact(c, "base_model");
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {

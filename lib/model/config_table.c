@@ -277,6 +277,23 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TORCHTUNE), "=tensor_parallel_dim", "tp", NULL},
     {OF(TORCHTUNE), "=context_parallel_dim", "cp", NULL},
 
+    {OF(INTERNEVO), "=model.num_layers", "num-layers", NULL},
+    {OF(INTERNEVO), "=model.hidden_size", "hidden-size", NULL},
+    {OF(INTERNEVO), "=model.num_attention_heads", "num-attention-heads", NULL},
+    {OF(INTERNEVO), "=model.num_kv_attention_heads", "num-query-groups", NULL},
+    {OF(INTERNEVO), "=model.vocab_size", "vocab-size", NULL},
+    {OF(INTERNEVO), "=data.seq_len", "seq-length", NULL},
+    {OF(INTERNEVO), "=data.micro_bsz", "micro-batch", NULL},
+    {OF(INTERNEVO), "=data.micro_num", "micro-batches", NULL},
+    {OF(INTERNEVO),
+     "=hybrid_zero_optimizer.overlap_sync_grad",
+     "overlap-grad",
+     "true=yes false=no"},
+    {OF(INTERNEVO),
+     "=hybrid_zero_optimizer.overlap_sync_param",
+     "overlap-param",
+     "true=yes false=no"},
+
     {OF(TRAINER), "num_processes", "gpus", NULL},    /* accelerate's */
     {OF(TRAINER), "=ray_num_workers", "gpus", NULL}, /* LLaMA-Factory's, of one each */
     {OF(TRAINER), "zero_stage", "zero", NULL},       /* DeepSpeed-Chat and OpenRLHF, too */

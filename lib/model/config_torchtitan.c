@@ -28,6 +28,8 @@ static void take_torchtitan_replicas(struct sc__launch *l,
                                      struct sc__flag_list *out) {
     struct sc__arena *arena = &l->ctx->arena;
     uint64_t shards = sc__config_number(c, "data_parallel_shard_degree", 0);
+    if (!shards) /* before there were copies */
+        shards = sc__config_number(c, "training.data_parallel_degree", 0);
     uint64_t replicas = sc__config_number(c, "data_parallel_replicate_degree", 1);
     uint64_t group = shards * sc__config_number(c, "context_parallel_degree", 1);
     bool experts = sc__config_number(c, "expert_parallel_degree", 1) > 1;

@@ -252,13 +252,66 @@ static const char *deepspeed_file(const struct sc__config *c) {
     return !file && other && sc__config_deepspeed_stage(other) ? other : file;
 }
 
+/* Colossal-AI's examples and ColossalChat name a booster's plugin, which says what is
+ * sharded: zero2, gemini (all, in chunks), or 3d, whose --zero_stage, --tp and --pp stand
+ * beside it (booster/plugin). NULL: they are not theirs. */
+static const struct sc__flag *colossal_plugin(const struct sc__config *c) {
+    static const struct sc__flag plugins[] = {{"zero2", "2"},
+                                              {"zero2_cpu", "2"},
+                                              {"gemini", "3"},
+                                              {"gemini_auto", "3"},
+                                              {"ddp", "0"},
+                                              {"torch_ddp", "0"},
+                                              {"3d", NULL},
+                                              {"hybrid_parallel", NULL}};
+    const char *plugin = sc__config_exact(c, "plugin");
+    for (size_t i = 0; plugin && i < sizeof plugins / sizeof *plugins; i++)
+        if (!strcmp(plugin, plugins[i].name) && sc__config_exact(c, "batch_size"))
+            return &plugins[i];
+    return NULL;
+}
+
+bool sc__config_colossal(const struct sc__config *c) {
+    return colossal_plugin(c) != NULL;
+}
+
+/* A batch is that of a rank; a pipeline takes it in pieces of --microbatch_size, 1 unless
+ * it is said. */
+static sc_status
+take_colossal(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const struct sc__flag *plugin = colossal_plugin(c);
+    uint32_t stages = sc__config_number(c, "pp", 1);
+    if (!plugin)
+        return SC_OK;
+    struct sc__config_batch batch = {.local = sc__config_number(c, "batch_size", 1),
+                                     .stages = stages,
+                                     .piece = sc__config_number(c, "microbatch_size", 1),
+                                     .piece_key = "microbatch_size",
+                                     .runs = "micro-batches"};
+    SC__TRY(sc__config_local_batch(l, &batch, out));
+    if (plugin->value)
+        sc__config_add(l, out, "zero", plugin->value);
+    if (!strcmp(plugin->name, "zero2_cpu")) {
+        sc__config_add(l, out, "offload-optimizer", "1");
+        sc__config_add(l, out, "overlap-offload", "yes");
+    }
+    if (!plugin->value && sc__config_exact(c, "tp"))
+        sc__config_add(l, out, "tp", sc__config_exact(c, "tp"));
+    if (!plugin->value && stages > 1)
+        sc__config_add(l, out, "pp", sc__config_exact(c, "pp"));
+    if (sc__config_on(c, "grad_checkpoint") || sc__config_on(c, "use_grad_checkpoint"))
+        sc__config_add(l, out, "recompute", "full");
+    return SC_OK;
+}
+
 static bool runs_deepspeed(const struct sc__config *c) {
     const char *file = deepspeed_file(c);
     bool other = sc__config_openrlhf(c) && runs_fsdp(c);
     return !other &&
            (names_something(file) || sc__config_value(c, "zero_optimization.stage") ||
             sc__config_on(c, "use_deepspeed") || sc__config_exact(c, "zero_stage") ||
-            sc__config_openrlhf(c) || has_section(c, "deepspeed_config."));
+            sc__config_openrlhf(c) || has_section(c, "deepspeed_config.") ||
+            sc__config_colossal(c)); /* whose profile is the same */
 }
 
 const char *sc__config_trainer_software(const struct sc__config *c) {
@@ -538,6 +591,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     take_openrlhf(l, c, out);
     take_verl(l, c, out);
     take_alpaca(l, c, out);
+    SC__TRY(take_colossal(l, c, out));
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

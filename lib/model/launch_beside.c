@@ -145,7 +145,9 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
              l->file,
              name,
              offloads ? "offloading is taken from its name, and what else it says (ZeRO)"
-                      : "what it says (ZeRO, FSDP, offloading)");
+             : !strcmp(key, "config")
+                 ? "what it says (length, batch, checkpointing and all else)"
+                 : "what it says (ZeRO, FSDP, offloading)");
 }
 
 /* `llamafactory-cli train FILE`, `axolotl train FILE`, `-m axolotl.cli.train FILE`, and

@@ -74,7 +74,6 @@ static const char *const not_modelled[] = {"swap-*",
                                            "enable-recompute-*",
                                            "offload-*",
                                            "moe-zero-memory*",
-                                           "moe-tp-extend-ep",
                                            "use-ascend-coc",
                                            "mlp-type",
                                            "remote-device",
@@ -141,7 +140,8 @@ static const char *const not_modelled[] = {"swap-*",
                                            NULL};
 
 /* Nothing in the time of a step hangs on these: names, or how they begin (with '*'). */
-static const char *const no_effect[] = {"save*",
+static const char *const no_effect[] = {"moe-tp-extend-ep", /* take_extended_experts */
+                                        "save*",
                                         "load*",
                                         "no-load*",
                                         "no-save*",

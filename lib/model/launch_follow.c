@@ -1,5 +1,5 @@
-/* launch_follow: what follows from several flags of a launch together: layers that
- * do nothing, what is sharded, what kernels run, the number of GPUs. */
+/* launch_follow: what follows from several flags of a launch together: what is
+ * sharded, what kernels run, the number of GPUs. */
 #include "model/config.h"
 
 #include "base/number.h"
@@ -39,47 +39,6 @@ const char *sc__launch_lora_targets(const struct sc__launch *l, const char *name
             sc__printf(&b, "%s%s", b.size ? "," : "", name);
     }
     return b.text ? b.text : "";
-}
-
-/* --noop-layers 61,62,63 (MindSpeed): so many layers less, on the last stage; of a
- * schedule of two chunks a stage, on the last chunk. */
-sc_status sc__launch_noop_layers(struct sc__launch *l) {
-    const char *list = sc__launch_nth(l, "noop-layers", 0);
-    uint32_t layers = 0;
-    uint32_t pp = 1;
-    uint32_t idle = 0;
-    struct sc__str rest = sc__str(list ? list : "");
-    struct sc__str part;
-    struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
-    if (!list)
-        return SC_OK;
-    SC__TRY(sc__setting_u32(&s, "num-layers", 1, &layers));
-    SC__TRY(sc__setting_u32(&s, "pipeline-model-parallel-size", 1, &pp));
-    const char *schedule = sc__setting(&s, "schedule");
-    if (schedule && !strcmp(schedule, "dualpipev"))
-        pp *= 2;
-    while (sc__split(&rest, ',', &part)) {
-        uint32_t layer;
-        if (!sc__parse_u32(part, &layer) || layer + 16 < layers || layer >= layers)
-            return sc__launch_fail(l,
-                                   l->line,
-                                   NULL,
-                                   "--noop-layers %s: not the last ones",
-                                   list);
-        idle++;
-    }
-    if (layers % pp || idle >= layers / pp)
-        return sc__launch_fail(l,
-                               l->line,
-                               NULL,
-                               "--noop-layers %s: not on one stage",
-                               list);
-    sc__launch_add(l, "num-layers", sc__format(&l->ctx->arena, "%u", layers - idle));
-    if (pp > 1)
-        sc__launch_add(l,
-                       "decoder-last-pipeline-num-layers",
-                       sc__format(&l->ctx->arena, "%u", layers / pp - idle));
-    return SC_OK;
 }
 
 /* --data-parallel-sharding-strategy of Megatron-FSDP, as --zero. */
@@ -225,6 +184,21 @@ void sc__launch_schedule(struct sc__launch *l) {
                  method);
 }
 
+/* --moe-tp-extend-ep: the ranks of tensor parallel hold experts of their own, and no part
+ * of each (the groups of EP and TP together, moe/layers.py of MindSpeed). */
+static void take_extended_experts(struct sc__launch *l) {
+    uint32_t tp = flag_number(l, "tensor-model-parallel-size", "tp");
+    uint64_t ep = flag_number(l, "expert-model-parallel-size", "ep");
+    if (!sc__launch_switched(l, "moe-tp-extend-ep") || tp < 2 ||
+        sc__launch_overridden(l, "expert-model-parallel-size") ||
+        sc__launch_overridden(l, "expert-tensor-parallel-size"))
+        return;
+    sc__launch_add(l,
+                   "expert-model-parallel-size",
+                   sc__format(&l->ctx->arena, "%" PRIu64, ep * tp));
+    sc__launch_add(l, "expert-tensor-parallel-size", "1");
+}
+
 /* MindSpeed's words for context parallelism that we have, and a frequency of -1, of which
  * each layer is a multiple (get_moe_layer_pattern). */
 void sc__launch_mindspeed(struct sc__launch *l) {
@@ -236,6 +210,7 @@ void sc__launch_mindspeed(struct sc__launch *l) {
     bool parallel = flag_number(l, "context-parallel-size", "cp") > 1;
     if (frequency && !strcmp(frequency, "-1"))
         sc__launch_add(l, "moe-layer-freq", "1");
+    take_extended_experts(l);
     if (!kind || !parallel || sc__launch_overridden(l, "cp-comm-type"))
         return;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -669,6 +644,8 @@ void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm)
         if (!strcmp(slurm->items[i].name, "SLURM_GPUS_PER_NODE"))
             sc__parse_u32(sc__str(slurm->items[i].value), &local);
     }
+    if (local && !nodes) /* sbatch's */
+        nodes = hosts ? hosts : 1;
     if (!world && nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         world = nodes * local;
     if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least ||

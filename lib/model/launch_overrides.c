@@ -1,7 +1,7 @@
 /* launch_overrides: commands whose words change what a file or a function of their program
  * says: torchtitan (--training.local_batch_size 4 over a TOML file, or over a function of
- * its config_registry.py) and NeMo 1 (Hydra's model.micro_batch_size=4 over
- * megatron_gpt_config.yaml). */
+ * its config_registry.py), torchtune (batch_size=4 over the YAML of --config) and NeMo 1
+ * (Hydra's model.micro_batch_size=4 over megatron_gpt_config.yaml). */
 #include "model/config.h"
 
 #include <string.h>
@@ -198,14 +198,41 @@ static sc_status read_nemo(struct sc__launch *l, struct sc__config *c) {
     return SC_OK;
 }
 
+/* ---- torchtune ---- */
+
+/* loss=torchtune.modules.loss.LinearCrossEntropyLoss names a component of the file anew. */
+static void name_components(struct sc__launch *l, struct sc__config *c) {
+    static const char *const components[] = {"model", "optimizer", "loss", NULL};
+    for (const char *const *name = components; *name; name++)
+        for (uint32_t i = 0; i < c->count; i++)
+            if (!strcmp(c->items[i].key, *name)) {
+                c->items[i].key = sc__format(&l->ctx->arena, "%s._component_", *name);
+                c->items[i].last = "_component_";
+            }
+}
+
+/* --config FILE beside the launch; others are those of the package (recipes/configs). */
+static sc_status read_torchtune(struct sc__launch *l, struct sc__config *c) {
+    const char *file = sc__launch_word_behind(l, "config");
+    name_components(l, c);
+    if (!file)
+        return sc__launch_fail(l, l->line, "--config FILE", "the recipe has no --config");
+    return take_file(l, c, file);
+}
+
 sc_status sc__config_read_overrides(struct sc__launch *l,
                                     enum sc__config_kind kind,
                                     struct sc__config *c) {
     bool titan = kind == SC__CONFIG_TORCHTITAN;
+    bool tune = kind == SC__CONFIG_TORCHTUNE;
     sc__note(l->ctx,
              "config-kind",
              "%s is read as a launch of %s: what it does not say has the values there",
              l->file,
-             titan ? "torchtitan" : "NeMo 1");
-    return titan ? read_torchtitan(l, c) : read_nemo(l, c);
+             titan  ? "torchtitan"
+             : tune ? "torchtune"
+                    : "NeMo 1");
+    if (titan)
+        return read_torchtitan(l, c);
+    return tune ? read_torchtune(l, c) : read_nemo(l, c);
 }

@@ -228,6 +228,7 @@ static bool is_of_a_trainer(const char *name) {
     return !strcmp(name, "model_name_or_path") ||
            !strcmp(name, "per_device_train_batch_size") ||
            !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
+           !strcmp(name, "plugin") ||                 /* Colossal-AI */
            !strcmp(name, "base_model") || !strcmp(name, "enable_fsdp") ||
            !strcmp(name, "batch_size_training") ||
            !strcmp(name, "config_file"); /* of `accelerate launch` */
@@ -238,6 +239,7 @@ acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n =
         sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count) ||
         sc__launch_settings(words, count) == SC__CONFIG_TORCHTITAN ||
+        sc__launch_settings(words, count) == SC__CONFIG_TORCHTUNE ||
         (sc__launch_settings(words, count) && sc__launch_setting_count(words, count));
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;
@@ -746,7 +748,7 @@ bool sc__launch_begins(const char *head, size_t n) {
     struct sc__str text = {head, n};
     if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
         return true;
-    if (sc__launch_is_recipe(head, n))
+    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text))
         return true;
     struct sc__str trimmed = sc__trim(text);
     for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)

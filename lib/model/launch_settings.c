@@ -39,6 +39,11 @@ enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t coun
                                         "--job.config",
                                         NULL};
     static const char *const nemo[] = {"megatron_gpt_pretraining", NULL};
+    static const char *const tune[] = {"full_finetune_distributed",
+                                       "lora_finetune_distributed",
+                                       "full_finetune_single_device",
+                                       "lora_finetune_single_device",
+                                       NULL};
     for (uint32_t i = 0; i < count && !is_setting(words[i]); i++) {
         if (has_part(words[i], verl))
             return SC__CONFIG_TRAINER;
@@ -48,6 +53,8 @@ enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t coun
             return SC__CONFIG_TORCHTITAN;
         if (has_part(words[i], nemo))
             return SC__CONFIG_NESTED;
+        if (has_part(words[i], tune))
+            return SC__CONFIG_TORCHTUNE;
     }
     return SC__CONFIG_NONE;
 }
@@ -177,7 +184,8 @@ sc_status sc__config_read_settings(struct sc__launch *l,
     for (uint32_t i = 0; i < l->count; i++)
         if (is_setting(l->words[i]))
             put_setting(l, c, l->words[i]);
-    if (kind == SC__CONFIG_TORCHTITAN || kind == SC__CONFIG_NESTED)
+    if (kind == SC__CONFIG_TORCHTITAN || kind == SC__CONFIG_NESTED ||
+        kind == SC__CONFIG_TORCHTUNE)
         return sc__config_read_overrides(l, kind, c);
     sc__note(l->ctx,
              "config-kind",
@@ -197,6 +205,9 @@ static const char *named_file(const struct sc__launch *l) {
             struct sc__str word = sc__str(c->words[k]);
             bool file = sc__str_ends(word, ".toml") || sc__str_ends(word, ".yaml") ||
                         sc__str_ends(word, ".yml");
+            const char *equals = strchr(c->words[k], '=');
+            if (file && equals && sc__is_flag(c->words[k]) && strstr(c->words[k], "config"))
+                return equals + 1;
             bool named = sc__is_flag(c->words[k - 1]) && strstr(c->words[k - 1], "config");
             if (file && named)
                 return c->words[k];

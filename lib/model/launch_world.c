@@ -190,7 +190,7 @@ static bool takes_all(const struct sc__shell_command *command) {
 
 uint32_t sc__launch_hosts(const struct sc__launch *l) {
     static const char *const hosts[] = {"nnodes", "num-nodes", NULL};
-    static const char *const picked[] = {"include", "exclude", "i", "e", "hostfile", NULL};
+    static const char *const picked[] = {"include", "exclude", "i", "e", NULL};
     const struct sc__shell_command *c = l->command;
     uint32_t count = 1;
     if (!c)
@@ -205,7 +205,8 @@ uint32_t sc__launch_hosts(const struct sc__launch *l) {
             return 0;
     bool given = launcher_number(c->words, c->count, hosts, &count);
     bool unknown = !given && (launcher_value(c->words, c->count, "nnodes") ||
-                              launcher_value(c->words, c->count, "num-nodes"));
+                              launcher_value(c->words, c->count, "num-nodes") ||
+                              launcher_value(c->words, c->count, "hostfile"));
     return unknown ? 0 : count;
 }
 

@@ -596,7 +596,7 @@ const struct sc__option sc__model_options[] = {
      "LIST",
      NULL,
      MEGATRON,
-     "layers of the last stage that do nothing (MindSpeed, in a launch script)",
+     "layers of the first and last stages that do nothing (MindSpeed, in a launch script)",
      0},
     {"hybrid-override-pattern",
      0,

@@ -2,6 +2,7 @@
  * others are told. A list that only grows says what was written, the last first: a command
  * keeps the place where it stood in it, and two ways from one place share what is before.
  */
+#include "base/hash.h"
 #include "shell/shell_parts.h"
 
 #include <string.h>
@@ -126,22 +127,64 @@ static const struct sc__shell_file *common_part(const struct sc__shell_file *a,
     return a;
 }
 
+/* What two ways leave in a file. */
+struct both_ways {
+    const char *text[2];
+    bool known[2];
+};
+
+/* The last text of each file of the table that is written from `files` down to `end`; all:
+ * files that the table has not are added. */
+static void look_up(struct sc__arena *arena,
+                    struct sc__names *names,
+                    struct both_ways **found,
+                    unsigned way,
+                    const struct sc__shell_file *files,
+                    const struct sc__shell_file *end,
+                    bool all) {
+    for (; files != end; files = files->before) {
+        size_t n = strlen(files->path);
+        uint32_t before = names->count;
+        uint32_t id = all ? sc__names_add(names, files->path, n)
+                          : sc__names_find(names, files->path, n);
+        if (id == SC__NO_NAME)
+            continue;
+        if (id == before && (id & (id - 1)) == 0) { /* 0, 1, 2, 4, 8 … */
+            struct both_ways *larger = SC__NEW_ARRAY(arena, struct both_ways, 2 * id + 1);
+            if (id)
+                memcpy(larger, *found, id * sizeof *larger);
+            *found = larger;
+        }
+        struct both_ways *f = &(*found)[id];
+        if (!f->known[way])
+            f->text[way] = files->text;
+        f->known[way] = true;
+    }
+}
+
 void shell_join_files(struct shell *sh,
                       const struct sc__shell_file *other,
                       uint32_t condition) {
     const struct sc__shell_unknown why = sh->result->unknowns[condition - 1];
     const struct sc__shell_file *own = sh->files;
     const struct sc__shell_file *common = common_part(own, other);
-    for (unsigned way = 0; way < 2; way++)
-        for (const struct sc__shell_file *f = way ? other : own; f != common;
-             f = f->before) {
-            const char *one = sc__shell_written(own, f->path);
-            const char *two = sc__shell_written(other, f->path);
-            bool same = one == two || (one && two && !strcmp(one, two));
-            if (same || sc__shell_written(sh->files, f->path) != one)
-                continue; /* or it has its mark */
-            const char *what =
-                sc__format(&sh->ctx->arena, "%s, which decides %s", why.what, f->path);
-            add_text(sh, f->path, shell_unknown(sh, why.line, what));
-        }
+    struct sc__arena *arena = &sh->ctx->arena;
+    struct both_ways *found = NULL;
+    struct sc__names names;
+    if (own == common && other == common)
+        return;
+    sc__names_init(&names, arena);
+    look_up(arena, &names, &found, 0, own, common, true);
+    look_up(arena, &names, &found, 1, other, common, true);
+    look_up(arena, &names, &found, 0, common, NULL, false);
+    look_up(arena, &names, &found, 1, common, NULL, false);
+    for (uint32_t id = 0; id < names.count; id++) {
+        const char *one = found[id].text[0];
+        const char *two = found[id].text[1];
+        if (one == two || (one && two && !strcmp(one, two)))
+            continue;
+        const char *what =
+            sc__format(arena, "%s, which decides %s", why.what, names.text[id]);
+        add_text(sh, names.text[id], shell_unknown(sh, why.line, what));
+    }
 }

@@ -51,3 +51,71 @@ expect nemo_file_missing 3 'launch.sh:1: error: what is trained stands in ours.y
 printf 'trainer:\n  devices: 4\n  num_nodes: 1\n  precision: bf16\nmodel:\n  num_layers: 24\n  hidden_size: 2048\n  num_attention_heads: 16\n  ffn_hidden_size: 8192\n  encoder_seq_length: 2048\n  micro_batch_size: 1\n  global_batch_size: 8\n' >"$dir/ours.yaml"
 launch python megatron_gpt_pretraining.py --config-name=ours trainer.devices=8 model.global_batch_size=16
 same nemo_file "$dir/launch.sh" -- $shape --gpus 8 --micro-batch 1 --global-batch 16 --bf16
+
+# ---- torchtune ----
+cat >"$dir/tune.yaml" <<'Y'
+model:
+  _component_: torchtune.models.qwen2_5.qwen2_5_7b_instruct
+tokenizer:
+  _component_: torchtune.models.qwen2_5.qwen2_5_tokenizer
+  max_seq_len: null
+dataset:
+  packed: True
+batch_size: 2
+gradient_accumulation_steps: 8
+optimizer:
+  _component_: torch.optim.AdamW
+  fused: True
+loss:
+  _component_: torchtune.modules.loss.LinearCrossEntropyLoss
+enable_activation_checkpointing: True
+dtype: bf16
+Y
+launch tune run --nproc_per_node 4 full_finetune_distributed --config tune.yaml batch_size=1 tokenizer.max_seq_len=2048
+same tune "$dir/launch.sh" -- --megatron-args "$dir/tune.yaml" --gpus 4 --micro-batch 1 --seq 2048
+launch tune run --nproc_per_node 4 full_finetune_distributed --config llama3_1/8B_full
+expect tune_of_the_package 3 'what is trained stands in llama3_1/8B_full, which is not beside' "$S" run "$dir/launch.sh"
+
+# ---- InternEvo ----
+intern() { # zero1, tensor, pipeline, weight, checkpoint
+    cat >"$dir/intern.py" <<Y
+SEQ_LEN = 2048
+HIDDEN_SIZE = 4000
+ckpt = dict(
+    oss_snapshot_freq=int(50 / 2),  # snapshots, (of all)
+)
+x = [1, 2])
+data = dict(
+    seq_len=SEQ_LEN,
+    # (micro_num is that of a step
+    micro_num=4,
+    micro_bsz=1,
+)
+hybrid_zero_optimizer = dict(overlap_sync_grad=True, overlap_sync_param=False, reduce_bucket_size=512 * 1024 * 1024)
+model = dict(checkpoint=$5, num_attention_heads=40, vocab_size=32000, hidden_size=HIDDEN_SIZE, num_layers=32,
+    mlp_ratio=3.5, dtype="torch.bfloat16", num_kv_attention_heads=8, use_flash_attn=True)
+"""
+parallel = dict(tensor=dict(size=64))
+"""
+parallel = dict(zero1=dict(size=$1), tensor=dict(size=$2), pipeline=dict(size=$3, interleaved_overlap=True), weight=dict(size=$4))
+Y
+}
+evo="--num-layers 32 --hidden-size 4000 --ffn-hidden-size 14080 --num-attention-heads 40 --num-query-groups 8 --vocab-size 32000 --seq-length 2048 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights --attention flash2 --bf16 --micro-batch 1 --micro-batches 4 --gpus 16 --overlap-grad yes --overlap-param no"
+intern -1 '2, mode="msp"' 2 1 False
+same internevo "$dir/intern.py" --gpus 16 -- $evo --tp 2 --pp 2 --sequence-parallel --zero 1
+intern 1 '2, mode="mtp"' 1 1 True
+same internevo_whole "$dir/intern.py" --gpus 16 -- $evo --tp 2 --recompute full
+intern 4 '2, mode="isp"' 1 4 0.5
+same internevo_isp "$dir/intern.py" --gpus 16 -- $evo --cp 2 --cp-comm-type a2a --zero 3 --shard-group 4 --recompute full --recompute-method block --recompute-num-layers 16
+sed -i 's/num_layers=32/num_layers=32, num_experts=8/' "$dir/intern.py"
+expect internevo_experts 3 'experts of InternEvo are not read' "$S" run "$dir/intern.py" --gpus 16
+
+# ---- Colossal-AI ----
+colossal() { launch colossalai run --nproc_per_node 4 train_sft.py --pretrain /models/Llama-2-7b-hf --batch_size 8 --accumulation_steps 2 --max_len 4096 --mixed_precision bf16 --lora_rank 0 --use_flash_attn "$*"; }
+of="--model llama2-7b --seq 4096 --gpus 4 --bf16 --attention flash2 --software deepspeed"
+colossal --plugin zero2 --grad_checkpoint
+same colossal_zero "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 2 --recompute full
+colossal --plugin gemini
+same colossal_gemini "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 3
+colossal --plugin 3d --tp 2 --zero_stage 1
+same colossal_3d "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 1 --tp 2

@@ -639,6 +639,22 @@ for pair in ulysses_cp_algo=a2a megatron_cp_algo=p2p kvallgather_cp_algo=all_gat
     meant --context-parallel-size 2 --cp-comm-type ${pair#*=}
     same "context: $pair" "$dir/speed.sh" -- "$dir/meant.sh"
 done
+# layers that do nothing, on the stages at both ends
+speed --pipeline-model-parallel-size 4 --noop-layers 0,22,23
+meant --pipeline-model-parallel-size 4 --num-layers 21 --decoder-first-pipeline-num-layers 5 --decoder-last-pipeline-num-layers 4
+same noop_layers "$dir/speed.sh" -- "$dir/meant.sh"
+speed --noop-layers 3,7
+meant --num-layers 22
+same noop_layers_of_one_stage "$dir/speed.sh" -- "$dir/meant.sh"
+speed --pipeline-model-parallel-size 4 --noop-layers 7
+refused noop_layer_between 'layer 7 is on neither the first nor the last stage' "$dir/speed.sh"
+speed --pipeline-model-parallel-size 4 --noop-layers 24
+refused noop_layer_beyond "'24' is none of the layers" "$dir/speed.sh"
+# experts over the ranks of tensor parallelism, too
+speed $experts --tensor-model-parallel-size 2 --moe-tp-extend-ep
+meant --num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 1024 --tensor-model-parallel-size 2 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1
+same extended_experts "$dir/speed.sh" -- "$dir/meant.sh"
+unsaid extended_experts_known 'moe-tp-extend-ep'
 speed --context-parallel-size 2 --context-parallel-algo hybrid_cp_algo
 "$S" run "$dir/speed.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
 said context_otherwise 'context-parallel-algo hybrid_cp_algo changes the step and is not modelled'

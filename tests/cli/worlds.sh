@@ -37,6 +37,11 @@ same python_alone "$dir/launch.sh" -- $tuned --gpus 1
 printf '#SBATCH --nodes=3\nsrun torchrun --nproc_per_node gpu %s\n' "$trainer" >"$dir/slurm.sh"
 same slurm_nodes "$dir/slurm.sh" -- $tuned --gpus 24
 
+printf '#SBATCH --gres=gpu:4\nsrun deepspeed --hostfile hosts --num_nodes 1 %s --deepspeed ds_zero2.json\n' "$trainer" >"$dir/slurm.sh"
+same slurm_one_node "$dir/slurm.sh" -- $deep --gpus 4
+launch deepspeed --hostfile hosts --num_nodes 2 $trainer --deepspeed ds_zero2.json
+same deepspeed_hosts_counted "$dir/launch.sh" -- $deep --gpus 16
+
 # ---- how many those are ----
 launch torchrun --nproc_per_node gpu $trainer
 same of_the_cluster "$dir/launch.sh" --cluster dgx-2 -- $tuned --gpus 16 --cluster dgx-2
