@@ -113,6 +113,24 @@ static void hta_put_transfer(struct hta *h, const struct sc__op *op) {
         sc__span_label(h->w, op));
 }
 
+static bool is_alone(const struct hta *h, const struct sc__op *op) {
+    return op->kind == SC__OP_COLLECTIVE && h->w->groups[op->group].kind == SC__GROUP_HOST;
+}
+
+/* What the kernel is for. Of a rank alone the time is all that is known, and a record with
+ * one rank in its group would be one of a collective that takes none. */
+static void hta_put_record(struct hta *h, const struct sc__op *op) {
+    if (is_alone(h, op)) {
+        sc__printf(h->out,
+                   ",\"Process Group Description\":\"%s\"",
+                   sc__span_label(h->w, op));
+        return;
+    }
+    hta_put_transfer(h, op);
+    if (op->kind == SC__OP_COLLECTIVE)
+        hta_put_members(h, op);
+}
+
 static void hta_put_kernel(struct hta *h,
                            const struct sc__span *s,
                            const struct sc__op *op,
@@ -128,9 +146,7 @@ static void hta_put_kernel(struct hta *h,
         correlation,
         correlation);
     if (op->kind != SC__OP_COMPUTE)
-        hta_put_transfer(h, op);
-    if (op->kind == SC__OP_COLLECTIVE)
-        hta_put_members(h, op);
+        hta_put_record(h, op);
     sc__puts(h->out, "}}");
 }
 

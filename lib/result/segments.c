@@ -218,13 +218,27 @@ static struct sc__segment noted(const struct sweep *s, uint32_t why) {
     return (struct sc__segment){.span = SC__NONE, .kind = kind};
 }
 
+/* What computes; else, where some stream's host is late, that; else SC__NONE. */
+static uint32_t computing(const struct sweep *s) {
+    uint32_t host = SC__NONE;
+    for (unsigned i = 0; i < SC__MAX_STREAMS; i++) {
+        uint32_t at = s->first[COMPUTES][i];
+        while (at != SC__NONE && op_of(s, at)->work == SC__WORK_HOST) {
+            if (host == SC__NONE)
+                host = at;
+            at = s->link[at].next;
+        }
+        if (at != SC__NONE)
+            return at;
+    }
+    return host;
+}
+
 /* What the class is doing now. */
 static struct sc__segment state(const struct sweep *s) {
-    for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
-        if (s->first[COMPUTES][i] != SC__NONE)
-            return segment_of(s,
-                              s->first[COMPUTES][i],
-                              compute_kind(op_of(s, s->first[COMPUTES][i])));
+    uint32_t at = computing(s);
+    if (at != SC__NONE)
+        return segment_of(s, at, compute_kind(op_of(s, at)));
     return s->idle == SC__NONE ? guess(s) : noted(s, s->t->idles[s->idle].why);
 }
 

@@ -141,13 +141,25 @@ int32_t sc__account_graph_idle(struct sc__executor *x, uint32_t class) {
     return u->left ? SC__CAT_OTHER : end_category(x);
 }
 
+/* A stream that computes counts before one whose host is late. */
+static const struct sc__op *computing_op(const struct sc__runner *r) {
+    const struct sc__op *host = NULL;
+    for (uint32_t left = r->computing; left; left &= left - 1) {
+        const struct sc__op *op = r->streams[__builtin_ctz(left)].op;
+        if (op->work != SC__WORK_HOST)
+            return op;
+        host = op;
+    }
+    return host;
+}
+
 static int32_t class_category(struct sc__executor *x, uint32_t class) {
     const struct sc__runner *r = &x->runners[class];
     const struct sc__stream *main = &r->streams[x->w->compute_stream];
     if (main->state == SC__STREAM_RUNNING && main->doing->ops > 1)
         return SC__CAT_RUN;
     if (r->computing)
-        return sc__account_category(x, r->streams[__builtin_ctz(r->computing)].op);
+        return sc__account_category(x, computing_op(r));
     return x->policy->idle_category(x, class);
 }
 

@@ -189,8 +189,15 @@ for form in ir-json goal; do
     "$STEPCAST" convert "$tmp/vllm.json" --to $form -o "$tmp/vllm.$form" >/dev/null 2>&1
     check "collectives without a record as $form" "$(run_us "$tmp/vllm.$form" dgx-h100:8 'step time')" 220.0
 done
+"$STEPCAST" run "$tmp/pipeline.json" --cluster dgx-h100:2 --hta "$tmp/hta" --trace-ranks all >/dev/null 2>&1
+check messages_as_hta "$(run_us "$tmp/hta" dgx-h100:2 'exposed pp')" 320.0
 # what PyTorch calls collectives that write to another tensor
 for name in _broadcast_oop:BROADCAST _reduce_oop:REDUCE alltoall_base:ALLTOALL; do
     document 0 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_X 100 50 20 "$(exchange "${name%:*}" Float 64 64)")" >"$tmp/oop.json"
     check "${name%:*}" "$("$STEPCAST" show "$tmp/oop.json" | grep -c "${name#*:} × 1, 256 B")" 1
 done
+
+# a kernel beside a stream whose host is late: 400 us of compute, as show says
+document 0 1 "$(kernel gemm 0 200 7)" "$(kernel gemm 250 100 13)" "$(kernel gemm 380 100 7)" >"$tmp/beside.json"
+check compute_beside_the_host "$(run_us "$tmp/beside.json" h100:1 compute)" 400.0
+check measured_beside_the_host "$("$STEPCAST" compare "$tmp/beside.json" "sim:$tmp/beside.json" | awk '$1 == "compute" { print $2, $4; exit }')" "400.0 400.0"

@@ -330,11 +330,14 @@ ref_stream_kind(const struct ref *r, uint32_t class, uint32_t stream, uint32_t *
 
 static int ref_kind(const struct ref *r, uint32_t class) {
     uint32_t asked = 0;
+    int computes = -1;
     for (uint32_t t = 0; t < SC__MAX_STREAMS; t++) {
         const struct ref_op *o = ref_current(r, class, t);
-        if (o && o->state == REF_COMPUTES)
-            return ref_compute_kind(o->op);
+        if (o && o->state == REF_COMPUTES && (computes < 0 || computes == REF_OTHER))
+            computes = ref_compute_kind(o->op);
     }
+    if (computes >= 0)
+        return computes;
     if (ref_current(r, class, r->w->compute_stream)) {
         int found = ref_stream_kind(r, class, r->w->compute_stream, &asked);
         return found < 0 ? REF_OTHER : found;

@@ -398,16 +398,19 @@ static void end_all(struct slow *s) {
 }
 
 /* What the time of a rank counts as (docs/model/executor.md): what its lowest
- * stream computes; else the group of a transfer that runs; else what it waits
- * for: peers of a collective, the other end of a message; when all has ended,
+ * stream computes, of the GPU before the host; else the group of a transfer that runs; else
+ * what it waits for: peers of a collective, the other end of a message; when all has ended,
  * the other ranks. */
 static int64_t *part_of_computing(struct slow *s, uint32_t rank) {
     struct sc__account *a = &s->rank[rank].account;
     const struct sc__op *first = NULL;
     for (uint32_t i = s->first[rank]; i < s->first[rank + 1]; i++) {
         const struct one *o = &s->one[i];
-        if (o->runs && o->op->kind == SC__OP_COMPUTE &&
-            (!first || o->op->stream < first->stream))
+        if (!o->runs || o->op->kind != SC__OP_COMPUTE)
+            continue;
+        bool host = o->op->work == SC__WORK_HOST;
+        bool behind = first && first->work == SC__WORK_HOST;
+        if (!first || host < behind || (host == behind && o->op->stream < first->stream))
             first = o->op;
     }
     if (!first)
