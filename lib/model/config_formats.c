@@ -325,9 +325,10 @@ const char *sc__config_primus_model(const struct sc__config *c) {
 /* NeMo 1 and Primus' Megatron change what Megatron-Core is told only where a key says so;
  * recipes of NeMo 2 and Megatron-Bridge are functions that set more than is seen. */
 static bool leaves_core_defaults(const struct sc__config *c) {
-    return sc__config_exact(c, "trainer.devices") ||
-           sc__config_exact(c, "trainer.num_nodes") ||
-           sc__config_value(c, "pre_trainer.model");
+    bool bridge = sc__config_exact(c, "train.global_batch_size");
+    bool nemo =
+        sc__config_exact(c, "trainer.devices") || sc__config_exact(c, "trainer.num_nodes");
+    return (nemo && !bridge) || sc__config_value(c, "pre_trainer.model");
 }
 
 /* Primus names a file of its own for the model, and may take its latent attention away. */
