@@ -601,8 +601,7 @@ static sc_status refuse_expression(const struct config_taking *t,
                            item->value);
 }
 
-/* NeMo 2's recipes have Megatron's distributed optimizer (distributed_fused_adam_… of
- * nemo/collections/llm/recipes), and degrees of their own where a file is silent. */
+/* NeMo 2's recipes have the distributed optimizer, and degrees of their own. */
 static void take_called_recipe(struct config_taking *t) {
     static const char *const degrees[] = {"tensor_model_parallel_size",
                                           "pipeline_model_parallel_size",
