@@ -268,11 +268,11 @@ put_training(const struct sc__model *m, const struct sc__plan *p, struct launch_
         put_word(out, "fp8-format", "hybrid");
     if (p->sequence_parallel)
         put_flag(out, "sequence-parallel");
-    /* Megatron-LM's loss is operator by operator unless it is told; a recipe's is not */
+    /* the loss is operator by operator unless it is told */
     bool compiled = p->loss == SC__LOSS_FUSED && p->fusion == SC__FUSION_MEGATRON;
-    if (!out->recipe && (compiled || p->loss == SC__LOSS_TE))
+    if (compiled || p->loss == SC__LOSS_TE)
         put_flag(out, "cross-entropy-loss-fusion");
-    if (!out->recipe && p->loss == SC__LOSS_TE)
+    if (p->loss == SC__LOSS_TE)
         put_word(out, "cross-entropy-fusion-impl", "te");
     if (p->tp_overlap == SC__TP_CHUNKS)
         put_flag(out, "tp-comm-overlap");

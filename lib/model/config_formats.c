@@ -601,6 +601,34 @@ static sc_status refuse_expression(const struct config_taking *t,
                            item->value);
 }
 
+/* NeMo 2's recipes have the distributed optimizer, and degrees of their own. */
+static void take_called_recipe(struct config_taking *t) {
+    static const char *const degrees[] = {"tensor_model_parallel_size",
+                                          "pipeline_model_parallel_size",
+                                          "context_parallel_size",
+                                          NULL};
+    struct sc__launch *l = t->l;
+    struct sc__buffer unsaid;
+    bool called = sc__find_word(l->text.p, l->text.n, ".pretrain_recipe(") ||
+                  sc__find_word(l->text.p, l->text.n, ".finetune_recipe(");
+    if (!called)
+        return;
+    if (!has_key(t->c, "use_distributed_optimizer"))
+        add_flag(t, "use-distributed-optimizer", NULL);
+    sc__buffer_init(&unsaid, &l->ctx->arena);
+    for (const char *const *key = degrees; *key; key++)
+        if (!has_key(t->c, *key) && !sc__launch_overridden(l, dashed(&l->ctx->arena, *key)))
+            sc__config_put_name(&unsaid, *key);
+    if (unsaid.size)
+        sc__note(
+            l->ctx,
+            "config-recipe",
+            "%s calls a recipe, which is not read, and does not say %s: 1 is taken, the "
+            "recipe may have others",
+            l->file,
+            unsaid.text);
+}
+
 static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
     struct config_taking t = {.l = l, .c = c, .kind = SC__CONFIG_NESTED};
     l->own_defaults = true;
@@ -624,6 +652,7 @@ static sc_status take_recipe(struct sc__launch *l, struct sc__config *c) {
     }
     take_several(&t);
     SC__TRY(take_python_model(&t));
+    take_called_recipe(&t);
     take_nodes(&t);
     return SC_OK;
 }

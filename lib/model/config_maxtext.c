@@ -120,6 +120,18 @@ take_batch(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
         sc__config_add(l, out, "pipeline-batch", sc__format(arena, "%" PRIu64, pieces));
 }
 
+/* A mesh of which every axis is given says how many GPUs there are (others than these are
+ * refused above 1). */
+static void
+take_gpus(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    static const char *const axes[] = {"tensor", "pipeline", "expert", "context", NULL};
+    uint64_t all = axis_size(l, c, "fsdp", "ici") * axis_size(l, c, "data", "dcn");
+    for (const char *const *axis = axes; *axis && all < MOST_GPUS; axis++)
+        all *= axis_size(l, c, *axis, NULL);
+    if (all > 1 && all < MOST_GPUS)
+        sc__config_add(l, out, "gpus", sc__format(&l->ctx->arena, "%" PRIu64, all));
+}
+
 /* Weights are sharded over fsdp and copied over data: by configs/base.yml fsdp takes what
  * is left within a node, and data across them. */
 static void
@@ -198,6 +210,7 @@ sc_status sc__config_maxtext(struct sc__launch *l,
     note_policy(l, c);
     SC__TRY(take_axes(l, c, out));
     take_batch(l, c, out);
+    take_gpus(l, c, out);
     take_sharding(l, c, out);
     return take_quantization(l, c, out);
 }

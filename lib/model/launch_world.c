@@ -191,6 +191,7 @@ static bool takes_all(const struct sc__shell_command *command) {
 uint32_t sc__launch_hosts(const struct sc__launch *l) {
     static const char *const hosts[] = {"nnodes", "num-nodes", NULL};
     static const char *const picked[] = {"include", "exclude", "i", "e", NULL};
+    static const char *const factory[] = {"llamafactory-cli", NULL};
     const struct sc__shell_command *c = l->command;
     uint32_t count = 1;
     if (!c)
@@ -207,6 +208,9 @@ uint32_t sc__launch_hosts(const struct sc__launch *l) {
     bool unknown = !given && (launcher_value(c->words, c->count, "nnodes") ||
                               launcher_value(c->words, c->count, "num-nodes") ||
                               launcher_value(c->words, c->count, "hostfile"));
+    const char *said = c->watched[SC__SHELL_NNODES];
+    if (!given && said && runs(c, factory))
+        unknown = !sc__parse_u32(sc__str(said), &count) || !count;
     return unknown ? 0 : count;
 }
 

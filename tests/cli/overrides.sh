@@ -27,8 +27,8 @@ launch NGPU=4 CONFIG_FILE=./8b.toml ./run_train.sh --training.seq_len 4096 --act
 same titan_script "$dir/launch.sh" -- --model llama3-8b --gpus 4 --seq 4096 --micro-batch 1 --recompute none $titan
 launch CONFIG_FILE=8b.toml ./run_train.sh --compile.no-enable
 same titan_script_alone "$dir/launch.sh" -- --model llama3-8b --gpus 8 --seq 8192 --micro-batch 1 --recompute full $titan --fusion hf --cross-entropy fp32
-launch torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_70b --training.local_batch_size=1 --compile.enable
-same titan_function "$dir/launch.sh" -- --model llama3-70b --gpus 8 --tp 8 --sequence-parallel --seq 8192 --micro-batch 1 --recompute full $titan
+launch torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_70b --training.local_batch_size=1 --training.seq_len=4096 --compile.enable
+same titan_function "$dir/launch.sh" -- --model llama3-70b --gpus 8 --tp 8 --sequence-parallel --seq 4096 --micro-batch 1 --recompute full $titan
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect titan_function_said 0 "is that of llama3_70b in torchtitan's config_registry.py: 8192 tokens" cat "$dir/notes"
 launch torchrun --nproc_per_node 8 -m torchtitan.train --module qwen3 --config qwen3_ours

@@ -65,3 +65,24 @@ expect plan_needs_more 0 '1 host of 8 GPUs, but the plan needs a multiple of 3: 
 launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole
 expect plans 0 '8 GPUs' "$S" plans --megatron-args "$dir/launch.sh" --gpu a100-80
 expect plans_of_a_tray 0 '4 GPUs' "$S" plans --megatron-args "$dir/launch.sh" --gpu gb200
+
+# ---- other places that say it ----
+cat >"$dir/factory.yaml" <<'Y'
+model_name_or_path: meta-llama/Llama-3.2-1B
+finetuning_type: full
+deepspeed: ds_z2_config.json
+cutoff_len: 2048
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 2
+disable_gradient_checkpointing: true
+bf16: true
+Y
+launch NNODES=2 FORCE_TORCHRUN=1 llamafactory-cli train factory.yaml
+same factory_nodes "$dir/launch.sh" -- $deep --gpus 16
+launch llamafactory-cli train factory.yaml
+same factory_alone "$dir/launch.sh" -- $deep --gpus 8
+max="python3 -m MaxText.train MaxText/configs/base.yml model_name=llama3.1-8b per_device_batch_size=1 max_target_length=2048 remat_policy=full"
+launch $max ici_fsdp_parallelism=8 dcn_data_parallelism=2
+same mesh "$dir/launch.sh" -- --model llama3.1-8b --seq 2048 --micro-batch 1 --recompute full --zero 3 --gpus 16 --shard-group 8 --software maxtext
+launch $max ici_fsdp_parallelism=-1 dcn_data_parallelism=1
+same mesh_open "$dir/launch.sh" --gpus 16 -- --model llama3.1-8b --seq 2048 --micro-batch 1 --recompute full --zero 3 --gpus 16 --software maxtext
