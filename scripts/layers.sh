@@ -18,7 +18,8 @@ allow() { # folder, the folders it may include
 allow base
 allow workload
 allow shell
-allow model shell
+allow model
+allow launch model shell
 allow hardware workload collective network/astra
 allow collective workload hardware
 allow plan workload model hardware lower
@@ -31,8 +32,8 @@ allow report workload result frontend
 allow train
 allow evaluate frontend workload model plan lower hardware network simulate result
 allow search evaluate frontend model plan lower hardware result
-allow api evaluate frontend lower model network plan result report
-allow command evaluate frontend workload model plan lower hardware collective network simulate result report train search
+allow api launch evaluate frontend lower model network plan result report
+allow command launch evaluate frontend workload model plan lower hardware collective network simulate result report train search
 for d in lib/*/; do
     grep -q "^allow $(basename "$d")\b" "$0" || { echo "scripts/layers.sh does not know $d"; bad=1; }
 done

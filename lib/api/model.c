@@ -1,6 +1,7 @@
 /* model, cluster, plan: the public calls. */
 #include "api/object.h"
 #include "base/argument.h"
+#include "launch/read.h"
 #include "model/read.h"
 
 #include <stdio.h>
@@ -98,7 +99,7 @@ build_model_from_script(struct sc_context *own, void *object, const void *argume
     SC__TRY(sc__argument(own, a->path, "path"));
     const char *path = sc__strdup(&own->arena, a->path);
     const struct sc__settings named = {.nth = script_name, .self = path, .ctx = own};
-    SC__TRY(sc__megatron_read(own, path, sc__model_options, &named, &script));
+    SC__TRY(sc__launch_read(own, path, sc__model_options, &named, &script));
     SC__TRY(sc__model_settings(own, &script, &m->model, &given));
     if (!given)
         return sc__fail(own,

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "frontend/megatron_trace/replay.h"
+#include "launch/read.h"
 #include "model/read.h"
 
 #include <string.h>
@@ -171,8 +172,7 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
     const char *script = job_script(req);
     struct sc__settings own = job->settings;
     if (script)
-        SC__TRY(
-            sc__megatron_read(req->ctx, script, sc__model_options, &own, &job->settings));
+        SC__TRY(sc__launch_read(req->ctx, script, sc__model_options, &own, &job->settings));
     SC__TRY(sc__job_name_model(req,
                                sc__model_settings(req->ctx, &job->settings, model, given)));
     if (!*given && script)

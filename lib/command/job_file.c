@@ -1,7 +1,7 @@
 #include "command/job_file.h"
 #include "command/sweep.h"
 
-#include "model/config.h"
+#include "launch/config.h"
 #include "plan/plan.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "evaluate/evaluate.h"
 
 #include "command/job.h"
+#include "launch/read.h"
 #include "lower/step.h"
 #include "model/read.h"
 
@@ -286,7 +287,7 @@ static sc_status execute_model(struct sc_request *req,
     sc_plan plan;
     bool any;
     if (script)
-        SC__TRY(sc__megatron_read(req->ctx, script, sc__model_options, &given, settings));
+        SC__TRY(sc__launch_read(req->ctx, script, sc__model_options, &given, settings));
     SC__TRY(sc__model_settings(req->ctx, settings, model, &any));
     if (!any)
         return sc__usage(

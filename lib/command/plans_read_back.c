@@ -1,6 +1,7 @@
 /* plans_read_back: a launch file that was written is read as `run --megatron-args` reads
  * it, and must be the plan that it was written of. */
 #include "command/plans.h"
+#include "launch/read.h"
 #include "model/read.h"
 #include "plan/memory.h"
 
@@ -61,7 +62,7 @@ static sc_status evaluate_text(void *self) {
     struct sc__settings all;
     sc_plan plan;
     bool given;
-    SC__TRY(sc__megatron_parse(r->ctx, r->path, r->text, sc__model_options, &own, &all));
+    SC__TRY(sc__launch_parse(r->ctx, r->path, r->text, sc__model_options, &own, &all));
     SC__TRY(sc__model_settings(r->ctx, &all, r->model, &given));
     SC__TRY(sc__plan_read(&all, &plan));
     plan.gpus = r->written->gpus;

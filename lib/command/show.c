@@ -4,7 +4,7 @@
 #include "command/job.h"
 #include "frontend/identify.h"
 #include "hardware/cluster_fields.h"
-#include "model/read.h"
+#include "launch/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* read: model descriptions → struct sc__model. Three spellings: a Hugging
- * Face config.json (presets are such files, data/models), Megatron's flags,
- * and a launch script that holds those flags. */
+/* read: model descriptions → struct sc__model. Two spellings: a Hugging Face config.json
+ * (presets are such files, data/models) and Megatron's flags, which may come from a launch
+ * script or a trainer's configuration (lib/launch). */
 #ifndef SC_MODEL_READ_H
 #define SC_MODEL_READ_H
 
@@ -32,26 +32,5 @@ bool sc__read_layer_list(const char *text, unsigned char *items, uint32_t *count
 void sc__model_list_experts(struct sc__model *m, const unsigned char *experts);
 /* Layers of several kinds: --hybrid-override-pattern, --linear-attention-freq. */
 sc_status sc__read_hybrid_layers(const struct sc__settings *s, struct sc__model *m);
-
-/* The flags of a launch script (or of a file with nothing but flags), behind
- * those of `settings`, which win. Shell variables set in the script are put
- * in. Flags that say nothing about the time of a step are named in a note. */
-sc_status sc__megatron_read(struct sc_context *ctx,
-                            const char *path,
-                            const struct sc__option *known,
-                            const struct sc__settings *settings,
-                            struct sc__settings *out);
-/* A file whose name, or whose first bytes, are those of a launch script or of a
- * configuration of a training program. */
-bool sc__launch_named(const char *path);
-bool sc__launch_begins(const char *head, size_t n);
-/* A recipe in Python. */
-bool sc__launch_is_recipe(const char *head, size_t n);
-sc_status sc__megatron_parse(struct sc_context *ctx,
-                             const char *file,
-                             struct sc__str text,
-                             const struct sc__option *known,
-                             const struct sc__settings *settings,
-                             struct sc__settings *out);
 
 #endif

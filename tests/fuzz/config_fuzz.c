@@ -1,5 +1,5 @@
 /* Configurations of training programs from arbitrary bytes, as YAML and as TOML. */
-#include "model/config.h"
+#include "launch/config.h"
 #include "plan/plan.h"
 
 static const char *no_value(const void *self, const char *name, unsigned i) {
@@ -25,7 +25,7 @@ static sc_status read_configuration(void *self) {
     sc_plan plan;
     bool given;
     SC__TRY(
-        sc__megatron_parse(f->ctx, f->name, f->text, sc__model_options, &none, &settings));
+        sc__launch_parse(f->ctx, f->name, f->text, sc__model_options, &none, &settings));
     SC__TRY(sc__model_settings(f->ctx, &settings, &model, &given));
     return given ? sc__plan_read(&settings, &plan) : SC_OK;
 }

@@ -1,4 +1,5 @@
 /* Model configurations and launch scripts from arbitrary bytes. */
+#include "launch/read.h"
 #include "model/read.h"
 #include "plan/towers.h"
 
@@ -50,7 +51,7 @@ static sc_status read_models(void *self) {
         sc__model_count(&model, &params);
         use_towers(ctx, &model);
     }
-    if (sc__megatron_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) ==
+    if (sc__launch_parse(ctx, "launch.sh", text, sc__model_options, &none, &settings) ==
             SC_OK &&
         sc__model_settings(ctx, &settings, &model, &given) == SC_OK && given &&
         sc__plan_read(&settings, &training) == SC_OK &&

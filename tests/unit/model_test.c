@@ -1,5 +1,6 @@
 /* Model descriptions: parameters against published counts, FLOPs against the
  * closed forms, hostile configurations, launch scripts. */
+#include "launch/read.h"
 #include "model/read.h"
 #include "opened.h"
 #include "plan/plan.h"
@@ -596,7 +597,7 @@ static void test_launch_script(void **state) {
     struct sc__settings none = {.nth = no_value, .ctx = ctx};
     struct sc__settings s;
     assert_int_equal(
-        sc__megatron_parse(ctx, "run.sh", sc__str(script), sc__model_options, &none, &s),
+        sc__launch_parse(ctx, "run.sh", sc__str(script), sc__model_options, &none, &s),
         SC_OK);
     assert_string_equal(sc__setting(&s, "num-layers"), "32");
     assert_string_equal(sc__setting(&s, "tensor-model-parallel-size"), "8");
@@ -634,12 +635,12 @@ static void test_hostile_scripts(void **state) {
     struct sc__settings none = {.nth = no_value, .ctx = *state};
     struct sc__settings s;
     for (unsigned i = 0; bad[i]; i++)
-        assert_int_equal(sc__megatron_parse(*state,
-                                            "run.sh",
-                                            sc__str(bad[i]),
-                                            sc__model_options,
-                                            &none,
-                                            &s),
+        assert_int_equal(sc__launch_parse(*state,
+                                          "run.sh",
+                                          sc__str(bad[i]),
+                                          sc__model_options,
+                                          &none,
+                                          &s),
                          SC_INPUT);
 }
 

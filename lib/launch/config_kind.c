@@ -1,0 +1,108 @@
+/* config_kind: whose configuration it is: by the keys that only one program has, else by
+ * two or three that stand together in no other. */
+#include "launch/config.h"
+
+#include <string.h>
+
+enum sc__config_kind sc__config_kind_of(const struct sc__config *c) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!strncmp(c->items[i].last, "--", 2))
+            return SC__CONFIG_MEGATRON;
+    if (sc__config_is_automodel(c))
+        return SC__CONFIG_AUTOMODEL;
+    if (sc__config_is_torchtune(c))
+        return SC__CONFIG_TORCHTUNE;
+    /* Primus' files say whose keys they hold */
+    const char *framework = sc__config_value(c, "pre_trainer.framework");
+    if (framework && !strcmp(framework, "maxtext"))
+        return SC__CONFIG_MAXTEXT;
+    if (framework && !strcmp(framework, "torchtitan"))
+        return SC__CONFIG_TORCHTITAN;
+    if (sc__config_has(c, "model.flavor") || sc__config_has(c, "training.seq_len"))
+        return SC__CONFIG_TORCHTITAN;
+    if (sc__config_has(c, "base_emb_dim") || sc__config_has(c, "base_num_decoder_layers") ||
+        (sc__config_has(c, "model_name") && (sc__config_has(c, "per_device_batch_size") ||
+                                             sc__config_has(c, "max_target_length"))))
+        return SC__CONFIG_MAXTEXT;
+    bool neox = sc__config_has(c, "pipe_parallel_size") ||
+                (sc__config_has(c, "num_layers") &&
+                 sc__config_has(c, "train_micro_batch_size_per_gpu"));
+    if (neox)
+        return SC__CONFIG_NEOX;
+    /* Axolotl's key; in sections others name what they begin with so */
+    if (sc__config_exact(c, "base_model") || sc__config_has(c, "model_name_or_path") ||
+        sc__config_has(c, "per_device_train_batch_size") ||
+        (sc__config_has(c, "distributed_type") && sc__config_has(c, "num_processes")))
+        return SC__CONFIG_TRAINER;
+    if (sc__config_has(c, "model_config.is_llama_config") ||
+        (sc__config_has(c, "tokens.sequence_length") &&
+         sc__config_has(c, "parallelism.tp")))
+        return SC__CONFIG_NANOTRON;
+    if (sc__config_has(c, "model.d_model") &&
+        sc__config_has(c, "global_train_batch_size") &&
+        sc__config_has(c, "model.activation_type"))
+        return SC__CONFIG_OLMO;
+    if (sc__config_has(c, "global_train_batch_size") && sc__config_has(c, "max_seq_len"))
+        return SC__CONFIG_FOUNDRY;
+    if (sc__config_has(c, "tensor_model_parallel_size") ||
+        (sc__config_has(c, "num_layers") && sc__config_has(c, "hidden_size")))
+        return SC__CONFIG_NESTED;
+    /* other programs have these in sections: Levanter, trlx */
+    if (sc__config_exact(c, "zero_optimization.stage") ||
+        sc__config_exact(c, "train_batch_size") ||
+        sc__config_exact(c, "train_micro_batch_size_per_gpu"))
+        return SC__CONFIG_DEEPSPEED;
+    return SC__CONFIG_NONE;
+}
+
+bool sc__config_looks_like_toml(const struct sc__launch *l) {
+    return sc__str_ends(sc__str(l->file), ".toml");
+}
+
+bool sc__config_looks_like_yaml(const struct sc__launch *l) {
+    struct sc__str name = sc__str(l->file);
+    struct sc__str text = l->text;
+    struct sc__str line;
+    if (sc__str_ends(name, ".yaml") || sc__str_ends(name, ".yml") ||
+        sc__str_ends(name, ".json"))
+        return true;
+    while (sc__split(&text, '\n', &line)) {
+        line = sc__trim(line);
+        if (line.n && line.p[0] != '#')
+            return line.p[0] == '{' && line.n == 1;
+    }
+    return false;
+}
+
+bool sc__config_looks_like_python(const struct sc__launch *l) {
+    return sc__str_ends(sc__str(l->file), ".py") ||
+           sc__launch_is_recipe(l->text.p, l->text.n);
+}
+
+/* By kind: its name, and the profile of data/software that it runs with. */
+static const struct {
+    const char *name;
+    const char *software;
+} programs[] = {{"", NULL},
+                {"flags of Megatron in YAML", NULL},
+                {"GPT-NeoX", "gpt-neox"},
+                {"DeepSpeed", "deepspeed"},
+                {"torchtitan", "torchtitan-2026"},
+                {"a trainer of Hugging Face", NULL}, /* sc__config_trainer_software */
+                {"MaxText", "maxtext"},
+                {"Megatron's arguments, nested", NULL},
+                {"Nanotron", "nanotron"},
+                {"OLMo", NULL},
+                {"NeMo Automodel", "fsdp2-automodel"},
+                {"LLM Foundry", "llm-foundry-2023"},
+                {"torchtune", "pytorch-eager"},
+                {"InternEvo", NULL}};
+
+const char *sc__config_kind_name(enum sc__config_kind kind) {
+    return programs[kind].name;
+}
+
+const char *sc__config_software(const struct sc__config *c, enum sc__config_kind kind) {
+    return kind == SC__CONFIG_TRAINER ? sc__config_trainer_software(c)
+                                      : programs[kind].software;
+}

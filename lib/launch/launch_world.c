@@ -1,0 +1,305 @@
+/* launch_world: how many GPUs a launch asks for. */
+#include "launch/launch.h"
+
+#include <string.h>
+
+/* The value of the last flag of this name ("--nnodes 4", "--nnodes=4"; dashes and
+ * underscores are one); NULL where there is none. */
+static const char *
+launcher_value(const char *const *words, uint32_t count, const char *name) {
+    const char *value = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *w = words[i];
+        size_t n = 0;
+        if (w[0] != '-')
+            continue;
+        w += 1 + (w[1] == '-');
+        while (name[n] && (w[n] == name[n] || (w[n] == '_' && name[n] == '-')))
+            n++;
+        if (name[n])
+            continue;
+        if (w[n] == '=')
+            value = w + n + 1;
+        else if (!w[n] && i + 1 < count && words[i + 1][0] != '-')
+            value = words[i + 1];
+    }
+    return value;
+}
+
+static bool launcher_number(const char *const *words,
+                            uint32_t count,
+                            const char *const *names,
+                            uint32_t *out) {
+    for (; *names; names++) {
+        const char *text = launcher_value(words, count, *names);
+        if (text && sc__parse_u32(sc__str(text), out) && *out)
+            return true;
+    }
+    return false;
+}
+
+/* "gpu" and "auto" of torchrun; what is counted when it runs: $(nvidia-smi -L | wc -l) */
+static bool counts_devices(const char *value) {
+    return value &&
+           (!strcmp(value, "gpu") || !strcmp(value, "auto") || sc__shell_mark(value) != 0);
+}
+
+uint32_t sc__launch_world(const char *const *words, uint32_t count) {
+    static const char *const per_node[] = {"nproc-per-node",
+                                           "num-gpus",
+                                           "ntasks-per-node",
+                                           "gpus-per-node",
+                                           "num-proc",
+                                           NULL};
+    static const char *const nodes[] = {"nnodes", "num-nodes", "nodes", "N", NULL};
+    static const char *const all[] =
+        {"num-processes", "np", "ntasks", "worker-num", "world-size", "n", NULL};
+    uint32_t local;
+    uint32_t node_count = 1;
+    uint32_t world = 0;
+    if (counts_devices(launcher_value(words, count, "nproc-per-node")))
+        return 0; /* whatever srun has beside it */
+    if (launcher_number(words, count, per_node, &local)) {
+        bool given = launcher_number(words, count, nodes, &node_count);
+        uint64_t product = (uint64_t)local * node_count;
+        /* "--nnodes $N" with an N that is not known says nothing */
+        if (!given && (launcher_value(words, count, "nnodes") ||
+                       launcher_value(words, count, "num-nodes")))
+            return 0;
+        return product <= UINT32_MAX ? (uint32_t)product : 0;
+    }
+    launcher_number(words, count, all, &world);
+    return world;
+}
+
+/* ---- the environment ---- */
+
+/* Whether one of the words is this command, however it is reached. */
+static bool runs(const struct sc__shell_command *command, const char *const *names) {
+    for (uint32_t i = 0; i < command->count; i++) {
+        const char *slash = strrchr(command->words[i], '/');
+        const char *word = slash ? slash + 1 : command->words[i];
+        for (const char *const *name = names; *name; name++)
+            if (!strcmp(word, *name))
+                return true;
+    }
+    return false;
+}
+
+/* "0,1,2,3" */
+static uint32_t listed_devices(const char *list) {
+    struct sc__str rest = sc__str(list);
+    struct sc__str part;
+    uint32_t n = 0;
+    uint32_t device;
+    while (sc__split(&rest, ',', &part)) {
+        if (!sc__parse_u32(sc__trim(part), &device))
+            return 0;
+        n++;
+    }
+    return n;
+}
+
+/* "localhost:0,1" or "worker-0:0,1@worker-1:0,2" behind --include of DeepSpeed's launcher
+ * (parse_resource_filter of launcher/runner.py): the devices of each host; 0: a host
+ * without a list has all of its own, how many is not said. */
+static uint32_t included_devices(const struct sc__shell_command *command) {
+    const char *value = launcher_value(command->words, command->count, "include");
+    struct sc__str rest = sc__str(value ? value : "");
+    struct sc__str host;
+    uint64_t n = 0;
+    while (sc__split(&rest, '@', &host)) {
+        const char *colon = host.n ? memchr(host.p, ':', host.n) : NULL;
+        struct sc__str list = {colon, colon ? host.n - (size_t)(colon - host.p) : 0};
+        struct sc__str device;
+        if (!colon)
+            return 0;
+        list.p++;
+        list.n--;
+        while (sc__split(&list, ',', &device))
+            n++;
+    }
+    return n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+/* ms-swift, LLaMA-Factory and XTuner start torchrun by NPROC_PER_NODE and NNODES;
+ * LLaMA-Factory, accelerate and DeepSpeed take the devices that are visible. */
+static uint32_t environment_world(const struct sc__shell_command *command) {
+    static const char *const by_number[] = {"swift",
+                                            "megatron",
+                                            "llamafactory-cli",
+                                            "xtuner",
+                                            NULL};
+    static const char *const by_devices[] = {"llamafactory-cli",
+                                             "accelerate",
+                                             "deepspeed",
+                                             NULL};
+    static const char *const by_list[] = {"deepspeed", NULL};
+    const char *local = command->watched[SC__SHELL_NPROC_PER_NODE];
+    const char *nodes = command->watched[SC__SHELL_NNODES];
+    const char *devices = command->watched[SC__SHELL_CUDA_VISIBLE_DEVICES];
+    static const char *const titan[] = {"run_train.sh", NULL};
+    const char *titans = command->watched[SC__SHELL_NGPU];
+    uint32_t each = runs(command, by_list) ? included_devices(command) : 0;
+    uint32_t node_count = 1;
+    if (each)
+        return each;
+    if (runs(command, titan)) { /* torchtitan's own script: NGPU=${NGPU:-"8"} */
+        each = 8;
+        if (titans)
+            sc__parse_u32(sc__str(titans), &each);
+    }
+    if (local && runs(command, by_number))
+        sc__parse_u32(sc__str(local), &each);
+    if (!each && devices && runs(command, by_devices))
+        each = listed_devices(devices);
+    if (each && nodes && runs(command, by_number) &&
+        (!sc__parse_u32(sc__str(nodes), &node_count) || !node_count))
+        return 0;
+    uint64_t world = (uint64_t)each * node_count;
+    return world <= UINT32_MAX ? (uint32_t)world : 0;
+}
+
+uint32_t sc__launch_asks(const struct sc__launch *l) {
+    uint32_t world = sc__launch_world(l->words, l->count);
+    return !world && l->command ? environment_world(l->command) : world;
+}
+
+/* ---- all GPUs of a host ---- */
+
+/* The word that is a launcher, before the program that it launches; count: none. */
+static uint32_t
+launcher_at(const char *const *words, uint32_t count, const char *const *names) {
+    for (uint32_t i = 0; i < count && !sc__str_ends(sc__str(words[i]), ".py"); i++) {
+        const char *slash = strrchr(words[i], '/');
+        for (const char *const *name = names; *name; name++)
+            if (!strcmp(slash ? slash + 1 : words[i], *name))
+                return i;
+    }
+    return count;
+}
+
+/* Launchers that take all GPUs where they are given no number: runner.py of DeepSpeed,
+ * commands/launch.py of accelerate and what calls it (TRL, Axolotl), launcher.py of
+ * LLaMA-Factory, cli/launcher.py of Composer. */
+static bool takes_all(const struct sc__shell_command *command) {
+    static const char *const names[] =
+        {"deepspeed", "accelerate", "trl", "axolotl", "llamafactory-cli", "composer", NULL};
+    return launcher_at(command->words, command->count, names) < command->count;
+}
+
+uint32_t sc__launch_hosts(const struct sc__launch *l) {
+    static const char *const hosts[] = {"nnodes", "num-nodes", NULL};
+    static const char *const picked[] = {"include", "exclude", "i", "e", NULL};
+    static const char *const factory[] = {"llamafactory-cli", NULL};
+    const struct sc__shell_command *c = l->command;
+    uint32_t count = 1;
+    if (!c)
+        return 0;
+    const char *local = launcher_value(c->words, c->count, "nproc-per-node");
+    bool counted = counts_devices(local) ||
+                   counts_devices(launcher_value(c->words, c->count, "num-processes"));
+    if (!counted && (sc__launch_asks(l) || !takes_all(c)))
+        return 0;
+    for (const char *const *name = picked; !counted && *name; name++)
+        if (launcher_value(c->words, c->count, *name))
+            return 0;
+    bool given = launcher_number(c->words, c->count, hosts, &count);
+    bool unknown = !given && (launcher_value(c->words, c->count, "nnodes") ||
+                              launcher_value(c->words, c->count, "num-nodes") ||
+                              launcher_value(c->words, c->count, "hostfile"));
+    const char *said = c->watched[SC__SHELL_NNODES];
+    if (!given && said && runs(c, factory))
+        unknown = !sc__parse_u32(sc__str(said), &count) || !count;
+    return unknown ? 0 : count;
+}
+
+/* ---- #SBATCH ---- */
+
+static void add_slurm_text(struct sc__arena *arena,
+                           struct sc__setting_list *out,
+                           const char *name,
+                           const char *value) {
+    sc_setting *items = SC__NEW_ARRAY(arena, sc_setting, out->count + 1);
+    for (size_t i = 0; i < out->count; i++)
+        items[i] = out->items[i];
+    items[out->count] = (sc_setting){.name = name, .value = value};
+    out->items = items;
+    out->count++;
+}
+
+static void add_slurm(struct sc__arena *arena,
+                      struct sc__setting_list *out,
+                      const char *name,
+                      uint32_t value) {
+    add_slurm_text(arena, out, name, sc__format(arena, "%u", value));
+}
+
+/* "--gres=gpu:4", "--gpus-per-node=a100:8": the number at its end. */
+static uint32_t number_at_end(const char *text) {
+    const char *colon = strrchr(text, ':');
+    uint32_t n = 0;
+    sc__parse_u32(sc__str(colon ? colon + 1 : text), &n);
+    return n;
+}
+
+static void split_line(struct sc__arena *arena,
+                       struct sc__str line,
+                       const char **words,
+                       uint32_t *count) {
+    struct sc__str part;
+    while (*count < 256 && sc__split(&line, ' ', &part)) {
+        part = sc__trim(part);
+        if (part.n && part.p[0] == '#')
+            return;
+        if (part.n)
+            words[(*count)++] = sc__strndup(arena, part.p, part.n);
+    }
+}
+
+void sc__launch_slurm(struct sc__arena *arena,
+                      struct sc__str text,
+                      struct sc__setting_list *out) {
+    static const char *const nodes[] = {"nodes", "N", NULL};
+    static const char *const tasks[] = {"ntasks-per-node", NULL};
+    static const char *const cores[] = {"cpus-per-task", "c", NULL};
+    static const char *const all[] = {"ntasks", "n", NULL};
+    const char *words[256];
+    uint32_t count = 0;
+    struct sc__str line;
+    uint32_t n;
+    uint32_t per_node = 1;
+    *out = (struct sc__setting_list){0};
+    while (sc__split(&text, '\n', &line))
+        if (sc__str_starts(line, "#SBATCH"))
+            split_line(arena, (struct sc__str){line.p + 7, line.n - 7}, words, &count);
+    if (!count)
+        return;
+    /* scripts that submit themselves look whether they run in a job */
+    add_slurm_text(arena, out, "SLURM_JOB_ID", "1");
+    add_slurm_text(arena, out, "SLURM_JOBID", "1");
+    if (launcher_value(words, count, "job-name"))
+        add_slurm_text(arena,
+                       out,
+                       "SLURM_JOB_NAME",
+                       launcher_value(words, count, "job-name"));
+    if (launcher_number(words, count, cores, &n))
+        add_slurm(arena, out, "SLURM_CPUS_PER_TASK", n);
+    if (launcher_number(words, count, tasks, &per_node))
+        add_slurm(arena, out, "SLURM_NTASKS_PER_NODE", per_node);
+    if (launcher_number(words, count, nodes, &n)) {
+        add_slurm(arena, out, "SLURM_NNODES", n);
+        add_slurm(arena, out, "SLURM_JOB_NUM_NODES", n);
+        if ((uint64_t)n * per_node <= UINT32_MAX)
+            add_slurm(arena, out, "SLURM_NTASKS", n * per_node);
+    }
+    if (launcher_number(words, count, all, &n))
+        add_slurm(arena, out, "SLURM_NTASKS", n);
+    const char *gpus = launcher_value(words, count, "gpus-per-node");
+    if (!gpus)
+        gpus = launcher_value(words, count, "gres");
+    if (gpus && number_at_end(gpus)) {
+        add_slurm(arena, out, "SLURM_GPUS_PER_NODE", number_at_end(gpus));
+        add_slurm(arena, out, "SLURM_GPUS_ON_NODE", number_at_end(gpus));
+    }
+}
