@@ -51,6 +51,12 @@ same of_a_card "$dir/launch.sh" --gpu a100-80 -- $tuned --gpu a100-80 --gpus 8
 same gpus_say_more "$dir/launch.sh" --gpus 2 -- $tuned --gpus 2
 same nodes_say_more "$dir/launch.sh" --nodes 2 -- $tuned --gpus 16
 same copies_say_more "$dir/launch.sh" --dp 4 -- $tuned --dp 4
+"$S" run --model llama3.2-1b --hosts 2 --dp 4 >"$dir/out" 2>&1
+tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
+expect copies_of_hosts 0 '4 GPUs: tp 1' cat "$dir/notes"
+expect copies_are_not_the_hosts 0 '2 hosts of 8 GPUs, but dp 4 takes 4' cat "$dir/notes"
+"$S" run --model llama3.2-1b --hosts 2 --tp 2 --dp 8 >"$dir/out" 2>&1
+check copies_are_the_hosts "$(grep -c "GPUs: tp 2" "$dir/out") $(grep -c 'but dp' "$dir/out")" "1 0"
 same no_host_is_known "$dir/launch.sh" --cluster ideal -- $tuned --cluster ideal
 "$S" run "$dir/launch.sh" >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
