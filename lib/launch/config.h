@@ -1,8 +1,8 @@
 /* config: configurations of training programs (YAML, JSON, TOML) as flags of a
  * launch. config_keys.c reads any of them as a list of keys with dots between;
- * config_python.c the values of a recipe in Python; config_interpolate.c looks up what
- * values say of each other; config_kind.c knows whose keys they are, config_formats.c what
- * they mean. */
+ * config_python.c the values of a recipe in Python, config_dictionaries.c those of
+ * dictionaries; config_interpolate.c looks up what values say of each other; config_kind.c
+ * knows whose keys they are, config_formats.c what they mean. */
 #ifndef SC_LAUNCH_CONFIG_H
 #define SC_LAUNCH_CONFIG_H
 
@@ -250,9 +250,10 @@ sc_status sc__config_foundry(struct sc__launch *l,
 sc_status sc__config_torchtune(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
-/* Configurations of InternEvo, in Python (config_internevo.c). */
+/* Dictionaries in Python, of the text of a launch (config_dictionaries.c). */
+void sc__config_read_dictionaries(struct sc__launch *l, struct sc__config *c);
+/* Configurations of InternEvo, which are such (config_internevo.c). */
 bool sc__config_is_internevo(struct sc__str text);
-void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c);
 sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);

@@ -79,8 +79,10 @@ expect tune_of_the_package 3 'what is trained stands in llama3_1/8B_full, which 
 # ---- InternEvo ----
 intern() { # zero1, tensor, pipeline, weight, checkpoint
     cat >"$dir/intern.py" <<Y
-SEQ_LEN = 2048
-HIDDEN_SIZE = 4000
+SEQ_LEN = 512
+SEQ_LEN = 2 * 2**10  # tokens (of
+HIDDEN_SIZE = (4_096 - 96)
+MLP_RATIO = 7 / 2
 ckpt = dict(
     oss_snapshot_freq=int(50 / 2),  # snapshots, (of all)
 )
@@ -88,12 +90,13 @@ x = [1, 2])
 data = dict(
     seq_len=SEQ_LEN,
     # (micro_num is that of a step
-    micro_num=4,
-    micro_bsz=1,
+    micro_num=9 // 2,  # don't
+    micro_bsz=-(-1)  # ({
 )
+note = "it is \"model = dict(\" #"
 hybrid_zero_optimizer = dict(overlap_sync_grad=True, overlap_sync_param=False, reduce_bucket_size=512 * 1024 * 1024)
 model = dict(checkpoint=$5, num_attention_heads=40, vocab_size=32000, hidden_size=HIDDEN_SIZE, num_layers=32,
-    mlp_ratio=3.5, dtype="torch.bfloat16", num_kv_attention_heads=8, use_flash_attn=True)
+    mlp_ratio=MLP_RATIO, no_bias=True, dtype="torch.bfloat16", num_kv_attention_heads=8, use_flash_attn=True)
 """
 parallel = dict(tensor=dict(size=64))
 """
@@ -107,6 +110,24 @@ intern 1 '2, mode="mtp"' 1 1 True
 same internevo_whole "$dir/intern.py" --gpus 16 -- $evo --tp 2 --recompute full
 intern 4 '2, mode="isp"' 1 4 0.5
 same internevo_isp "$dir/intern.py" --gpus 16 -- $evo --cp 2 --cp-comm-type a2a --zero 3 --shard-group 4 --recompute full --recompute-method block --recompute-num-layers 16
+# a share of the layers is rounded up; PyTorch's FSDP is a switch beside zero1
+intern -1 '1, mode="mtp"' 1 1 0.3
+same internevo_share "$dir/intern.py" --gpus 16 -- $evo --zero 1 --recompute full --recompute-method block --recompute-num-layers 10
+intern -1 '1, mode="mtp"' 1 1 0.01
+same internevo_small_share "$dir/intern.py" --gpus 16 -- $evo --zero 1 --recompute full --recompute-method block --recompute-num-layers 1
+intern '-1, fsdp=True' '1, mode="mtp"' 1 1 False
+same internevo_fsdp "$dir/intern.py" --gpus 16 -- $evo --use-torch-fsdp2
+intern -1 '1, mode="mtp"' 1 1 False
+sed 's/no_bias=True/head_dim=128/; s/bfloat16/half/' "$dir/intern.py" >"$dir/heads.py"
+half=$(echo "$evo" | sed 's/--bf16/--fp16/')
+same internevo_heads "$dir/heads.py" --gpus 16 -- $half --zero 1 --kv-channels 128 --add-qkv-bias
+sed '/micro_num/d; s/dtype="torch.bfloat16", //' "$dir/intern.py" >"$dir/silent.py"
+same internevo_silent "$dir/silent.py" --gpus 16 -- $(echo "$half" | sed "s/--micro-batches 4/--micro-batches 1/") --zero 1
+tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
+expect internevo_silent_said 0 'does not say model.dtype: it is fp16 there - silent.py does not say data.micro_num: it is 1 there' sed "s|$dir/||g" "$dir/notes"
+sed 's/MLP_RATIO = .*/MLP_RATIO = ratio_of("7b")/' "$dir/intern.py" >"$dir/call.py"
+expect internevo_call 3 'call.py:18: error: model.mlp_ratio is ratio_of("7b")' "$S" run "$dir/call.py" --gpus 16
+same internevo_call_said "$dir/call.py" --gpus 16 --ffn-hidden-size 14080 -- $evo --zero 1
 sed -i 's/num_layers=32/num_layers=32, num_experts=8/' "$dir/intern.py"
 expect internevo_experts 3 'experts of InternEvo are not read' "$S" run "$dir/intern.py" --gpus 16
 
