@@ -610,16 +610,21 @@ static uint32_t least_world(const struct sc__launch *l) {
 /* All GPUs of a host, or the fewest that the plan needs where the cluster does not say
  * more (job.c). */
 static void take_open_world(struct sc__launch *l, uint32_t hosts, uint32_t least) {
-    sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
+    struct sc__arena *arena = &l->ctx->arena;
+    const char *file = hosts ? sc__launch_counted_in(l) : NULL;
+    sc__launch_add(l, "fewest-gpus", sc__format(arena, "%u", least));
     if (hosts) {
-        sc__launch_add(l, "hosts", sc__format(&l->ctx->arena, "%u", hosts));
-        sc__note(l->ctx,
-                 "megatron-world",
-                 "%s launches on all GPUs of %u host%s: those of the cluster, or as many "
-                 "as its hosts have, are taken (--gpus says otherwise)",
-                 l->file,
-                 hosts,
-                 hosts == 1 ? "" : "s");
+        sc__launch_add(l, "hosts", sc__format(arena, "%u", hosts));
+        sc__note(
+            l->ctx,
+            "megatron-world",
+            "%s launches %s of %u host%s: those of the cluster, or as many as its hosts "
+            "have, are taken (--gpus says otherwise)",
+            l->file,
+            file ? sc__format(arena, "what %.60s says, which is not known: all GPUs", file)
+                 : "on all GPUs",
+            hosts,
+            hosts == 1 ? "" : "s");
         return;
     }
     sc__note(l->ctx,
