@@ -200,8 +200,13 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
 bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
-/* Whether it is one of Colossal-AI's examples. */
+/* Whether it is one of Colossal-AI's examples, and whether PyTorch's FSDP shards there. */
 bool sc__config_colossal(const struct sc__config *c);
+bool sc__config_colossal_fsdp(const struct sc__config *c);
+/* What such a launch says (config_colossal.c). */
+sc_status sc__config_take_colossal(struct sc__launch *l,
+                                   const struct sc__config *c,
+                                   struct sc__flag_list *out);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */
@@ -285,6 +290,12 @@ sc_status sc__config_read_settings(struct sc__launch *l,
 void sc__config_note_default(const struct sc__launch *l,
                              const char *key,
                              const char *value);
+/* That value as a flag, with this note, unless an option says it. */
+void sc__config_add_default(struct sc__launch *l,
+                            struct sc__flag_list *out,
+                            const char *key,
+                            const char *flag,
+                            const char *value);
 /* A key that c does not have with the value that its program gives it, and a note unless an
  * option says the flag it stands for. */
 void sc__config_usual(struct sc__launch *l,

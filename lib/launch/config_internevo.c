@@ -61,18 +61,6 @@ static void add_number(struct sc__launch *l,
     sc__config_add(l, out, flag, sc__format(&l->ctx->arena, "%" PRIu64, value));
 }
 
-/* What a file leaves out is what the program takes. */
-static void add_usual(struct sc__launch *l,
-                      const struct sc__config *c,
-                      struct sc__flag_list *out,
-                      const char *key,
-                      const struct sc__flag *usual) {
-    if (sc__config_exact(c, key) || sc__launch_overridden(l, usual->name))
-        return;
-    sc__config_add(l, out, usual->name, usual->value);
-    sc__config_note_default(l, key, usual->value);
-}
-
 /* The feed-forward is mlp_ratio times the hidden size, up to the next 256 (multiple_of of
  * model/modules/mlp.py). Biases stand beside queries, keys and values unless no_bias says
  * otherwise. */
@@ -221,7 +209,9 @@ sc_status sc__config_internevo(struct sc__launch *l,
         add_number(l, out, "vpp", parts);
     if (type)
         sc__config_add(l, out, "dtype", type_of(type));
-    add_usual(l, c, out, "model.dtype", &(struct sc__flag){"dtype", "fp16"});
-    add_usual(l, c, out, "data.micro_num", &(struct sc__flag){"micro-batches", "1"});
+    else
+        sc__config_add_default(l, out, "model.dtype", "dtype", "fp16");
+    if (!sc__config_exact(c, "data.micro_num"))
+        sc__config_add_default(l, out, "data.micro_num", "micro-batches", "1");
     return SC_OK;
 }

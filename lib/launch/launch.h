@@ -52,6 +52,7 @@ struct sc__launch {
     struct sc__setting_list pinned;  /* --set */
     bool reads_files;                /* that it names and that lie beside it */
     bool other_program;              /* than Megatron, which must be told what overlaps */
+    bool whole_stage_0;              /* shards nothing, in bf16 either: not DeepSpeed */
     bool own_defaults;               /* where it is silent, not those of Megatron-Core */
     const struct sc__config *config; /* whose keys the words stand for, or NULL */
     struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */

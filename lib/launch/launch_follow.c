@@ -303,7 +303,7 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
     bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
     bool trainer = l->other_program && software && !strcmp(software, "deepspeed");
     bool first = stage ? !strcmp(stage, "0") : deepspeed || trainer;
-    if (!runs || !narrow || !first || sc__launch_overridden(l, "zero"))
+    if (!runs || !narrow || !first || l->whole_stage_0 || sc__launch_overridden(l, "zero"))
         return;
     drop_flag(l, "zero");
     sc__launch_add(l, "zero", "1");

@@ -140,3 +140,28 @@ colossal --plugin gemini
 same colossal_gemini "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 3
 colossal --plugin 3d --tp 2 --zero_stage 1
 same colossal_3d "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 1 --tp 2
+# stage 0 shards nothing in bf16 either, as DeepSpeed's does
+for plain in ddp 3d; do
+    colossal --plugin $plain
+    same "colossal_whole $plain" "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 0
+done
+expect colossal_stage_said 0 'does not say zero_stage: it is 0 there' cat "$dir/out"
+colossal --plugin 3d --zero 2 --tp 2
+same colossal_stage_of_the_benchmark "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 2 --tp 2
+colossal --plugin 3d --zero_stage 1 --zero_cpu_offload
+same colossal_offload "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 1 --offload-optimizer 1 --overlap-offload yes
+colossal --plugin fsdp
+same colossal_fsdp "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --use-torch-fsdp2 --software fsdp-eager
+# parts of sequences with the ranks of tensor parallelism, or with ranks of their own
+colossal --plugin 3d --zero_stage 0 --tp 2 --enable_sequence_parallelism
+same colossal_parts "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 0 --tp 2 --sequence-parallel
+for mode in all_to_all=a2a ring_attn=p2p; do
+    colossal --plugin 3d --zero_stage 0 --sp 2 --enable_sequence_parallelism --sp_mode ${mode%=*}
+    same "colossal_parts $mode" "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 0 --cp 2 --cp-comm-type ${mode#*=}
+done
+launch colossalai run --nproc_per_node 4 train_sft.py --pretrain /models/Llama-2-7b-hf --batch_size 8 --plugin zero2 --use_flash_attn
+same colossal_silent "$dir/launch.sh" -- $(echo "$of" | sed 's/4096/512/') --micro-batch 8 --micro-batches 8 --zero 2
+launch colossalai run --nproc_per_node 4 train.py --pretrained /models/Llama-2-7b-hf --batch_size 8 --max_length 4096 --plugin zero2 --use_flash_attn --mixed_precision bf16
+same colossal_llama "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 1 --zero 2
+colossal --plugin ours
+expect colossal_unknown 3 'launch.sh:1: error: --plugin ours of Colossal-AI is not known' "$S" run "$dir/launch.sh"
