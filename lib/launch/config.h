@@ -276,6 +276,13 @@ void sc__config_put(struct sc__launch *l,
                     const char *key,
                     const char *value,
                     uint32_t line);
+/* The same, but that it takes the place of one that there is: of settings the last counts.
+ */
+void sc__config_set(struct sc__launch *l,
+                    struct sc__config *c,
+                    const char *key,
+                    const char *value,
+                    uint32_t line);
 /* Adds the keys of a file that lies beside the launch, or that it writes, where c does not
  * say them itself. */
 sc_status sc__config_take_beside(const struct sc__launch *l,

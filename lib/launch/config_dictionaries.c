@@ -217,18 +217,6 @@ static bool computed(const struct sc__config *c, struct sc__str text, double *ou
 
 /* ---- keys ---- */
 
-static void
-put_key(struct python_keys *r, const char *key, const char *value, uint32_t line) {
-    for (uint32_t i = 0; i < r->c->count; i++)
-        if (!strcmp(r->c->items[i].key, key)) {
-            r->c->items[i].value = value;
-            r->c->items[i].line = line;
-            return;
-        }
-    if (r->c->count < MOST_KEYS)
-        sc__config_put(r->l, r->c, key, value, line);
-}
-
 static const char *value_of(struct python_keys *r, struct sc__str text) {
     struct sc__arena *arena = &r->l->ctx->arena;
     struct python_keys word = {.l = r->l, .p = text.p, .end = text.p + text.n};
@@ -282,7 +270,9 @@ static void take_value(struct python_keys *r, const char *key, unsigned depth) {
     bool braces = left && *r->p == '{';
     if ((!dict && !braces) || depth >= MOST_DEPTH) {
         uint32_t line = r->line;
-        put_key(r, key, value_of(r, take_expression(r, depth > 0)), line);
+        const char *value = value_of(r, take_expression(r, depth > 0));
+        if (r->c->count < MOST_KEYS)
+            sc__config_set(r->l, r->c, key, value, line);
         return;
     }
     r->p += dict ? sizeof call - 1 : 1;

@@ -31,6 +31,11 @@ launch torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config 
 same titan_function "$dir/launch.sh" -- --model llama3-70b --gpus 8 --tp 8 --sequence-parallel --seq 4096 --micro-batch 1 --recompute full $titan
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect titan_function_said 0 "is that of llama3_70b in torchtitan's config_registry.py: 8192 tokens" cat "$dir/notes"
+# the last of two counts; later versions count a batch in tokens
+launch torchrun --nproc_per_node=8 -m torchtitan.train --job.config_file 8b.toml --training.local-batch-size 2 --parallelism.tensor_parallel_degree=4 --training.local_batch_size 4
+same titan_twice "$dir/launch.sh" -- --model llama3-8b --gpus 8 --tp 4 --sequence-parallel --seq 8192 --micro-batch 4 --recompute full $titan
+launch torchrun --nproc_per_node 8 -m torchtitan.train --module qwen3 --config qwen3_14b --training.max_context_length 2048 --training.num_tokens_per_microbatch_per_dp_rank 16384
+same titan_tokens "$dir/launch.sh" -- --model qwen3-14b --gpus 8 --seq 2048 --micro-batch 8 --recompute full $titan --fusion hf --cross-entropy fp32
 launch torchrun --nproc_per_node 8 -m torchtitan.train --module qwen3 --config qwen3_ours
 expect titan_function_unknown 3 'launch.sh:1: error: --config qwen3_ours is a function' "$S" run "$dir/launch.sh"
 launch torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file none.toml

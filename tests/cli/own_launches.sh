@@ -131,6 +131,9 @@ refused sums_unknown 'of these we know: fp32, float32, float, torch.float32, fp1
 sed 's/"allgather_bucket_size"/"stage3_gather_16bit_weights_on_model_save"/' "$dir/silent.json" >"$dir/trainer.json"
 echo "deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json" >"$dir/trainer.sh"
 same bf16_stage_of_a_trainer "$dir/trainer.sh" -- $of_zero --grad-accum-dtype fp32
+# of a flag that stands twice the last one counts
+echo "deepspeed --num_gpus 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size 8 --deepspeed zero3.json --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json --model_name_or_path meta-llama/Meta-Llama-3-8B" >"$dir/twice.sh"
+same flags_twice "$dir/twice.sh" -- $of_zero --grad-accum-dtype fp32
 # a bucket of more parameters than can be counted
 echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5_000_000_000}, "bf16": {"enabled": true}}' >"$dir/ds.json"
 same large_bucket "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --ddp-bucket-size 4294967295
