@@ -50,6 +50,7 @@ struct sc__launch {
     struct sc__settings first; /* of the command line: these win */
     const struct sc__option *known;
     struct sc__setting_list pinned;  /* --set */
+    uint32_t all_of_hosts;           /* its configuration takes all GPUs of so many; or 0 */
     bool reads_files;                /* that it names and that lie beside it */
     bool other_program;              /* than Megatron, which must be told what overlaps */
     bool whole_stage_0;              /* shards nothing, in bf16 either: not DeepSpeed */

@@ -193,10 +193,10 @@ static void take_gpt_config(struct sc__launch *l, struct sc__config *c) {
                  {"model.num_attention_heads", "num-attention-heads", "12"}};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         sc__config_usual(l, c, usual[i].key, usual[i].flag, usual[i].value);
-    if (!sc__config_exact(c, "trainer.devices"))
-        sc__config_put(l, c, "trainer.devices", "1", 0);
-    if (!sc__config_exact(c, "trainer.num_nodes"))
-        sc__config_put(l, c, "trainer.num_nodes", "1", 0);
+    if (sc__launch_asks(l)) /* as a launcher has it */
+        return;
+    put_unsaid(l, c, "trainer.devices", "1");
+    put_unsaid(l, c, "trainer.num_nodes", "1");
 }
 
 static sc_status read_nemo(struct sc__launch *l, struct sc__config *c) {

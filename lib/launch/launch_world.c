@@ -219,8 +219,8 @@ uint32_t sc__launch_hosts(const struct sc__launch *l) {
     static const char *const factory[] = {"llamafactory-cli", NULL};
     const struct sc__shell_command *c = l->command;
     uint32_t count = 1;
-    if (!c)
-        return 0;
+    if (!c || l->all_of_hosts)
+        return l->all_of_hosts;
     const char *local = launcher_value(c->words, c->count, "nproc-per-node");
     bool counted = counts_devices(local) ||
                    counts_devices(launcher_value(c->words, c->count, "num-processes"));

@@ -69,7 +69,7 @@ done
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
-    --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no
+    --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no --cross-entropy unfused
 same maxtext $data/maxtext.yml --gpus 8 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --kv-channels 128 --vocab-size 128256 --swiglu --normalization RMSNorm --disable-bias-linear \
     --untie-embeddings-and-output-weights --position-embedding-type rope --zero 3 --recompute full --seq 4096 --micro-batch 4 --gpus 8 --software maxtext
@@ -189,6 +189,11 @@ model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 
 Y
 same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
     --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --cross-entropy unfused --use-precision-aware-optimizer
+# all devices of its nodes, as Lightning has it
+for devices in -1 auto; do
+    sed "s/devices: [0-9]*/devices: $devices/" "$dir/nemo.yaml" >"$dir/nemo_all.yaml"
+    same "nemo_devices $devices" "$dir/nemo_all.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16
+done
 # fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
 sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
     s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
@@ -211,6 +216,9 @@ printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import 
 same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no --zero 1
 expect_notes() { tr '\n' ' ' <"$dir/out" | tr -s ' ' | grep -qF -- "$2" && echo "ok $1" || echo "not ok $1"; }
 expect_notes nemo_run_recipe 'does not say pipeline_model_parallel_size,context_parallel_size: 1 is taken'
+# a recipe that is called and says no degree is one, too
+printf 'from nemo.collections import llm\nrecipe = llm.llama3_8b.pretrain_recipe(num_nodes=1, num_gpus_per_node=8)\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\n' >"$dir/called.py"
+same nemo_run_called "$dir/called.py" -- --model llama3-8b --gpus 8 --global-batch 64 --micro-batch 1 --seq 4096 --zero 1 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
 same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \
     --fp8 --fp8-recipe tensorwise --fp8-param-gather --num-layers-at-start-in-bf16 1 --num-layers-at-end-in-bf16 1 --exp-avg-dtype bf16 --grad-dtype bf16

@@ -51,6 +51,10 @@ same nemo "$dir/launch.sh" -- $shape --gpus 16 --tp 4 --sequence-parallel --micr
 launch python megatron_gpt_pretraining.py trainer.devices=8 $nemo trainer.precision=bf16
 same nemo_defaults "$dir/launch.sh" --global-batch 32 -- $shape --gpus 8 --micro-batch 4 --global-batch 32 --bf16
 expect nemo_defaults_said 0 'does not say model.micro_batch_size: it is 4 there' cat "$dir/out"
+launch python megatron_gpt_pretraining.py trainer.devices=-1 trainer.num_nodes=2 $nemo trainer.precision=bf16
+same nemo_all_devices "$dir/launch.sh" --global-batch 64 -- $shape --gpus 16 --micro-batch 4 --global-batch 64 --bf16
+launch torchrun --nproc_per_node 8 megatron_gpt_pretraining.py $nemo trainer.precision=bf16
+same nemo_by_torchrun "$dir/launch.sh" --global-batch 32 -- $shape --gpus 8 --micro-batch 4 --global-batch 32 --bf16
 launch python megatron_gpt_pretraining.py --config-name=ours trainer.devices=8 $nemo
 expect nemo_file_missing 3 'launch.sh:1: error: what is trained stands in ours.yaml' "$S" run "$dir/launch.sh"
 printf 'trainer:\n  devices: 4\n  num_nodes: 1\n  precision: bf16\nmodel:\n  num_layers: 24\n  hidden_size: 2048\n  num_attention_heads: 16\n  ffn_hidden_size: 8192\n  encoder_seq_length: 2048\n  micro_batch_size: 1\n  global_batch_size: 8\n' >"$dir/ours.yaml"

@@ -91,7 +91,7 @@ printf 'model_name_or_path: meta-llama/Llama-2-7b-hf\nfinetuning_type: full\ncut
 said offload_by_name 'offloading is taken from its name'
 # base_model in a section is nobody's of Axolotl
 printf 'num_layers: 4\nhidden_size: 512\nnum_attention_heads: 8\nvocab_size: 32000\nseq_length: 1024\nmicro_batch_size: 1\nglobal_batch_size: 8\nbf16: true\naux:\n  base_model: vanilla\n  attention_mask_type: no_mask\n' >"$dir/nested.yaml"
-same base_model_in_a_section "$dir/nested.yaml" --gpus 8 -- --num-layers 4 --hidden-size 512 --num-attention-heads 8 --vocab-size 32000 --seq 1024 --micro-batch 1 --global-batch 8 --bf16 --gpus 8
+same base_model_in_a_section "$dir/nested.yaml" --gpus 8 -- --num-layers 4 --hidden-size 512 --num-attention-heads 8 --vocab-size 32000 --seq 1024 --micro-batch 1 --global-batch 8 --bf16 --gpus 8 --cross-entropy unfused
 said mask_is_said 'attention_mask_type no_mask changes the step and is not modelled'
 
 # ---- Megatron-DeepSpeed and other forks of Megatron ----
