@@ -99,6 +99,8 @@ sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__
  * --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and
  * the number of GPUs, as flags of ours. */
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names);
+/* The number behind a flag, or behind our own name of it; 1 where neither is given. */
+uint32_t sc__launch_number(const struct sc__launch *l, const char *name, const char *own);
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 sc_status sc__launch_deepspeed(struct sc__launch *l);

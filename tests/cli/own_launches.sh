@@ -646,6 +646,10 @@ done
 speed --pipeline-model-parallel-size 4 --noop-layers 0,22,23
 meant --pipeline-model-parallel-size 4 --num-layers 21 --decoder-first-pipeline-num-layers 5 --decoder-last-pipeline-num-layers 4
 same noop_layers "$dir/speed.sh" -- "$dir/meant.sh"
+# … of as many stages as an option says, each layer once
+same noop_layers_stages "$dir/speed.sh" --pp 2 -- "$dir/meant.sh" --pp 2 --decoder-first-pipeline-num-layers 11 --decoder-last-pipeline-num-layers 10
+sed 's/0,22,23/0,22,0,23,22/' "$dir/speed.sh" >"$dir/twice.sh"
+same noop_layers_twice "$dir/twice.sh" -- "$dir/meant.sh"
 speed --noop-layers 3,7
 meant --num-layers 22
 same noop_layers_of_one_stage "$dir/speed.sh" -- "$dir/meant.sh"
@@ -658,6 +662,7 @@ speed $experts --tensor-model-parallel-size 2 --moe-tp-extend-ep
 meant --num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 1024 --tensor-model-parallel-size 2 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1
 same extended_experts "$dir/speed.sh" -- "$dir/meant.sh"
 unsaid extended_experts_known 'moe-tp-extend-ep'
+same extended_experts_said "$dir/speed.sh" --ep 4 -- "$dir/meant.sh" --ep 4
 speed --context-parallel-size 2 --context-parallel-algo hybrid_cp_algo
 "$S" run "$dir/speed.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
 said context_otherwise 'context-parallel-algo hybrid_cp_algo changes the step and is not modelled'
