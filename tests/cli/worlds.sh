@@ -87,6 +87,14 @@ launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole --tensor-model-paral
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect plan_needs_more 0 '1 host of 8 GPUs, but the plan needs a multiple of 3: 9 are taken' cat "$dir/notes"
 
+# an option that counts for nothing is noted
+idle() { name=$1 said=$2; shift 2; expect "idle_$name" 0 "--hosts has no effect: $said" "$S" run $tuned --hosts 2 "$@"; }
+idle gpus "--gpus says how many" --gpus 4
+idle nodes "--nodes says how many" --nodes 1
+idle dp "--dp says how many" --dp 4
+idle cluster "the cluster says how many" --cluster dgx-h100:32
+idle ideal "the cluster has none" --cluster ideal
+
 # ---- plans, and Python ----
 launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole
 expect plans 0 '8 GPUs' "$S" plans --megatron-args "$dir/launch.sh" --gpu a100-80
