@@ -150,8 +150,12 @@ refuse extra_of_an_unknown_vocabulary 3 '--extra-vocab-size 421 adds to a vocabu
 # BLOOM: 70 layers of 14336, 250,880 tokens and ALiBi are 176.2 billion parameters; Qwen2.5-7B's vocabulary is 151643 + 421
 printf '%s --position-embedding-type alibi --pad-vocab-size-to 250880\n' "$script" >"$dir/bloom.sh"
 "$S" run "$dir/bloom.sh" --ignore-memory | grep -q ": 176.2 B parameters" && echo "ok padded_to" || echo "not ok padded_to"
-printf '%s --patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 421\n' "$script" >"$dir/qwen.sh"
-"$S" run "$dir/qwen.sh" --ignore-memory --json - | grep -q "no --vocab-size is given: 152064, that of the tokenizer Qwen2Tokenizer" && echo "ok extra_vocabulary" || echo "not ok extra_vocabulary"
+# … and Llama 3, DeepSeek-V2, -V3 and the first Qwen have those of their models with what is added
+for pair in Qwen2Tokenizer=421=152064 LLama3Tokenizer=256=128256 DeepSeekV2Tokenizer=2400=102400 DeepSeekV2Tokenizer=467=129280 QwenTokenizer=85=151936; do
+    type=${pair%%=*} vocab=${pair##*=}
+    printf '%s --patch-tokenizer-type %s --extra-vocab-size %s\n' "$script" "$type" "$(echo "$pair" | cut -d= -f2)" >"$dir/qwen.sh"
+    "$S" run "$dir/qwen.sh" --ignore-memory --json - | grep -q "no --vocab-size is given: $vocab, that of the tokenizer $type" && echo "ok extra_vocabulary $pair" || echo "not ok extra_vocabulary $pair"
+done
 # Nanotron, OLMo (7B), NeMo with values that name others, scripts of trainers
 cat >"$dir/nanotron.yaml" <<'Y'
 model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 24, num_key_value_heads: 32, tie_word_embeddings: true, vocab_size: 49152}}
