@@ -146,6 +146,25 @@ static sc_status read_nodes(struct sc_request *req, struct sc__job *job) {
     return SC_OK;
 }
 
+/* --hosts on the command line counts where nothing else says how many GPUs there are. */
+static void note_idle_hosts(struct sc_request *req, const struct sc__job *job) {
+    const struct sc__cluster_description *c = &job->cluster_given;
+    const char *says = sc__option(req, "gpus")    ? "--gpus says"
+                       : sc__option(req, "nodes") ? "--nodes says"
+                       : job->plan.dp             ? "--dp says"
+                       : job_gpus(job)            ? "the cluster says"
+                                                  : NULL;
+    if (!sc__option(req, "hosts"))
+        return;
+    if (says)
+        sc__note(req->ctx,
+                 "option-unused",
+                 "--hosts has no effect: %s how many GPUs there are",
+                 says);
+    else if (sc__option(req, "cluster") && c->cluster.ideal)
+        sc__note(req->ctx, "option-unused", "--hosts has no effect: the cluster has none");
+}
+
 /* --software auto: a launch script may name its container or its version. */
 static sc_status job_software(struct sc_request *req, struct sc__job *job) {
     const char *script = job_script(req);
@@ -191,6 +210,7 @@ sc_status sc__job_model(struct sc_request *req, struct sc__job *job, bool *given
         job->plan.gpus = 0;
     SC__TRY(job_software(req, job));
     SC__TRY(read_nodes(req, job));
+    note_idle_hosts(req, job);
     SC__TRY(sc__evaluation_hosts(req->ctx,
                                  sc__option(req, "cluster") ? &job->cluster_given : NULL,
                                  &job->plan));

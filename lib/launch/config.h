@@ -1,8 +1,8 @@
 /* config: configurations of training programs (YAML, JSON, TOML) as flags of a
  * launch. config_keys.c reads any of them as a list of keys with dots between;
- * config_python.c the values of a recipe in Python; config_interpolate.c looks up what
- * values say of each other; config_kind.c knows whose keys they are, config_formats.c what
- * they mean. */
+ * config_python.c the values of a recipe in Python, config_dictionaries.c those of
+ * dictionaries; config_interpolate.c looks up what values say of each other; config_kind.c
+ * knows whose keys they are, config_formats.c what they mean. */
 #ifndef SC_LAUNCH_CONFIG_H
 #define SC_LAUNCH_CONFIG_H
 
@@ -200,8 +200,13 @@ const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__confi
 bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
-/* Whether it is one of Colossal-AI's examples. */
+/* Whether it is one of Colossal-AI's examples, and whether PyTorch's FSDP shards there. */
 bool sc__config_colossal(const struct sc__config *c);
+bool sc__config_colossal_fsdp(const struct sc__config *c);
+/* What such a launch says (config_colossal.c). */
+sc_status sc__config_take_colossal(struct sc__launch *l,
+                                   const struct sc__config *c,
+                                   struct sc__flag_list *out);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */
@@ -250,9 +255,10 @@ sc_status sc__config_foundry(struct sc__launch *l,
 sc_status sc__config_torchtune(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
-/* Configurations of InternEvo, in Python (config_internevo.c). */
+/* Dictionaries in Python, of the text of a launch (config_dictionaries.c). */
+void sc__config_read_dictionaries(struct sc__launch *l, struct sc__config *c);
+/* Configurations of InternEvo, which are such (config_internevo.c). */
 bool sc__config_is_internevo(struct sc__str text);
-void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c);
 sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
@@ -266,6 +272,13 @@ sc_status sc__config_read_overrides(struct sc__launch *l,
                                     struct sc__config *c);
 /* A key behind those there are; line 0: of another file. */
 void sc__config_put(struct sc__launch *l,
+                    struct sc__config *c,
+                    const char *key,
+                    const char *value,
+                    uint32_t line);
+/* The same, but that it takes the place of one that there is: of settings the last counts.
+ */
+void sc__config_set(struct sc__launch *l,
                     struct sc__config *c,
                     const char *key,
                     const char *value,
@@ -284,6 +297,12 @@ sc_status sc__config_read_settings(struct sc__launch *l,
 void sc__config_note_default(const struct sc__launch *l,
                              const char *key,
                              const char *value);
+/* That value as a flag, with this note, unless an option says it. */
+void sc__config_add_default(struct sc__launch *l,
+                            struct sc__flag_list *out,
+                            const char *key,
+                            const char *flag,
+                            const char *value);
 /* A key that c does not have with the value that its program gives it, and a note unless an
  * option says the flag it stands for. */
 void sc__config_usual(struct sc__launch *l,

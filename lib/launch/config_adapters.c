@@ -230,6 +230,7 @@ static void take_adapters(struct sc__launch *l,
     bool swift = swift_type(c) != NULL;
     /* all linear layers of OpenRLHF and verl, too (target_modules) */
     bool all = sc__config_value(c, "finetuning_type") || swift || sc__config_openrlhf(c) ||
+               sc__config_colossal(c) || /* convert_to_lora_module of ColossalChat */
                sc__config_verl(c) || sc__config_on(c, "lora_enable") || firefly_mode(c) ||
                chat_adapters(l, c);
     const char *targets = sc__config_lora_targets(l, c);

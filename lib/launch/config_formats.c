@@ -315,13 +315,13 @@ const char *sc__config_primus_model(const struct sc__config *c) {
     return model ? model : sc__config_value(c, "post_trainer.model");
 }
 
-/* NeMo 1 and Primus' Megatron change what Megatron-Core is told only where a key says so;
- * recipes of NeMo 2 and Megatron-Bridge are functions that set more than is seen. */
+/* NeMo 1, FlagScale, Primus' Megatron and files of Megatron-LM change what Megatron-Core is
+ * told only where a key says so; recipes of NeMo 2 and Megatron-Bridge (which trains after
+ * pretraining in Primus) are functions that set more than is seen. */
 static bool leaves_core_defaults(const struct sc__config *c) {
-    bool bridge = sc__config_exact(c, "train.global_batch_size");
-    bool nemo =
-        sc__config_exact(c, "trainer.devices") || sc__config_exact(c, "trainer.num_nodes");
-    return (nemo && !bridge) || sc__config_value(c, "pre_trainer.model");
+    return !sc__config_exact(c, "train.global_batch_size") &&
+           !sc__config_exact(c, "trainer.strategy.tensor_model_parallel_size") &&
+           !sc__config_value(c, "post_trainer.model");
 }
 
 /* Primus names a file of its own for the model, and may take its latent attention away. */
@@ -363,6 +363,10 @@ static void take_nodes(struct config_taking *t) {
         local = sc__config_number(t->c, "nproc_per_node", 0);
     if (!nodes)
         nodes = sc__config_number(t->c, "nnodes", 0);
+    /* all there are, as Lightning has it */
+    const char *devices = local ? NULL : sc__config_value(t->c, "devices");
+    if (devices && (!strcmp(devices, "-1") || !strcmp(devices, "auto")))
+        t->l->all_of_hosts = nodes ? nodes : 1;
     if (nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
 }
@@ -619,7 +623,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     l->config = c;
     if (sc__config_is_internevo(l->text)) {
         struct config_taking t = {.l = l, .c = c, .kind = *kind = SC__CONFIG_INTERNEVO};
-        sc__config_read_internevo(l, c);
+        sc__config_read_dictionaries(l, c);
         return take_keys(&t);
     }
     if (sc__config_looks_like_python(l)) {

@@ -1,184 +1,11 @@
-/* config_internevo: configurations of InternEvo, which are Python: dictionaries in
- * assignments, whose values are literals or names of other assignments.
- *
- *     SEQ_LEN = 2048
- *     data = dict(seq_len=SEQ_LEN, micro_num=4, micro_bsz=1)
- *     parallel = dict(zero1=dict(size=-1), tensor=dict(size=2, mode="msp"), pipeline=1)
- *
- * They become keys with dots between: data.seq_len. Nothing is run. */
+/* config_internevo: what the configurations of InternEvo say, which are Python
+ * (config_dictionaries.c). What they leave out is what args_sanity_check of
+ * internlm/initialize/launch.py takes. */
 #include "launch/config.h"
 
-#include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
-
-enum { MOST_DEPTH = 8, MOST_KEYS = 4000 };
-
-struct python_keys {
-    struct sc__launch *l;
-    struct sc__config *c;
-    const char *p;
-    const char *end;
-    uint32_t line;
-};
-
-static void skip_line(struct python_keys *r) {
-    while (r->p < r->end && *r->p != '\n')
-        r->p++;
-}
-
-/* Behind a string; a triple one may go over lines. */
-static struct sc__str take_string(struct python_keys *r) {
-    char quote = *r->p;
-    size_t width = r->end - r->p > 2 && r->p[1] == quote && r->p[2] == quote ? 3 : 1;
-    const char *begin = r->p += width;
-    for (; r->p < r->end; r->p++) {
-        bool closes =
-            *r->p == quote &&
-            (width == 1 || (r->end - r->p > 2 && r->p[1] == quote && r->p[2] == quote));
-        r->line += *r->p == '\n';
-        if (closes || (width == 1 && *r->p == '\n'))
-            break;
-    }
-    struct sc__str text = {begin, (size_t)(r->p - begin)};
-    r->p += (size_t)(r->end - r->p) < width ? (size_t)(r->end - r->p) : width;
-    return text;
-}
-
-static void skip_space(struct python_keys *r) {
-    for (; r->p < r->end && (isspace((unsigned char)*r->p) || *r->p == '#'); r->p++) {
-        if (*r->p == '#')
-            skip_line(r);
-        if (r->p == r->end)
-            return;
-        r->line += *r->p == '\n';
-    }
-}
-
-static bool is_in_word(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '.';
-}
-
-static struct sc__str take_word(struct python_keys *r) {
-    const char *begin = r->p;
-    while (r->p < r->end && is_in_word(*r->p))
-        r->p++;
-    return (struct sc__str){begin, (size_t)(r->p - begin)};
-}
-
-/* Behind an expression that is not read, at the comma, the bracket or the line that ends
- * it. */
-static void skip_expression(struct python_keys *r, bool inside) {
-    int depth = 0;
-    while (r->p < r->end) {
-        char c = *r->p;
-        if (c == '"' || c == '\'') {
-            take_string(r);
-            continue;
-        }
-        if (depth <= 0 && (inside ? strchr(",)}", c) != NULL : c == '\n'))
-            return;
-        depth += strchr("([{", c) ? 1 : strchr(")]}", c) ? -1 : 0;
-        r->line += c == '\n';
-        r->p++;
-    }
-}
-
-static void take_value(struct python_keys *r, const char *key, unsigned depth);
-
-/* name=value and "name": value up to the bracket that closes them. */
-static void take_entries(struct python_keys *r, const char *prefix, unsigned depth) {
-    for (;;) {
-        skip_space(r);
-        if (r->p == r->end || *r->p == ')' || *r->p == '}')
-            break;
-        if (*r->p == ',') {
-            r->p++;
-            continue;
-        }
-        bool quoted = *r->p == '"' || *r->p == '\'';
-        struct sc__str name = quoted ? take_string(r) : take_word(r);
-        skip_space(r);
-        bool named = name.n && r->p < r->end && *r->p == (quoted ? ':' : '=');
-        if (!named) {
-            skip_expression(r, true);
-            continue;
-        }
-        r->p++;
-        take_value(r,
-                   sc__format(&r->l->ctx->arena, "%s.%.*s", prefix, SC__SHOW(name)),
-                   depth + 1);
-    }
-    if (r->p < r->end)
-        r->p++;
-}
-
-/* The literal, or what a name stands for, if nothing else is done with it. */
-static void take_plain(struct python_keys *r, const char *key, bool inside) {
-    struct sc__arena *arena = &r->l->ctx->arena;
-    uint32_t line = r->line;
-    bool quoted = r->p < r->end && (*r->p == '"' || *r->p == '\'');
-    bool minus = r->p < r->end && *r->p == '-';
-    const char *begin = r->p;
-    r->p += minus;
-    struct sc__str word = quoted ? take_string(r) : take_word(r);
-    if (minus)
-        word = (struct sc__str){begin, (size_t)(r->p - begin)};
-    while (r->p < r->end && (*r->p == ' ' || *r->p == '\t' || *r->p == '\r'))
-        r->p++;
-    bool whole =
-        r->p == r->end || *r->p == '#' || *r->p == '\n' || (inside && strchr(",)}", *r->p));
-    if (!whole || !word.n || r->c->count == MOST_KEYS) {
-        skip_expression(r, inside);
-        return;
-    }
-    const char *value = sc__strndup(arena, word.p, word.n);
-    const char *known = quoted ? NULL : sc__config_exact(r->c, value);
-    sc__config_put(r->l, r->c, key, known ? known : value, line);
-}
-
-static void take_value(struct python_keys *r, const char *key, unsigned depth) {
-    static const char call[] = "dict(";
-    skip_space(r);
-    size_t left = (size_t)(r->end - r->p);
-    bool dict = left >= sizeof call - 1 && !memcmp(r->p, call, sizeof call - 1);
-    bool braces = left && *r->p == '{';
-    if ((!dict && !braces) || depth >= MOST_DEPTH) {
-        take_plain(r, key, depth > 0);
-        return;
-    }
-    r->p += dict ? sizeof call - 1 : 1;
-    take_entries(r, key, depth);
-}
-
-void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c) {
-    struct python_keys r = {.l = l,
-                            .c = c,
-                            .p = l->text.p,
-                            .end = l->text.p + l->text.n,
-                            .line = 1};
-    *c = (struct sc__config){0};
-    for (;;) {
-        skip_space(&r);
-        if (r.p == r.end)
-            return;
-        if (*r.p == '"' || *r.p == '\'') {
-            take_string(&r);
-            continue;
-        }
-        struct sc__str name = take_word(&r);
-        while (r.p < r.end && (*r.p == ' ' || *r.p == '\t'))
-            r.p++;
-        bool assigns = name.n && r.end - r.p > 1 && r.p[0] == '=' && r.p[1] != '=';
-        if (!assigns) {
-            skip_expression(&r, false);
-            r.p += r.p < r.end && *r.p != '\n';
-            continue;
-        }
-        r.p++;
-        take_value(&r, sc__strndup(&l->ctx->arena, name.p, name.n), 0);
-    }
-}
 
 bool sc__config_is_internevo(struct sc__str text) {
     return sc__find_word(text.p, text.n, "parallel = dict(") &&
@@ -186,19 +13,45 @@ bool sc__config_is_internevo(struct sc__str text) {
            sc__find_word(text.p, text.n, "micro_bsz");
 }
 
-/* ---- what they mean ---- */
-
-/* parallel.tensor is a number, or a dictionary with one; below 1: all there are. */
-static int64_t size_of(const struct sc__config *c, const char *name, int64_t usual) {
-    char key[64];
-    snprintf(key, sizeof key, "parallel.%s.size", name);
+/* The number under a key, or what *out is where it says none. Another expression is
+ * refused, unless an option is given that says what it would. */
+static sc_status take_number(const struct sc__launch *l,
+                             const struct sc__config *c,
+                             const char *key,
+                             const char *flag,
+                             double *out) {
     const char *value = sc__config_exact(c, key);
-    snprintf(key, sizeof key, "parallel.%s", name);
-    if (!value)
-        value = sc__config_exact(c, key);
-    double x;
-    bool number = value && sc__parse_double(sc__str(value), &x) && x > -1e9 && x < 1e9;
-    return number ? (int64_t)x : usual;
+    uint32_t line = 0;
+    double number;
+    bool read = value && sc__parse_double(sc__str(value), &number) && fabs(number) < 1e9;
+    *out = read ? number : *out;
+    if (read || !value || sc__config_nothing(value) || sc__launch_overridden(l, flag))
+        return SC_OK;
+    for (uint32_t i = 0; i < c->count; i++)
+        line = strcmp(c->items[i].key, key) ? line : c->items[i].line;
+    return sc__launch_fail(
+        l,
+        line,
+        sc__format(&l->ctx->arena, "write the number, or give --%s", flag),
+        "%.60s is %.60s: of Python numbers, names of them and arithmetic "
+        "are read",
+        key,
+        value);
+}
+
+/* parallel.tensor is a number, or a dictionary with one. */
+static sc_status take_size(const struct sc__launch *l,
+                           const struct sc__config *c,
+                           const char *name,
+                           const char *flag,
+                           int64_t *out) {
+    struct sc__arena *arena = &l->ctx->arena;
+    const char *whole = sc__format(arena, "parallel.%s", name);
+    double size = (double)*out;
+    SC__TRY(take_number(l, c, whole, flag, &size));
+    SC__TRY(take_number(l, c, sc__format(arena, "%s.size", whole), flag, &size));
+    *out = (int64_t)size;
+    return SC_OK;
 }
 
 static void add_number(struct sc__launch *l,
@@ -209,73 +62,96 @@ static void add_number(struct sc__launch *l,
 }
 
 /* The feed-forward is mlp_ratio times the hidden size, up to the next 256 (multiple_of of
- * modeling_llama.py and modeling_internlm2.py). */
-static void
+ * model/modules/mlp.py). Biases stand beside queries, keys and values unless no_bias says
+ * otherwise. */
+static sc_status
 take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    const char *ratio = sc__config_exact(c, "model.mlp_ratio");
     const char *norm = sc__config_exact(c, "model.norm_type");
-    uint64_t hidden = sc__config_number(c, "model.hidden_size", 0);
-    uint64_t of = sc__config_number(c, "model.multiple_of", 256);
+    double hidden = 0;
     double times = 4;
-    if (ratio && (!sc__parse_double(sc__str(ratio), &times) || !(times > 0 && times < 64)))
-        times = 4;
-    if (hidden && of && of < 1u << 20)
+    double of = 256;
+    SC__TRY(take_number(l, c, "model.hidden_size", "hidden-size", &hidden));
+    SC__TRY(take_number(l, c, "model.mlp_ratio", "ffn-hidden-size", &times));
+    SC__TRY(take_number(l, c, "model.multiple_of", "ffn-hidden-size", &of));
+    if (hidden >= 1 && hidden * times >= 1 && of >= 1)
         add_number(l,
                    out,
                    "ffn-hidden-size",
-                   ((uint64_t)((double)hidden * times) + of - 1) / of * of);
+                   (uint64_t)(ceil(floor(hidden * times) / of) * of));
     sc__config_add(l, out, "swiglu", NULL);
     if (!norm || !strcmp(norm, "rmsnorm"))
         sc__config_add(l, out, "normalization", "RMSNorm");
     sc__config_add(l, out, "position-embedding-type", "rope");
     sc__config_add(l, out, "disable-bias-linear", NULL);
+    if (sc__config_on_or(c, "=model.qkv_bias", !sc__config_on(c, "=model.no_bias")))
+        sc__config_add(l, out, "add-qkv-bias", NULL);
     sc__config_add(l, out, "untie-embeddings-and-output-weights", NULL);
-    const char *flash = sc__config_exact(c, "model.use_flash_attn");
     sc__config_add(l,
                    out,
                    "attention",
-                   flash && sc__config_false(flash) ? "unfused" : "flash2");
+                   sc__config_on_or(c, "=model.use_flash_attn", true) ? "flash2"
+                                                                      : "unfused");
     sc__config_add(l, out, "no-dropout", NULL);
+    return SC_OK;
 }
 
-/* A share of the layers, or all of them. */
-static void take_checkpointing(struct sc__launch *l,
-                               const struct sc__config *c,
-                               uint64_t stages,
-                               struct sc__flag_list *out) {
+/* A share of the layers of each chunk (lid < checkpoint_layer_num), or all of them. */
+static sc_status take_checkpointing(struct sc__launch *l,
+                                    const struct sc__config *c,
+                                    uint64_t stages,
+                                    uint64_t chunks,
+                                    struct sc__flag_list *out) {
     const char *value = sc__config_exact(c, "model.checkpoint");
-    uint64_t layers = sc__config_number(c, "model.num_layers", 0) / stages;
-    double share = 0;
-    bool part = value && sc__parse_double(sc__str(value), &share) && share > 0 && share < 1;
-    bool all = (value && sc__config_true(value)) || share >= 1;
-    sc__config_add(l, out, "recompute", all || part ? "full" : "none");
-    if (part && (uint64_t)(share * (double)layers)) {
-        sc__config_add(l, out, "recompute-method", "block");
-        add_number(l, out, "recompute-num-layers", (uint64_t)(share * (double)layers));
-    }
+    double share = value && sc__config_true(value) ? 1 : 0;
+    double layers = 0;
+    SC__TRY(take_number(l, c, "model.num_layers", "num-layers", &layers));
+    if (value && !sc__config_true(value) && !sc__config_false(value))
+        SC__TRY(take_number(l, c, "model.checkpoint", "recompute", &share));
+    sc__config_add(l, out, "recompute", share > 0 ? "full" : "none");
+    if (!(share > 0 && share < 1))
+        return SC_OK;
+    double chunk = ceil(layers / (double)(stages * chunks) * share);
+    sc__config_add(l, out, "recompute-method", "block");
+    add_number(l, out, "recompute-num-layers", (uint64_t)chunk * chunks);
+    return SC_OK;
+}
+
+static void note_two_ways(struct sc__launch *l, const struct sc__config *c) {
+    if (sc__config_on(c, "=parallel.sequence_2D.enable"))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: parallel.sequence_2D, which cuts heads and context, is counted as an "
+                 "exchange of heads alone",
+                 l->file);
 }
 
 /* Weights of isp are sharded over the ranks of weight parallel and gathered for use, and
  * the ranks of "tensor" exchange heads for parts of the sequence; mtp, msp and fsp cut
- * products (docs/source/parallel.rst of InternEvo). */
-static void take_ranks(struct sc__launch *l,
-                       const struct sc__config *c,
-                       uint64_t tensor,
-                       struct sc__flag_list *out) {
+ * products (docs/source/parallel.rst of InternEvo). fsdp of zero1 is PyTorch's, of all
+ * weights (train/pipeline.py). */
+static sc_status take_ranks(struct sc__launch *l,
+                            const struct sc__config *c,
+                            uint64_t tensor,
+                            struct sc__flag_list *out) {
     const char *mode = sc__config_exact(c, "parallel.tensor.mode");
-    const char *parts = sc__config_exact(c, "parallel.sequence_parallel");
     bool isp = mode && !strcmp(mode, "isp");
     bool cut = (mode && (!strcmp(mode, "msp") || !strcmp(mode, "fsp"))) ||
-               (parts && sc__config_true(parts));
-    int64_t weight = size_of(c, "weight", 1);
-    int64_t zero = size_of(c, "zero1", -1);
+               sc__config_on(c, "=parallel.sequence_parallel");
+    bool fsdp = sc__config_on(c, "=parallel.zero1.fsdp");
+    int64_t weight = 1;
+    int64_t zero = -1;
+    SC__TRY(take_size(l, c, "weight", "shard-group", &weight));
+    SC__TRY(take_size(l, c, "zero1", "shard-group", &zero));
     add_number(l, out, isp ? "cp" : "tp", tensor);
     if (isp && tensor > 1)
         sc__config_add(l, out, "cp-comm-type", "a2a");
-    if (cut && tensor > 1)
+    if (!isp && cut && tensor > 1)
         sc__config_add(l, out, "sequence-parallel", NULL);
     bool gathers = isp && weight > 1;
-    sc__config_add(l, out, "zero", gathers ? "3" : zero == 1 ? "0" : "1");
+    if (fsdp)
+        sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    else
+        sc__config_add(l, out, "zero", gathers ? "3" : zero == 1 ? "0" : "1");
     if (gathers || zero > 1)
         add_number(l, out, "shard-group", (uint64_t)(gathers ? weight : zero));
     if (gathers && zero != weight)
@@ -285,15 +161,35 @@ static void take_ranks(struct sc__launch *l,
                  "%" PRId64 " ranks, and not as zero1 says",
                  l->file,
                  weight);
+    note_two_ways(l, c);
+    return SC_OK;
+}
+
+static const char *type_of(const char *name) {
+    static const struct sc__flag types[] = {{"torch.bfloat16", "bf16"},
+                                            {"torch.float16", "fp16"},
+                                            {"torch.half", "fp16"},
+                                            {"torch.tf32", "tf32"},
+                                            {"torch.float32", "fp32"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, name))
+            return types[i].value;
+    return name; /* which --dtype refuses */
 }
 
 sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out) {
     const char *type = sc__config_exact(c, "model.dtype");
-    int64_t stages = size_of(c, "pipeline", 1);
-    int64_t tensor = size_of(c, "tensor", 1);
-    if (sc__config_number(c, "model.num_experts", 1) > 1)
+    int64_t stages = 1;
+    int64_t tensor = 1;
+    double experts = 1;
+    double chunks = 1;
+    SC__TRY(take_size(l, c, "pipeline", "pp", &stages));
+    SC__TRY(take_size(l, c, "tensor", "tp", &tensor));
+    SC__TRY(take_number(l, c, "model.num_experts", "model", &experts));
+    SC__TRY(take_number(l, c, "model.num_chunks", "vpp", &chunks));
+    if (experts > 1)
         return sc__launch_fail(l,
                                0,
                                "give the model with --model and the plan with options",
@@ -304,19 +200,18 @@ sc_status sc__config_internevo(struct sc__launch *l,
                                "a whole number from 1 on",
                                "parallel: %s is no number of ranks",
                                stages < 1 ? "pipeline" : "tensor");
-    take_model(l, c, out);
-    take_checkpointing(l, c, (uint64_t)stages, out);
-    take_ranks(l, c, (uint64_t)tensor, out);
+    uint64_t parts = stages > 1 && chunks > 1 ? (uint64_t)chunks : 1;
+    SC__TRY(take_model(l, c, out));
+    SC__TRY(take_checkpointing(l, c, (uint64_t)stages, parts, out));
+    SC__TRY(take_ranks(l, c, (uint64_t)tensor, out));
     add_number(l, out, "pp", (uint64_t)stages);
-    if (stages > 1 && sc__config_number(c, "model.num_chunks", 1) > 1)
-        add_number(l, out, "vpp", sc__config_number(c, "model.num_chunks", 1));
+    if (parts > 1)
+        add_number(l, out, "vpp", parts);
     if (type)
-        sc__config_add(l,
-                       out,
-                       "dtype",
-                       strstr(type, "bfloat16")  ? "bf16"
-                       : strstr(type, "float16") ? "fp16"
-                       : strstr(type, "tf32")    ? "tf32"
-                                                 : "fp32");
+        sc__config_add(l, out, "dtype", type_of(type));
+    else
+        sc__config_add_default(l, out, "model.dtype", "dtype", "fp16");
+    if (!sc__config_exact(c, "data.micro_num"))
+        sc__config_add_default(l, out, "data.micro_num", "micro-batches", "1");
     return SC_OK;
 }

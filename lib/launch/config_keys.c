@@ -1,6 +1,8 @@
 /* config_keys: YAML, JSON (which is YAML) and TOML as keys and values. */
 #include "launch/config.h"
 
+#include "base/hash.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <yaml.h>
@@ -419,26 +421,36 @@ static void add_further_words(const struct sc__launch *l,
                  l->line);
 }
 
+/* Of a flag that stands twice the last one counts, as argparse has it. */
 void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
     struct sc__arena *arena = &l->ctx->arena;
+    struct sc__names names;
+    uint32_t *places = NULL; /* of the items of a name */
+    uint32_t count = 0;
+    uint32_t capacity = 0;
+    sc__names_init(&names, arena);
     for (uint32_t i = 0; i < l->count; i++) {
         const char *word = l->words[i];
         const char *equals = strchr(word, '=');
         if (!sc__is_flag(word))
             continue;
-        const char *name =
-            sc__strndup(arena,
-                        word + 2,
-                        equals ? (size_t)(equals - word) - 2 : strlen(word) - 2);
+        size_t n = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+        const char *name = sc__strndup(arena, word + 2, n);
         /* a switch of the launcher may stand before the program */
         bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]) &&
                       !sc__str_ends(sc__str(l->words[i + 1]), ".py");
-        const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
-        *SC__PUSH(arena, c->items, c->count, c->capacity) =
-            (struct sc__config_item){.key = name,
-                                     .last = name,
-                                     .value = value,
-                                     .line = l->line};
+        struct sc__config_item item = {.key = name,
+                                       .last = name,
+                                       .value = equals   ? equals + 1
+                                                : behind ? l->words[i + 1]
+                                                         : "true",
+                                       .line = l->line};
+        uint32_t id = sc__names_add(&names, name, n);
+        if (id == count) {
+            *SC__PUSH(arena, places, count, capacity) = c->count;
+            *SC__PUSH(arena, c->items, c->count, c->capacity) = item;
+        }
+        c->items[places[id]] = item;
         if (behind)
             add_further_words(l, c, name, i + 2);
     }

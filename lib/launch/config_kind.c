@@ -1,5 +1,6 @@
 /* config_kind: whose configuration it is: by the keys that only one program has, else by
- * two or three that stand together in no other. */
+ * two or three that stand together in no other. And which files are launches or
+ * configurations, by their names and how they begin. */
 #include "launch/config.h"
 
 #include <string.h>
@@ -77,6 +78,47 @@ bool sc__config_looks_like_yaml(const struct sc__launch *l) {
 bool sc__config_looks_like_python(const struct sc__launch *l) {
     return sc__str_ends(sc__str(l->file), ".py") ||
            sc__launch_is_recipe(l->text.p, l->text.n);
+}
+
+/* ---- a launch, or a configuration? ---- */
+
+bool sc__launch_named(const char *path) {
+    static const char *const ends[] =
+        {".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", NULL};
+    for (const char *const *e = ends; *e; e++)
+        if (sc__str_ends(sc__str(path), *e))
+            return true;
+    return false;
+}
+
+bool sc__launch_is_recipe(const char *head, size_t n) {
+    static const char *const words[] = {"tensor_model_parallel_size=",
+                                        "tensor_model_parallel_size =",
+                                        "tensor_model_parallel_size: ",
+                                        ".pretrain_recipe(",
+                                        ".finetune_recipe(",
+                                        NULL};
+    bool recipe = false;
+    for (const char *const *w = words; *w && !recipe; w++)
+        recipe = sc__find_word(head, n, *w);
+    return recipe && sc__find_word(head, n, "import ");
+}
+
+bool sc__launch_begins(const char *head, size_t n) {
+    static const char *const keys[] = {"\"zero_optimization\"",
+                                       "\"train_micro_batch_size_per_gpu\"",
+                                       "\"per_device_train_batch_size\"",
+                                       NULL};
+    struct sc__str text = {head, n};
+    if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
+        return true;
+    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text))
+        return true;
+    struct sc__str trimmed = sc__trim(text);
+    for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)
+        if (sc__find_word(head, n, *k))
+            return true;
+    return false;
 }
 
 /* By kind: its name, and the profile of data/software that it runs with. */

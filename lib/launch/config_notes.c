@@ -219,3 +219,14 @@ void sc__config_note_default(const struct sc__launch *l,
              key,
              value);
 }
+
+void sc__config_add_default(struct sc__launch *l,
+                            struct sc__flag_list *out,
+                            const char *key,
+                            const char *flag,
+                            const char *value) {
+    if (sc__launch_overridden(l, flag))
+        return;
+    sc__config_add(l, out, flag, value);
+    sc__config_note_default(l, key, value);
+}

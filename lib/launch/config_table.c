@@ -281,6 +281,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(INTERNEVO), "=model.hidden_size", "hidden-size", NULL},
     {OF(INTERNEVO), "=model.num_attention_heads", "num-attention-heads", NULL},
     {OF(INTERNEVO), "=model.num_kv_attention_heads", "num-query-groups", NULL},
+    {OF(INTERNEVO), "=model.head_dim", "kv-channels", NULL},
     {OF(INTERNEVO), "=model.vocab_size", "vocab-size", NULL},
     {OF(INTERNEVO), "=data.seq_len", "seq-length", NULL},
     {OF(INTERNEVO), "=data.micro_bsz", "micro-batch", NULL},

@@ -24,6 +24,7 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
                                        "model",
                                        "model_id",
                                        "pretrain",
+                                       "pretrained",             /* Colossal-LLaMA */
                                        "model.partial_pretrain", /* verl */
                                        "model_name",
                                        "model_path",
@@ -33,7 +34,8 @@ take_model(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
     for (const char *const *key = keys; *key; key++)
         for (uint32_t i = 0; i < c->count; i++) {
             const struct sc__config_item *item = &c->items[i];
-            if (strcmp(item->key, *key) != 0)
+            bool own = strcmp(*key, "pretrained") != 0 || sc__config_colossal(c);
+            if (!own || strcmp(item->key, *key) != 0)
                 continue;
             if (!strcmp(item->value, "true") || (l->command && !*item->value))
                 return sc__launch_fail(l,
@@ -60,16 +62,6 @@ static bool says_flag(const struct sc__config *c, const char *flag) {
             return true;
     }
     return false;
-}
-
-static void add_default(struct sc__launch *l,
-                        struct sc__flag_list *out,
-                        const struct sc__flag *usual,
-                        const char *key) {
-    if (sc__launch_overridden(l, usual->name))
-        return;
-    sc__config_add(l, out, usual->name, usual->value);
-    sc__config_note_default(l, key, usual->value);
 }
 
 /* DeepSpeed-Chat's step of supervised fine-tuning: --deepspeed is a switch beside a stage,
@@ -108,11 +100,9 @@ take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         {"max_seq_len", "seq", "512", chat},
         {"batch_size_training", "micro-batch", "4", recipes},
         {"context_length", "seq", "4096", recipes}};
-    for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++) {
-        struct sc__flag flag = {usual[i].flag, usual[i].value};
+    for (unsigned i = 0; i < sizeof usual / sizeof *usual; i++)
         if (usual[i].has && !says_flag(c, usual[i].flag))
-            add_default(l, out, &flag, usual[i].key);
-    }
+            sc__config_add_default(l, out, usual[i].key, usual[i].flag, usual[i].value);
 }
 
 /* Its launches name the weights --pretrain; train_batch_size is that of all GPUs (128
@@ -130,9 +120,9 @@ take_openrlhf(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     if (batch)
         sc__config_add(l, out, "global-batch", batch);
     else
-        add_default(l, out, &(struct sc__flag){"global-batch", "128"}, "train_batch_size");
+        sc__config_add_default(l, out, "train_batch_size", "global-batch", "128");
     if (!answers && !says_flag(c, "seq"))
-        add_default(l, out, &(struct sc__flag){"seq", "2048"}, "max_len");
+        sc__config_add_default(l, out, "max_len", "seq", "2048");
 }
 
 /* verl's batch is that of all GPUs; attention is FlashAttention's, sequences are parallel
@@ -236,7 +226,7 @@ static bool runs_fsdp(const struct sc__config *c) {
     bool named = names_something(fsdp) || has_section(c, "fsdp.") ||
                  has_section(c, "fsdp_config.") || sc__config_on(c, "use_fsdp") ||
                  sc__config_on(c, "enable_fsdp") || sc__config_verl(c) ||
-                 (file && sc__config_fsdp_file(file)) ||
+                 sc__config_colossal_fsdp(c) || (file && sc__config_fsdp_file(file)) ||
                  (backend && strstr(backend, "fsdp"));
     return named && !fsdp_strategy(c, "no_shard", "3");
 }
@@ -252,58 +242,6 @@ static const char *deepspeed_file(const struct sc__config *c) {
     return !file && other && sc__config_deepspeed_stage(other) ? other : file;
 }
 
-/* Colossal-AI's examples and ColossalChat name a booster's plugin, which says what is
- * sharded: zero2, gemini (all, in chunks), or 3d, whose --zero_stage, --tp and --pp stand
- * beside it (booster/plugin). NULL: they are not theirs. */
-static const struct sc__flag *colossal_plugin(const struct sc__config *c) {
-    static const struct sc__flag plugins[] = {{"zero2", "2"},
-                                              {"zero2_cpu", "2"},
-                                              {"gemini", "3"},
-                                              {"gemini_auto", "3"},
-                                              {"ddp", "0"},
-                                              {"torch_ddp", "0"},
-                                              {"3d", NULL},
-                                              {"hybrid_parallel", NULL}};
-    const char *plugin = sc__config_exact(c, "plugin");
-    for (size_t i = 0; plugin && i < sizeof plugins / sizeof *plugins; i++)
-        if (!strcmp(plugin, plugins[i].name) && sc__config_exact(c, "batch_size"))
-            return &plugins[i];
-    return NULL;
-}
-
-bool sc__config_colossal(const struct sc__config *c) {
-    return colossal_plugin(c) != NULL;
-}
-
-/* A batch is that of a rank; a pipeline takes it in pieces of --microbatch_size, 1 unless
- * it is said. */
-static sc_status
-take_colossal(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    const struct sc__flag *plugin = colossal_plugin(c);
-    uint32_t stages = sc__config_number(c, "pp", 1);
-    if (!plugin)
-        return SC_OK;
-    struct sc__config_batch batch = {.local = sc__config_number(c, "batch_size", 1),
-                                     .stages = stages,
-                                     .piece = sc__config_number(c, "microbatch_size", 1),
-                                     .piece_key = "microbatch_size",
-                                     .runs = "micro-batches"};
-    SC__TRY(sc__config_local_batch(l, &batch, out));
-    if (plugin->value)
-        sc__config_add(l, out, "zero", plugin->value);
-    if (!strcmp(plugin->name, "zero2_cpu")) {
-        sc__config_add(l, out, "offload-optimizer", "1");
-        sc__config_add(l, out, "overlap-offload", "yes");
-    }
-    if (!plugin->value && sc__config_exact(c, "tp"))
-        sc__config_add(l, out, "tp", sc__config_exact(c, "tp"));
-    if (!plugin->value && stages > 1)
-        sc__config_add(l, out, "pp", sc__config_exact(c, "pp"));
-    if (sc__config_on(c, "grad_checkpoint") || sc__config_on(c, "use_grad_checkpoint"))
-        sc__config_add(l, out, "recompute", "full");
-    return SC_OK;
-}
-
 static bool runs_deepspeed(const struct sc__config *c) {
     const char *file = deepspeed_file(c);
     bool other = sc__config_openrlhf(c) && runs_fsdp(c);
@@ -311,7 +249,7 @@ static bool runs_deepspeed(const struct sc__config *c) {
            (names_something(file) || sc__config_value(c, "zero_optimization.stage") ||
             sc__config_on(c, "use_deepspeed") || sc__config_exact(c, "zero_stage") ||
             sc__config_openrlhf(c) || has_section(c, "deepspeed_config.") ||
-            sc__config_colossal(c)); /* whose profile is the same */
+            (sc__config_colossal(c) && !runs_fsdp(c))); /* whose profile is the same */
 }
 
 const char *sc__config_trainer_software(const struct sc__config *c) {
@@ -370,7 +308,7 @@ static void take_stage_two(struct sc__launch *l,
                 sc__config_value(c, "zero_stage") || deepspeed_file(c);
     bool usual = sc__config_on(c, "use_deepspeed") || sc__config_openrlhf(c);
     if (!said && usual && runs_deepspeed(c))
-        add_default(l, out, &(struct sc__flag){"zero", "2"}, "zero_stage");
+        sc__config_add_default(l, out, "zero_stage", "zero", "2");
 }
 
 /* ZeRO by DeepSpeed's file, if it was read, or by its name; or FSDP. */
@@ -591,7 +529,7 @@ sc_status sc__config_trainer(struct sc__launch *l,
     take_openrlhf(l, c, out);
     take_verl(l, c, out);
     take_alpaca(l, c, out);
-    SC__TRY(take_colossal(l, c, out));
+    SC__TRY(sc__config_take_colossal(l, c, out));
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

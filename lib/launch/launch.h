@@ -50,8 +50,10 @@ struct sc__launch {
     struct sc__settings first; /* of the command line: these win */
     const struct sc__option *known;
     struct sc__setting_list pinned;  /* --set */
+    uint32_t all_of_hosts;           /* its configuration takes all GPUs of so many; or 0 */
     bool reads_files;                /* that it names and that lie beside it */
     bool other_program;              /* than Megatron, which must be told what overlaps */
+    bool whole_stage_0;              /* shards nothing, in bf16 either: not DeepSpeed */
     bool own_defaults;               /* where it is silent, not those of Megatron-Core */
     const struct sc__config *config; /* whose keys the words stand for, or NULL */
     struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */
@@ -97,6 +99,8 @@ sc__launch_read_beside(const struct sc__launch *l, const char *name, struct sc__
  * --noop-layers, --data-parallel-sharding-strategy, the tokenizer's vocabulary and
  * the number of GPUs, as flags of ours. */
 const char *sc__launch_lora_targets(const struct sc__launch *l, const char *names);
+/* The number behind a flag, or behind our own name of it; 1 where neither is given. */
+uint32_t sc__launch_number(const struct sc__launch *l, const char *name, const char *own);
 sc_status sc__launch_noop_layers(struct sc__launch *l);
 sc_status sc__launch_sharding(struct sc__launch *l);
 sc_status sc__launch_deepspeed(struct sc__launch *l);
@@ -139,6 +143,8 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count);
 uint32_t sc__launch_asks(const struct sc__launch *l);
 /* Hosts of which it takes all GPUs, however many those are; 0: it does not say. */
 uint32_t sc__launch_hosts(const struct sc__launch *l);
+/* The file of accelerate that would say how many; NULL: it is given none. */
+const char *sc__launch_counted_in(const struct sc__launch *l);
 /* The variables that SLURM sets for the #SBATCH lines of a script. */
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,

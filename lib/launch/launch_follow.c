@@ -156,7 +156,7 @@ sc_status sc__launch_pai(struct sc__launch *l) {
     return SC_OK;
 }
 
-static uint32_t flag_number(const struct sc__launch *l, const char *name, const char *own) {
+uint32_t sc__launch_number(const struct sc__launch *l, const char *name, const char *own) {
     struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
     uint32_t n = 1;
     const char *text = sc__setting(&s, own);
@@ -170,7 +170,7 @@ static uint32_t flag_number(const struct sc__launch *l, const char *name, const 
 /* MindSpeed's and FlagScale's name of a schedule that we have. */
 void sc__launch_schedule(struct sc__launch *l) {
     const char *method = sc__launch_word_behind(l, "schedules-method");
-    bool stages = flag_number(l, "pipeline-model-parallel-size", "pp") > 1;
+    bool stages = sc__launch_number(l, "pipeline-model-parallel-size", "pp") > 1;
     if (!method || !stages || sc__launch_overridden(l, "schedule") ||
         sc__launch_nth(l, "schedule", 0))
         return;
@@ -187,15 +187,15 @@ void sc__launch_schedule(struct sc__launch *l) {
 /* --moe-tp-extend-ep: the ranks of tensor parallel hold experts of their own, and no part
  * of each (the groups of EP and TP together, moe/layers.py of MindSpeed). */
 static void take_extended_experts(struct sc__launch *l) {
-    uint32_t tp = flag_number(l, "tensor-model-parallel-size", "tp");
-    uint64_t ep = flag_number(l, "expert-model-parallel-size", "ep");
+    uint32_t tp = sc__launch_number(l, "tensor-model-parallel-size", "tp");
+    uint64_t ep = sc__launch_number(l, "expert-model-parallel-size", "ep");
     if (!sc__launch_switched(l, "moe-tp-extend-ep") || tp < 2 ||
-        sc__launch_overridden(l, "expert-model-parallel-size") ||
         sc__launch_overridden(l, "expert-tensor-parallel-size"))
         return;
-    sc__launch_add(l,
-                   "expert-model-parallel-size",
-                   sc__format(&l->ctx->arena, "%" PRIu64, ep * tp));
+    if (!sc__launch_overridden(l, "expert-model-parallel-size"))
+        sc__launch_add(l,
+                       "expert-model-parallel-size",
+                       sc__format(&l->ctx->arena, "%" PRIu64, ep * tp));
     sc__launch_add(l, "expert-tensor-parallel-size", "1");
 }
 
@@ -207,7 +207,7 @@ void sc__launch_mindspeed(struct sc__launch *l) {
                                             {"kvallgather_cp_algo", "all_gather"}};
     const char *frequency = sc__launch_nth(l, "moe-layer-freq", 0);
     const char *kind = sc__launch_word_behind(l, "context-parallel-algo");
-    bool parallel = flag_number(l, "context-parallel-size", "cp") > 1;
+    bool parallel = sc__launch_number(l, "context-parallel-size", "cp") > 1;
     if (frequency && !strcmp(frequency, "-1"))
         sc__launch_add(l, "moe-layer-freq", "1");
     take_extended_experts(l);
@@ -303,7 +303,7 @@ void sc__launch_bf16_stage(struct sc__launch *l, bool deepspeed) {
     bool narrow = sc__launch_nth(l, "bf16", 0) || (type && !strcmp(type, "bf16"));
     bool trainer = l->other_program && software && !strcmp(software, "deepspeed");
     bool first = stage ? !strcmp(stage, "0") : deepspeed || trainer;
-    if (!runs || !narrow || !first || sc__launch_overridden(l, "zero"))
+    if (!runs || !narrow || !first || l->whole_stage_0 || sc__launch_overridden(l, "zero"))
         return;
     drop_flag(l, "zero");
     sc__launch_add(l, "zero", "1");
@@ -425,7 +425,7 @@ sc_status sc__launch_attention(struct sc__launch *l) {
     bool local = !said && layers && !strcmp(layers, "local");
     bool off = !said && is_zero(variable(l, "NVTE_FLASH_ATTN")) &&
                is_zero(variable(l, "NVTE_FUSED_ATTN"));
-    uint32_t cp = flag_number(l, "context-parallel-size", "cp");
+    uint32_t cp = sc__launch_number(l, "context-parallel-size", "cp");
     if (!(unfused || local || off) || l->other_program ||
         sc__launch_overridden(l, "attention") || sc__launch_nth(l, "attention", 0))
         return SC_OK;
@@ -589,13 +589,14 @@ sc_status sc__launch_spec(struct sc__launch *l) {
 
 /* Scripts of several nodes are published with one node in them. */
 static uint32_t least_world(const struct sc__launch *l) {
-    uint64_t tp = flag_number(l, "tensor-model-parallel-size", "tp");
-    uint64_t pp = flag_number(l, "pipeline-model-parallel-size", "pp");
-    uint64_t cp = flag_number(l, "context-parallel-size", "cp");
-    uint64_t ep = flag_number(l, "expert-model-parallel-size", "ep");
+    uint64_t tp = sc__launch_number(l, "tensor-model-parallel-size", "tp");
+    uint64_t pp = sc__launch_number(l, "pipeline-model-parallel-size", "pp");
+    uint64_t cp = sc__launch_number(l, "context-parallel-size", "cp");
+    uint64_t ep = sc__launch_number(l, "expert-model-parallel-size", "ep");
     struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
     bool has_etp = sc__setting(&s, "etp") || sc__setting(&s, "expert-tensor-parallel-size");
-    uint64_t etp = has_etp ? flag_number(l, "expert-tensor-parallel-size", "etp") : tp;
+    uint64_t etp =
+        has_etp ? sc__launch_number(l, "expert-tensor-parallel-size", "etp") : tp;
     /* What is no number of ranks is refused later, with the plan. */
     if (tp * cp > UINT32_MAX || ep * etp > UINT32_MAX)
         return 0;
@@ -610,16 +611,21 @@ static uint32_t least_world(const struct sc__launch *l) {
 /* All GPUs of a host, or the fewest that the plan needs where the cluster does not say
  * more (job.c). */
 static void take_open_world(struct sc__launch *l, uint32_t hosts, uint32_t least) {
-    sc__launch_add(l, "fewest-gpus", sc__format(&l->ctx->arena, "%u", least));
+    struct sc__arena *arena = &l->ctx->arena;
+    const char *file = hosts ? sc__launch_counted_in(l) : NULL;
+    sc__launch_add(l, "fewest-gpus", sc__format(arena, "%u", least));
     if (hosts) {
-        sc__launch_add(l, "hosts", sc__format(&l->ctx->arena, "%u", hosts));
-        sc__note(l->ctx,
-                 "megatron-world",
-                 "%s launches on all GPUs of %u host%s: those of the cluster, or as many "
-                 "as its hosts have, are taken (--gpus says otherwise)",
-                 l->file,
-                 hosts,
-                 hosts == 1 ? "" : "s");
+        sc__launch_add(l, "hosts", sc__format(arena, "%u", hosts));
+        sc__note(
+            l->ctx,
+            "megatron-world",
+            "%s launches %s of %u host%s: those of the cluster, or as many as its hosts "
+            "have, are taken (--gpus says otherwise)",
+            l->file,
+            file ? sc__format(arena, "what %.60s says, which is not known: all GPUs", file)
+                 : "on all GPUs",
+            hosts,
+            hosts == 1 ? "" : "s");
         return;
     }
     sc__note(l->ctx,

@@ -56,7 +56,7 @@ static const struct {
 
 static void
 put_unsaid(struct sc__launch *l, struct sc__config *c, const char *key, const char *value) {
-    if (key && !sc__config_exact(c, key))
+    if (key && value && !sc__config_exact(c, key))
         sc__config_put(l, c, key, value, 0);
 }
 
@@ -101,7 +101,7 @@ static void put_dotted(struct sc__launch *l, struct sc__config *c, uint32_t at) 
     bool off = !strncmp(dot + 1, "no_", 3) && !value;
     if (off)
         memmove(dot + 1, dot + 4, strlen(dot + 4) + 1);
-    sc__config_put(l, c, key, off ? "false" : value ? value : "true", l->line);
+    sc__config_set(l, c, key, off ? "false" : value ? value : "true", l->line);
 }
 
 static const char *environment(const struct sc__launch *l, enum sc__shell_watched name) {
@@ -122,10 +122,20 @@ static sc_status take_file(struct sc__launch *l, struct sc__config *c, const cha
                                    name);
 }
 
-static sc_status read_torchtitan(struct sc__launch *l, struct sc__config *c) {
-    for (uint32_t i = 0; i < l->count; i++)
-        if (sc__is_flag(l->words[i]))
-            put_dotted(l, c, i);
+/* Later versions count a local batch in tokens (TrainingConfig of torchtitan/config). */
+static void take_tokens(struct sc__launch *l, struct sc__config *c) {
+    uint32_t tokens =
+        sc__config_number(c, "training.num_tokens_per_microbatch_per_dp_rank", 0);
+    uint32_t length = sc__config_number(c, "training.seq_len", 0);
+    if (tokens && length && tokens >= length)
+        sc__config_set(l,
+                       c,
+                       "training.local_batch_size",
+                       sc__format(&l->ctx->arena, "%u", tokens / length),
+                       l->line);
+}
+
+static sc_status find_torchtitan(struct sc__launch *l, struct sc__config *c) {
     const char *file = sc__config_exact(c, "job.config_file");
     const char *config = sc__launch_word_behind(l, "config");
     if (!file)
@@ -152,6 +162,19 @@ static sc_status read_torchtitan(struct sc__launch *l, struct sc__config *c) {
                            config);
 }
 
+static sc_status read_torchtitan(struct sc__launch *l, struct sc__config *c) {
+    for (uint32_t i = 0; i < l->count; i++)
+        if (sc__is_flag(l->words[i]))
+            put_dotted(l, c, i);
+    put_unsaid(l,
+               c,
+               "training.seq_len",
+               sc__config_exact(c, "training.max_context_length"));
+    SC__TRY(find_torchtitan(l, c));
+    take_tokens(l, c);
+    return SC_OK;
+}
+
 /* ---- NeMo 1 ---- */
 
 /* What megatron_gpt_config.yaml says of a step (examples/nlp/language_modeling/conf). */
@@ -170,10 +193,10 @@ static void take_gpt_config(struct sc__launch *l, struct sc__config *c) {
                  {"model.num_attention_heads", "num-attention-heads", "12"}};
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         sc__config_usual(l, c, usual[i].key, usual[i].flag, usual[i].value);
-    if (!sc__config_exact(c, "trainer.devices"))
-        sc__config_put(l, c, "trainer.devices", "1", 0);
-    if (!sc__config_exact(c, "trainer.num_nodes"))
-        sc__config_put(l, c, "trainer.num_nodes", "1", 0);
+    if (sc__launch_asks(l)) /* as a launcher has it */
+        return;
+    put_unsaid(l, c, "trainer.devices", "1");
+    put_unsaid(l, c, "trainer.num_nodes", "1");
 }
 
 static sc_status read_nemo(struct sc__launch *l, struct sc__config *c) {

@@ -724,39 +724,6 @@ sc_status sc__launch_parse(struct sc_context *ctx,
     return parse_launch(l, out);
 }
 
-bool sc__launch_named(const char *path) {
-    static const char *const ends[] =
-        {".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", NULL};
-    for (const char *const *e = ends; *e; e++)
-        if (sc__str_ends(sc__str(path), *e))
-            return true;
-    return false;
-}
-
-bool sc__launch_is_recipe(const char *head, size_t n) {
-    return sc__find_word(head, n, "import ") &&
-           (sc__find_word(head, n, "tensor_model_parallel_size=") ||
-            sc__find_word(head, n, "tensor_model_parallel_size =") ||
-            sc__find_word(head, n, "tensor_model_parallel_size: "));
-}
-
-bool sc__launch_begins(const char *head, size_t n) {
-    static const char *const keys[] = {"\"zero_optimization\"",
-                                       "\"train_micro_batch_size_per_gpu\"",
-                                       "\"per_device_train_batch_size\"",
-                                       NULL};
-    struct sc__str text = {head, n};
-    if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
-        return true;
-    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text))
-        return true;
-    struct sc__str trimmed = sc__trim(text);
-    for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)
-        if (sc__find_word(head, n, *k))
-            return true;
-    return false;
-}
-
 /* A script with the sizes of its own model, beside --model: the sizes of one under the
  * name, and with the rest, of the other are no model. */
 static sc_status refuse_two_models(struct sc_context *ctx,

@@ -82,17 +82,25 @@ void sc__config_put(struct sc__launch *l,
                                  .line = line};
 }
 
-/* The last one of a name counts, as both programs have it. */
+void sc__config_set(struct sc__launch *l,
+                    struct sc__config *c,
+                    const char *key,
+                    const char *value,
+                    uint32_t line) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!strcmp(c->items[i].key, key)) {
+            c->items[i].value = value;
+            c->items[i].line = line;
+            return;
+        }
+    sc__config_put(l, c, key, value, line);
+}
+
 static void put_setting(struct sc__launch *l, struct sc__config *c, const char *word) {
     const char *equals = strchr(word, '=');
     word += strspn(word, "+");
     const char *key = sc__strndup(&l->ctx->arena, word, (size_t)(equals - word));
-    for (uint32_t i = 0; i < c->count; i++)
-        if (!strcmp(c->items[i].key, key)) {
-            c->items[i].value = equals + 1;
-            return;
-        }
-    sc__config_put(l, c, key, equals + 1, l->line);
+    sc__config_set(l, c, key, equals + 1, l->line);
 }
 
 void sc__config_usual(struct sc__launch *l,

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Tokens of a tokenizer that a type alone names; 0: not known. Pai-Megatron-Patch's
- * (--patch-tokenizer-type) are those of its tokenizer files, to which
- * --extra-vocab-size adds. */
+ * (--patch-tokenizer-type) are those of its tokenizer files without what is added to them
+ * (megatron_patch/tokenizer), to which --extra-vocab-size adds. */
 static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
     static const struct {
         const char *flag;
@@ -19,9 +19,15 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
                  /* files of SentencePiece in scripts of Megatron are Llama's */
                  {"tokenizer-type", "GPTSentencePieceTokenizer", 32000},
                  {"patch-tokenizer-type", "LLamaTokenizer", 32000},
-                 {"patch-tokenizer-type", "LLama3Tokenizer", 128256},
+                 {"patch-tokenizer-type", "LLama2Tokenizer", 32000},
+                 {"patch-tokenizer-type", "LLama3Tokenizer", 128000},
+                 {"patch-tokenizer-type", "MistralTokenizer", 32000},
+                 {"patch-tokenizer-type", "MixtralTokenizer", 32000},
+                 {"patch-tokenizer-type", "YiTokenizer", 64000},
                  {"patch-tokenizer-type", "DeepSeekV2Tokenizer", 100000},
+                 {"patch-tokenizer-type", "QwenTokenizer", 151851},
                  {"patch-tokenizer-type", "Qwen2Tokenizer", 151643},
+                 {"patch-tokenizer-type", "Qwen2VLTokenizer", 151643},
                  {"patch-tokenizer-type", "Qwen3Tokenizer", 151643}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         *type = sc__launch_word_behind(l, types[i].flag);
@@ -29,6 +35,15 @@ static uint32_t tokens_of_type(const struct sc__launch *l, const char **type) {
             return types[i].tokens;
     }
     return 0;
+}
+
+/* DeepSeekV2Tokenizer reads DeepSeek-V3's files as well, of 128,813 tokens: it is theirs
+ * where what is added fills these up to a multiple of 128, as their models' vocabularies
+ * are, and not DeepSeek-V2's. */
+static uint32_t tokens_of_deepseek(const char *type, uint32_t tokens, uint32_t extra) {
+    const uint32_t third = 128813;
+    bool fills = (tokens + extra) % 128 != 0 && (third + extra) % 128 == 0;
+    return type && !strcmp(type, "DeepSeekV2Tokenizer") && fills ? third : tokens;
 }
 
 /* The preset that an id, or the name of a folder in a path, says. */
@@ -69,7 +84,7 @@ static const char *other_file(const struct sc__launch *l) {
 
 /* Megatron asks the tokenizer; we know those of our presets, by id. */
 sc_status sc__launch_vocabulary(struct sc__launch *l) {
-    const char *type;
+    const char *type = NULL;
     const char *more = sc__launch_word_behind(l, "extra-vocab-size");
     uint32_t extra = 0;
     const char *name = sc__launch_word_behind(l, "tokenizer-model");
@@ -97,6 +112,8 @@ sc_status sc__launch_vocabulary(struct sc__launch *l) {
                                more);
     if (!vocab)
         return SC_OK;
+    if (!preset)
+        vocab = tokens_of_deepseek(type, vocab, extra);
     vocab += extra;
     const char *file = preset ? NULL : other_file(l);
     if (file)

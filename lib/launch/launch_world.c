@@ -38,10 +38,26 @@ static bool launcher_number(const char *const *words,
     return false;
 }
 
-/* "gpu" and "auto" of torchrun; what is counted when it runs: $(nvidia-smi -L | wc -l) */
+/* "gpu" and "auto" of torchrun: as many as PyTorch sees. */
+static bool counts_visible(const char *value) {
+    return value && (!strcmp(value, "gpu") || !strcmp(value, "auto"));
+}
+
+/* That, or what is counted when it runs: $(nvidia-smi -L | wc -l) */
 static bool counts_devices(const char *value) {
-    return value &&
-           (!strcmp(value, "gpu") || !strcmp(value, "auto") || sc__shell_mark(value) != 0);
+    return value && (counts_visible(value) || sc__shell_mark(value) != 0);
+}
+
+/* The word that is a launcher, before the program that it launches; count: none. */
+static uint32_t
+launcher_at(const char *const *words, uint32_t count, const char *const *names) {
+    for (uint32_t i = 0; i < count && !sc__str_ends(sc__str(words[i]), ".py"); i++) {
+        const char *slash = strrchr(words[i], '/');
+        for (const char *const *name = names; *name; name++)
+            if (!strcmp(slash ? slash + 1 : words[i], *name))
+                return i;
+    }
+    return count;
 }
 
 uint32_t sc__launch_world(const char *const *words, uint32_t count) {
@@ -54,6 +70,8 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     static const char *const nodes[] = {"nnodes", "num-nodes", "nodes", "N", NULL};
     static const char *const all[] =
         {"num-processes", "np", "ntasks", "worker-num", "world-size", "n", NULL};
+    static const char *const composer[] = {"composer", NULL};
+    static const char *const processes[] = {"nproc", NULL};
     uint32_t local;
     uint32_t node_count = 1;
     uint32_t world = 0;
@@ -68,7 +86,9 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
             return 0;
         return product <= UINT32_MAX ? (uint32_t)product : 0;
     }
-    launcher_number(words, count, all, &world);
+    if (!launcher_number(words, count, all, &world) &&
+        launcher_at(words, count, composer) < count)
+        launcher_number(words, count, processes, &world);
     return world;
 }
 
@@ -86,14 +106,16 @@ static bool runs(const struct sc__shell_command *command, const char *const *nam
     return false;
 }
 
-/* "0,1,2,3" */
+/* "0,1,2,3", or names as nvidia-smi -L has them (GPU-…, MIG-…) */
 static uint32_t listed_devices(const char *list) {
     struct sc__str rest = sc__str(list);
     struct sc__str part;
     uint32_t n = 0;
     uint32_t device;
     while (sc__split(&rest, ',', &part)) {
-        if (!sc__parse_u32(sc__trim(part), &device))
+        part = sc__trim(part);
+        if (!sc__parse_u32(part, &device) && !sc__str_starts(part, "GPU-") &&
+            !sc__str_starts(part, "MIG-"))
             return 0;
         n++;
     }
@@ -105,6 +127,9 @@ static uint32_t listed_devices(const char *list) {
  * without a list has all of its own, how many is not said. */
 static uint32_t included_devices(const struct sc__shell_command *command) {
     const char *value = launcher_value(command->words, command->count, "include");
+    const char *brief = launcher_value(command->words, command->count, "i");
+    if (!value && brief && strchr(brief, ':'))
+        value = brief;
     struct sc__str rest = sc__str(value ? value : "");
     struct sc__str host;
     uint64_t n = 0;
@@ -122,18 +147,28 @@ static uint32_t included_devices(const struct sc__shell_command *command) {
     return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
+/* Hosts of torchrun that starts a process for each device that it sees; 0: it does not. */
+static uint32_t hosts_that_see(const struct sc__shell_command *command) {
+    static const char *const nodes[] = {"nnodes", NULL};
+    uint32_t count = 1;
+    bool given = launcher_value(command->words, command->count, "nnodes") != NULL;
+    bool known = launcher_number(command->words, command->count, nodes, &count);
+    if (!counts_visible(launcher_value(command->words, command->count, "nproc-per-node")))
+        return 0;
+    return given && !known ? 0 : count;
+}
+
 /* ms-swift, LLaMA-Factory and XTuner start torchrun by NPROC_PER_NODE and NNODES;
- * LLaMA-Factory, accelerate and DeepSpeed take the devices that are visible. */
+ * LLaMA-Factory, accelerate and what calls it, DeepSpeed and Composer take the devices that
+ * are visible. */
 static uint32_t environment_world(const struct sc__shell_command *command) {
     static const char *const by_number[] = {"swift",
                                             "megatron",
                                             "llamafactory-cli",
                                             "xtuner",
                                             NULL};
-    static const char *const by_devices[] = {"llamafactory-cli",
-                                             "accelerate",
-                                             "deepspeed",
-                                             NULL};
+    static const char *const by_devices[] =
+        {"llamafactory-cli", "accelerate", "trl", "axolotl", "deepspeed", "composer", NULL};
     static const char *const by_list[] = {"deepspeed", NULL};
     const char *local = command->watched[SC__SHELL_NPROC_PER_NODE];
     const char *nodes = command->watched[SC__SHELL_NNODES];
@@ -141,7 +176,8 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
     static const char *const titan[] = {"run_train.sh", NULL};
     const char *titans = command->watched[SC__SHELL_NGPU];
     uint32_t each = runs(command, by_list) ? included_devices(command) : 0;
-    uint32_t node_count = 1;
+    uint32_t seen = hosts_that_see(command);
+    uint32_t node_count = seen ? seen : 1;
     if (each)
         return each;
     if (runs(command, titan)) { /* torchtitan's own script: NGPU=${NGPU:-"8"} */
@@ -151,7 +187,7 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
     }
     if (local && runs(command, by_number))
         sc__parse_u32(sc__str(local), &each);
-    if (!each && devices && runs(command, by_devices))
+    if (!each && devices && (seen || runs(command, by_devices)))
         each = listed_devices(devices);
     if (each && nodes && runs(command, by_number) &&
         (!sc__parse_u32(sc__str(nodes), &node_count) || !node_count))
@@ -167,18 +203,6 @@ uint32_t sc__launch_asks(const struct sc__launch *l) {
 
 /* ---- all GPUs of a host ---- */
 
-/* The word that is a launcher, before the program that it launches; count: none. */
-static uint32_t
-launcher_at(const char *const *words, uint32_t count, const char *const *names) {
-    for (uint32_t i = 0; i < count && !sc__str_ends(sc__str(words[i]), ".py"); i++) {
-        const char *slash = strrchr(words[i], '/');
-        for (const char *const *name = names; *name; name++)
-            if (!strcmp(slash ? slash + 1 : words[i], *name))
-                return i;
-    }
-    return count;
-}
-
 /* Launchers that take all GPUs where they are given no number: runner.py of DeepSpeed,
  * commands/launch.py of accelerate and what calls it (TRL, Axolotl), launcher.py of
  * LLaMA-Factory, cli/launcher.py of Composer. */
@@ -190,28 +214,36 @@ static bool takes_all(const struct sc__shell_command *command) {
 
 uint32_t sc__launch_hosts(const struct sc__launch *l) {
     static const char *const hosts[] = {"nnodes", "num-nodes", NULL};
+    static const char *const listed[] = {"nnodes", "num-nodes", "hostfile", "H", NULL};
     static const char *const picked[] = {"include", "exclude", "i", "e", NULL};
     static const char *const factory[] = {"llamafactory-cli", NULL};
     const struct sc__shell_command *c = l->command;
     uint32_t count = 1;
-    if (!c)
-        return 0;
+    if (!c || l->all_of_hosts)
+        return l->all_of_hosts;
     const char *local = launcher_value(c->words, c->count, "nproc-per-node");
     bool counted = counts_devices(local) ||
                    counts_devices(launcher_value(c->words, c->count, "num-processes"));
-    if (!counted && (sc__launch_asks(l) || !takes_all(c)))
+    if (sc__launch_asks(l) || (!counted && !takes_all(c)))
         return 0;
     for (const char *const *name = picked; !counted && *name; name++)
         if (launcher_value(c->words, c->count, *name))
             return 0;
     bool given = launcher_number(c->words, c->count, hosts, &count);
-    bool unknown = !given && (launcher_value(c->words, c->count, "nnodes") ||
-                              launcher_value(c->words, c->count, "num-nodes") ||
-                              launcher_value(c->words, c->count, "hostfile"));
+    bool unknown = false;
+    for (const char *const *name = listed; !given && *name; name++)
+        unknown = unknown || launcher_value(c->words, c->count, *name);
     const char *said = c->watched[SC__SHELL_NNODES];
     if (!given && said && runs(c, factory))
         unknown = !sc__parse_u32(sc__str(said), &count) || !count;
     return unknown ? 0 : count;
+}
+
+const char *sc__launch_counted_in(const struct sc__launch *l) {
+    static const char *const names[] = {"accelerate", "trl", NULL};
+    const struct sc__shell_command *c = l->command;
+    bool launched = c && launcher_at(c->words, c->count, names) < c->count;
+    return launched ? launcher_value(c->words, c->count, "config-file") : NULL;
 }
 
 /* ---- #SBATCH ---- */

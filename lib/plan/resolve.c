@@ -508,6 +508,14 @@ static sc_status resolve_adapters(struct sc_context *ctx,
         p->lora_targets &= ~(unsigned)(SC__LORA_SCAN_IN | SC__LORA_SCAN_OUT);
         p->lora_targets |= out ? SC__LORA_OUT : 0;
     }
+    if (!p->lora_targets)
+        return sc__fail(
+            ctx,
+            SC_USAGE,
+            NULL,
+            "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj or all",
+            "--lora-targets in_proj: %s has no layers of Mamba or delta nets",
+            m->name);
     bool narrow = sc__plan_width(p) < 4;
     p->lora_autocast = sc__is_on(g->lora_autocast) && narrow;
     p->lora_fp32 = (sc__is_on(g->lora_fp32) && narrow) || p->lora_autocast;

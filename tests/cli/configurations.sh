@@ -69,7 +69,7 @@ done
 same llamafactory $data/llamafactory.yaml --gpus 8 -- --model qwen3-8b --gpus 8 --seq 2048 --micro-batch 1 --micro-batches 2 --zero 3 --recompute full --software deepspeed
 same flagscale $data/flagscale.yaml --gpus 16 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --swiglu --normalization RMSNorm --disable-bias-linear --untie-embeddings-and-output-weights --position-embedding-type rope \
-    --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no
+    --tp 2 --pp 2 --sequence-parallel --zero 1 --seq 4096 --micro-batch 1 --global-batch 64 --gpus 16 --overlap-grad no --cross-entropy unfused
 same maxtext $data/maxtext.yml --gpus 8 -- --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --num-query-groups 8 --group-query-attention \
     --ffn-hidden-size 14336 --kv-channels 128 --vocab-size 128256 --swiglu --normalization RMSNorm --disable-bias-linear \
     --untie-embeddings-and-output-weights --position-embedding-type rope --zero 3 --recompute full --seq 4096 --micro-batch 4 --gpus 8 --software maxtext
@@ -150,8 +150,12 @@ refuse extra_of_an_unknown_vocabulary 3 '--extra-vocab-size 421 adds to a vocabu
 # BLOOM: 70 layers of 14336, 250,880 tokens and ALiBi are 176.2 billion parameters; Qwen2.5-7B's vocabulary is 151643 + 421
 printf '%s --position-embedding-type alibi --pad-vocab-size-to 250880\n' "$script" >"$dir/bloom.sh"
 "$S" run "$dir/bloom.sh" --ignore-memory | grep -q ": 176.2 B parameters" && echo "ok padded_to" || echo "not ok padded_to"
-printf '%s --patch-tokenizer-type Qwen2Tokenizer --extra-vocab-size 421\n' "$script" >"$dir/qwen.sh"
-"$S" run "$dir/qwen.sh" --ignore-memory --json - | grep -q "no --vocab-size is given: 152064, that of the tokenizer Qwen2Tokenizer" && echo "ok extra_vocabulary" || echo "not ok extra_vocabulary"
+# … and Llama 3, DeepSeek-V2, -V3 and the first Qwen have those of their models with what is added
+for pair in Qwen2Tokenizer=421=152064 LLama3Tokenizer=256=128256 DeepSeekV2Tokenizer=2400=102400 DeepSeekV2Tokenizer=467=129280 QwenTokenizer=85=151936; do
+    type=${pair%%=*} vocab=${pair##*=}
+    printf '%s --patch-tokenizer-type %s --extra-vocab-size %s\n' "$script" "$type" "$(echo "$pair" | cut -d= -f2)" >"$dir/qwen.sh"
+    "$S" run "$dir/qwen.sh" --ignore-memory --json - | grep -q "no --vocab-size is given: $vocab, that of the tokenizer $type" && echo "ok extra_vocabulary $pair" || echo "not ok extra_vocabulary $pair"
+done
 # Nanotron, OLMo (7B), NeMo with values that name others, scripts of trainers
 cat >"$dir/nanotron.yaml" <<'Y'
 model: {dtype: bfloat16, model_config: {is_llama_config: true, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 24, num_key_value_heads: 32, tie_word_embeddings: true, vocab_size: 49152}}
@@ -189,6 +193,11 @@ model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 
 Y
 same nemo "$dir/nemo.yaml" -- --micro-batch 2 --global-batch 64 --seq-length 2048 --max-position-embeddings 2048 --num-layers 12 --hidden-size 1024 --ffn-hidden-size 4096 \
     --num-attention-heads 16 --disable-bias-linear --untie-embeddings-and-output-weights --swiglu --use-distributed-optimizer --bf16 --gpus 16 --overlap-grad no --cross-entropy unfused --use-precision-aware-optimizer
+# all devices of its nodes, as Lightning has it
+for devices in -1 auto; do
+    sed "s/devices: [0-9]*/devices: $devices/" "$dir/nemo.yaml" >"$dir/nemo_all.yaml"
+    same "nemo_devices $devices" "$dir/nemo_all.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16
+done
 # fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
 sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
     s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
@@ -211,6 +220,9 @@ printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import 
 same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no --zero 1
 expect_notes() { tr '\n' ' ' <"$dir/out" | tr -s ' ' | grep -qF -- "$2" && echo "ok $1" || echo "not ok $1"; }
 expect_notes nemo_run_recipe 'does not say pipeline_model_parallel_size,context_parallel_size: 1 is taken'
+# a recipe that is called and says no degree is one, too
+printf 'from nemo.collections import llm\nrecipe = llm.llama3_8b.pretrain_recipe(num_nodes=1, num_gpus_per_node=8)\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\n' >"$dir/called.py"
+same nemo_run_called "$dir/called.py" -- --model llama3-8b --gpus 8 --global-batch 64 --micro-batch 1 --seq 4096 --zero 1 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
 same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \
     --fp8 --fp8-recipe tensorwise --fp8-param-gather --num-layers-at-start-in-bf16 1 --num-layers-at-end-in-bf16 1 --exp-avg-dtype bf16 --grad-dtype bf16

@@ -91,6 +91,7 @@ for card in rtx-5090 rtx-pro-6000; do
 done
 expect no_bf16 0 "has no bf16: GEMMs are timed as fp16; PyTorch emulates bf16 there" run $one --gpu v100
 seed=tests/data/seed_003.txt
+expect no_layers_for_adapters 2 "--lora-targets in_proj: llama3-8b has no layers of Mamba or delta nets" "$STEPCAST" run --model llama3-8b --gpus 8 --lora 16 --lora-targets in_proj
 expect no_exchange 0 "--two-level has no effect: there is no all-to-all" run $seed --two-level
 expect idle_chunks 0 "--a2a-chunks has no effect" run tests/data/seed_001.txt --a2a-chunks 8
 

@@ -91,7 +91,7 @@ printf 'model_name_or_path: meta-llama/Llama-2-7b-hf\nfinetuning_type: full\ncut
 said offload_by_name 'offloading is taken from its name'
 # base_model in a section is nobody's of Axolotl
 printf 'num_layers: 4\nhidden_size: 512\nnum_attention_heads: 8\nvocab_size: 32000\nseq_length: 1024\nmicro_batch_size: 1\nglobal_batch_size: 8\nbf16: true\naux:\n  base_model: vanilla\n  attention_mask_type: no_mask\n' >"$dir/nested.yaml"
-same base_model_in_a_section "$dir/nested.yaml" --gpus 8 -- --num-layers 4 --hidden-size 512 --num-attention-heads 8 --vocab-size 32000 --seq 1024 --micro-batch 1 --global-batch 8 --bf16 --gpus 8
+same base_model_in_a_section "$dir/nested.yaml" --gpus 8 -- --num-layers 4 --hidden-size 512 --num-attention-heads 8 --vocab-size 32000 --seq 1024 --micro-batch 1 --global-batch 8 --bf16 --gpus 8 --cross-entropy unfused
 said mask_is_said 'attention_mask_type no_mask changes the step and is not modelled'
 
 # ---- Megatron-DeepSpeed and other forks of Megatron ----
@@ -131,6 +131,9 @@ refused sums_unknown 'of these we know: fp32, float32, float, torch.float32, fp1
 sed 's/"allgather_bucket_size"/"stage3_gather_16bit_weights_on_model_save"/' "$dir/silent.json" >"$dir/trainer.json"
 echo "deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json" >"$dir/trainer.sh"
 same bf16_stage_of_a_trainer "$dir/trainer.sh" -- $of_zero --grad-accum-dtype fp32
+# of a flag that stands twice the last one counts
+echo "deepspeed --num_gpus 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size 8 --deepspeed zero3.json --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json --model_name_or_path meta-llama/Meta-Llama-3-8B" >"$dir/twice.sh"
+same flags_twice "$dir/twice.sh" -- $of_zero --grad-accum-dtype fp32
 # a bucket of more parameters than can be counted
 echo '{"train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2, "reduce_bucket_size": 5_000_000_000}, "bf16": {"enabled": true}}' >"$dir/ds.json"
 same large_bucket "$dir/ds.json" --model llama3-8b --seq 2048 --gpus 8 -- --model llama3-8b --seq 2048 --gpus 8 --zero 2 --micro-batch 1 --micro-batches 4 --bf16 --software deepspeed --ddp-bucket-size 4294967295
@@ -643,6 +646,10 @@ done
 speed --pipeline-model-parallel-size 4 --noop-layers 0,22,23
 meant --pipeline-model-parallel-size 4 --num-layers 21 --decoder-first-pipeline-num-layers 5 --decoder-last-pipeline-num-layers 4
 same noop_layers "$dir/speed.sh" -- "$dir/meant.sh"
+# … of as many stages as an option says, each layer once
+same noop_layers_stages "$dir/speed.sh" --pp 2 -- "$dir/meant.sh" --pp 2 --decoder-first-pipeline-num-layers 11 --decoder-last-pipeline-num-layers 10
+sed 's/0,22,23/0,22,0,23,22/' "$dir/speed.sh" >"$dir/twice.sh"
+same noop_layers_twice "$dir/twice.sh" -- "$dir/meant.sh"
 speed --noop-layers 3,7
 meant --num-layers 22
 same noop_layers_of_one_stage "$dir/speed.sh" -- "$dir/meant.sh"
@@ -655,6 +662,7 @@ speed $experts --tensor-model-parallel-size 2 --moe-tp-extend-ep
 meant --num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 1024 --tensor-model-parallel-size 2 --expert-model-parallel-size 8 --expert-tensor-parallel-size 1
 same extended_experts "$dir/speed.sh" -- "$dir/meant.sh"
 unsaid extended_experts_known 'moe-tp-extend-ep'
+same extended_experts_said "$dir/speed.sh" --ep 4 -- "$dir/meant.sh" --ep 4
 speed --context-parallel-size 2 --context-parallel-algo hybrid_cp_algo
 "$S" run "$dir/speed.sh" --ignore-memory >"$dir/out" 2>"$dir/err"
 said context_otherwise 'context-parallel-algo hybrid_cp_algo changes the step and is not modelled'

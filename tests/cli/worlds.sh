@@ -42,6 +42,32 @@ same slurm_one_node "$dir/slurm.sh" -- $deep --gpus 4
 launch deepspeed --hostfile hosts --num_nodes 2 $trainer --deepspeed ds_zero2.json
 same deepspeed_hosts_counted "$dir/launch.sh" -- $deep --gpus 16
 
+# of the devices that are visible those alone: to PyTorch, which torchrun asks, and to what calls accelerate
+for seen in 0,1 GPU-8f4a,MIG-07bc; do
+    launch CUDA_VISIBLE_DEVICES=$seen torchrun --nproc_per_node=gpu $trainer
+    same "torchrun_sees $seen" "$dir/launch.sh" -- $tuned --gpus 2
+done
+launch CUDA_VISIBLE_DEVICES=0,1,2 torchrun --nproc_per_node=auto --nnodes 2 $trainer
+same torchrun_sees_of_each "$dir/launch.sh" -- $tuned --gpus 6
+for launcher in trl composer; do
+    launch CUDA_VISIBLE_DEVICES=0,1,2,3 $launcher $trainer
+    same "${launcher}_sees" "$dir/launch.sh" -- $tuned --gpus 4
+done
+launch composer --nproc 4 $trainer
+same composer_counts "$dir/launch.sh" -- $tuned --gpus 4
+launch composer --nproc 4 --world_size 16 $trainer
+same composer_counts_all "$dir/launch.sh" -- $tuned --gpus 16
+launch deepspeed -i localhost:0,1 $trainer --deepspeed ds_zero2.json
+same deepspeed_picks "$dir/launch.sh" -- $deep --gpus 2
+for hosts in "-H" "--hostfile"; do
+    launch deepspeed $hosts hosts $trainer --deepspeed ds_zero2.json
+    same "deepspeed_hosts $hosts" "$dir/launch.sh" -- $deep --gpus 1
+done
+launch accelerate launch --config_file fsdp.yaml $trainer
+"$S" run "$dir/launch.sh" >"$dir/out" 2>&1
+tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
+expect accelerate_file_missing 0 'launches what fsdp.yaml says, which is not known: all GPUs of 1 host:' cat "$dir/notes"
+
 # ---- how many those are ----
 launch torchrun --nproc_per_node gpu $trainer
 same of_the_cluster "$dir/launch.sh" --cluster dgx-2 -- $tuned --gpus 16 --cluster dgx-2
@@ -66,6 +92,14 @@ launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole --tensor-model-paral
 "$S" run "$dir/launch.sh" --ffn-hidden-size 3072 >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect plan_needs_more 0 '1 host of 8 GPUs, but the plan needs a multiple of 3: 9 are taken' cat "$dir/notes"
+
+# an option that counts for nothing is noted
+idle() { name=$1 said=$2; shift 2; expect "idle_$name" 0 "--hosts has no effect: $said" "$S" run $tuned --hosts 2 "$@"; }
+idle gpus "--gpus says how many" --gpus 4
+idle nodes "--nodes says how many" --nodes 1
+idle dp "--dp says how many" --dp 4
+idle cluster "the cluster says how many" --cluster dgx-h100:32
+idle ideal "the cluster has none" --cluster ideal
 
 # ---- plans, and Python ----
 launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole
