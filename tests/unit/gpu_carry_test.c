@@ -75,6 +75,31 @@ static void half_rate_as_base(void **state) {
     assert_within(square_us(&mine, SC__FP16), square_us(full, SC__FP16), 0.02);
 }
 
+/* Factors of narrow types are of chips that reach less than their peak; one of few units
+ * (H20) reaches it. */
+static void no_type_above_its_peak(void **state) {
+    static const enum sc__dtype types[] = {SC__FP16,
+                                           SC__BF16,
+                                           SC__TF32,
+                                           SC__FP32,
+                                           SC__FP8,
+                                           SC__FP8_ROW,
+                                           SC__FP8_BLOCK,
+                                           SC__FP4};
+    (void)state;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__gpu *g;
+        if (strncmp(sc__data_files[i].path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_built_in(ctx, &sc__data_files[i], &g), SC_OK);
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            double least = 2 * pow(8192, 3) / (1e6 * g->peak[types[t]]);
+            if (g->peak[types[t]] > 0 && square_us(g, types[t]) < least)
+                fail_msg("%s is above its peak in %s", g->name, sc__dtype_name(types[t]));
+        }
+    }
+}
+
 static bool has_more(const struct sc__gpu *a, const struct sc__gpu *b) {
     return a != b && a->peak[SC__FP16] >= b->peak[SC__FP16] && a->dram >= b->dram &&
            a->sms >= b->sms && a->boost_mhz >= b->boost_mhz && a->tdp >= b->tdp &&
@@ -126,6 +151,9 @@ int main(void) {
                                         open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
+        cmocka_unit_test_setup_teardown(no_type_above_its_peak,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
     };
