@@ -4,6 +4,7 @@
 #include "hardware/gpu_read.h"
 #include "hardware/kernel.h"
 #include "hardware/kernel_model.h"
+#include "hardware/power_throttling.h"
 
 #include "kernel_checks.h"
 
@@ -130,6 +131,30 @@ static void more_is_not_slower(void **state) {
     assert_true(pairs > 40);
 }
 
+/* Where the clock falls until the power limit holds it, a loop of large products draws what
+ * the limit is, and a step's energy knows it. */
+static void held_by_its_power(void **state) {
+    unsigned count = 0;
+    (void)state;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__gpu *g;
+        if (strncmp(sc__data_files[i].path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_built_in(ctx, &sc__data_files[i], &g), SC_OK);
+        if (!(g->gemm.hot_us > 0 && g->gemm.limit > 0))
+            continue;
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
+        struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
+        struct sc__load load = {0};
+        sc__load_add(&load, &k, 100);
+        double share = sc__throttle(g, &load, 0).watts / g->power.limit;
+        if (share < 0.8 || share > 1.01)
+            fail_msg("%s draws %.2f of its limit", g->name, share);
+        count++;
+    }
+    assert_true(count > 8);
+}
+
 /* Before Ampere there is no bf16: a product takes as long as one of fp16. */
 static void without_bf16(void **state) {
     static const char *const names[] = {"v100", "t4", "rtx-2080-ti"};
@@ -155,6 +180,7 @@ int main(void) {
                                         open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
+        cmocka_unit_test_setup_teardown(held_by_its_power, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
