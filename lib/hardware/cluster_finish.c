@@ -59,7 +59,7 @@ static void resolve_nvlink(struct sc_context *ctx,
     if (c->node_gpus > 1)
         sc__note(ctx,
                  "pcie",
-                 "%sthe GPUs of a node communicate over PCIe at %.0f GB/s; nvlink= gives "
+                 "%sthe GPUs of a node communicate over PCIe at %.4g GB/s; nvlink= gives "
                  "another rate",
                  slots,
                  c->nvlink / 1e9);

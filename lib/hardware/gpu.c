@@ -91,6 +91,8 @@ carry_load(const struct sc__gpu *g, const struct sc__gpu *base, double clock) {
 
 /* Below 1, as on a card of half the rate at the same power, it does not fall. */
 static void carry_clock(struct sc__gemm_constants *c, double load) {
+    if (!(c->hot_us > 0))
+        return;
     double all = fmax(1, (1 + c->hot + c->limit) * load);
     c->hot = fmin(c->hot, fmax(1, (1 + c->hot) * load) - 1);
     c->limit = all - 1 - c->hot;

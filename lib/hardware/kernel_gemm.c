@@ -93,6 +93,14 @@ static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitt
     return g->peak[t] > 0 ? g->peak[t] / sc__gpu_main_peak(g) : 1;
 }
 
+/* FLOP/us of the whole chip. Factors are those of a chip that reaches less than its peak:
+ * where the main type reaches all of it, so does another, and no more. */
+static double chip_rate(const struct sc__gpu *g, enum sc__dtype t, double fitted) {
+    double rate = g->gemm.rp * rate_factor(g, t, fitted);
+    double reached = fmax(1, g->gemm.rp / (1e6 * sc__gpu_main_peak(g)));
+    return fitted > 0 ? fmin(rate, reached * 1e6 * g->peak[t]) : rate;
+}
+
 /* FLOP/us that no product of a type is faster than. */
 static double most_of(const struct sc__gpu *g, enum sc__dtype t) {
     return g->gemm.most * g->peak[t] / sc__gpu_main_peak(g);
@@ -194,7 +202,7 @@ static struct gemm describe(const struct sc__gpu *g,
         p.k_step = (uint64_t)(128 / e);
     p.r = c->r * rate_factor(g, t, f->r);
     p.element_step = 2 * (double)p.k_step / p.r;
-    p.rp = c->rp * rate_factor(g, t, f->rp);
+    p.rp = chip_rate(g, t, f->rp);
     if (t == SC__FP32 || t == SC__TF32)
         p.rp = fmin(
             p.rp,

@@ -255,23 +255,50 @@ void sc__note_missing_type(struct sc_context *ctx,
                               : "");
 }
 
+static bool is_of(const struct sc__gpu *g, const char *architecture) {
+    return g->architecture && !strcmp(g->architecture, architecture);
+}
+
+/* Scales of blocks are a matter of the tensor cores. Transformer Engine takes 32 values to
+ * a scale on Blackwell, which has fp4, but for its RTX cards (check_mxfp8_support), and 128
+ * from Hopper on (check_fp8_block_scaling_support); the transform and the rounding of its
+ * usual recipe of nvfp4 are instructions that RTX cards do not have. */
+static sc_status
+check_recipe(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
+    const char *name = g->title ? g->title : g->name;
+    bool rtx = is_of(g, "blackwell-rtx");
+    bool first = is_of(g, "ada");
+    bool fp8 = p->gemm == SC__FP8;
+    if (fp8 && p->fp8_recipe == SC_FP8_RECIPE_MXFP8 && (rtx || !(g->peak[SC__FP4] > 0)))
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        first ? "--fp8-recipe delayed or tensorwise"
+                              : "--fp8-recipe blockwise, delayed or tensorwise",
+                        "%s has no mxfp8",
+                        name);
+    if (fp8 && p->fp8_recipe == SC_FP8_RECIPE_BLOCKWISE && first)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "--fp8-recipe delayed or tensorwise",
+                        "%s has no fp8 with scales of blocks",
+                        name);
+    if (p->gemm == SC__FP4 && rtx)
+        sc__note(ctx,
+                 "fp4-recipe",
+                 "on %s Transformer Engine trains in nvfp4 only without the Hadamard "
+                 "transform and stochastic rounding, which are counted here",
+                 name);
+    return SC_OK;
+}
+
 /* A GPU without fp8, fp4 or, where it computes in it, fp32 cannot train in it; bf16 on one
  * that has only fp16 is timed as that. */
 static sc_status
 check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
     const char *name = g->title ? g->title : g->name;
     const char *type = sc__dtype_name(p->gemm);
-    /* scales of 32 values are a matter of the tensor cores, as fp4 is: Transformer Engine
-     * refuses the recipe before Blackwell and on its RTX cards (check_mxfp8_support) */
-    bool rtx = g->architecture && !strcmp(g->architecture, "blackwell-rtx");
-    if (p->gemm == SC__FP8 && p->fp8_recipe == SC_FP8_RECIPE_MXFP8 &&
-        (rtx || !(g->peak[SC__FP4] > 0)))
-        return sc__fail(ctx,
-                        SC_USAGE,
-                        NULL,
-                        "--fp8-recipe blockwise, delayed or tensorwise",
-                        "%s has no mxfp8",
-                        name);
     if ((p->gemm == SC__FP32 || p->gemm == SC__TF32) && !(g->peak[SC__FP32] > 0))
         return sc__fail(ctx,
                         SC_USAGE,
@@ -287,6 +314,7 @@ check_type(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__pla
                         "%s has no %s",
                         name,
                         type);
+    SC__TRY(check_recipe(ctx, g, p));
     sc__note_missing_type(ctx, g, p->gemm);
     return SC_OK;
 }

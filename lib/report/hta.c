@@ -176,6 +176,12 @@ static void hta_put_head(struct hta *h, uint32_t rank, uint32_t world) {
     sc__puts(h->out, ",\"args\":{\"External id\":0}}");
 }
 
+/* While the GPU waits for its host no kernel runs. */
+static bool is_kernel(const struct sc__op *op) {
+    return op->kind != SC__OP_WAIT &&
+           !(op->kind == SC__OP_COMPUTE && op->work == SC__WORK_HOST);
+}
+
 void sc__write_hta(const struct sc__result *r, uint32_t rank, struct sc__buffer *out) {
     struct hta h = {.r = r, .t = r->timeline, .w = r->workload, .out = out, .rank = rank};
     uint32_t class = sc__workload_class_of(h.w, rank);
@@ -184,7 +190,7 @@ void sc__write_hta(const struct sc__result *r, uint32_t rank, struct sc__buffer 
     for (uint32_t i = r->by_class.first[class]; i < r->by_class.first[class + 1]; i++) {
         const struct sc__span *s = &h.t->spans[r->by_class.spans[i]];
         const struct sc__op *op = &h.w->ops[s->op];
-        if (op->kind == SC__OP_WAIT || s->end <= s->start)
+        if (!is_kernel(op) || s->end <= s->start)
             continue;
         correlation++;
         hta_put_launch(&h, s, correlation);

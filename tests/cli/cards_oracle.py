@@ -12,9 +12,9 @@ import tempfile
 # Cards rated at half of what their units do where they add in fp32.
 HALF = {"rtx-3060", "rtx-3080", "rtx-3080-ti", "rtx-3090", "rtx-4060-ti", "rtx-4090", "rtx-5060", "rtx-5070",
         "rtx-5080", "rtx-5090", "rtx-2080-ti", "a10g", "l20", "l40"}
-# Above what is left: 8.1, 10.6, 9.2, 4.2, 12.6 and 13.2 %; by the ratios of the
+# Above what is left: 8.0, 10.3, 8.7, 4.2, 12.6 and 13.2 %; by the ratios of the
 # datasheets alone it is 48, 64, 17, 8, 13 and 25 %.
-BOUNDS = {"half rate": 9.5, "half rate, tf32": 12, "half rate, fp32": 10.5, "few units": 5, "others": 12.8, "looked at after": 15,
+BOUNDS = {"half rate": 9.5, "half rate, tf32": 12, "half rate, fp32": 9, "few units": 5, "others": 12.8, "looked at after": 15,
           # 11, 25 and 29 %; where all of attention goes by the peak 68, 72 and 74 %
           "attention_f on h20": 13, "attention_f on rtx-a5000": 27, "attention_b on rtx-a5000": 31}
 

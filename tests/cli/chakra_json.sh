@@ -52,6 +52,12 @@ torch_us() { "$STEPCAST" run "$@" --json - 2>/dev/null | sed -n 's/^ *"step_time
 check measured_collectives "$(torch_us "$tmp/torch.0.json" "$tmp/torch.1.json")" 600
 "$STEPCAST" convert "$tmp/torch.0.json" "$tmp/torch.1.json" --to chakra -o "$tmp/torch" >/dev/null 2>&1
 check measured_collectives_written "$(torch_us "$tmp/torch")" 600
+# messages of three stages: only what they took is known, with what they waited, and ranks have one or two
+of_torch() { printf '{"id": "%s", "name": "%s", "type": "%s", "dataDeps": [%s], "durationMicros": "%s"}' "$@"; }
+{ printf %s "$head"; of_torch 1 aten::mm COMP_NODE '' 100; of_torch 2 ncclDevKernel_SendRecv COMM_COLL_NODE '"1"' 20; } >"$tmp/stage.0.json"
+{ printf %s "$head"; of_torch 1 ncclDevKernel_SendRecv COMM_COLL_NODE '' 120; of_torch 2 aten::mm COMP_NODE '"1"' 100; of_torch 3 ncclDevKernel_SendRecv COMM_COLL_NODE '"2"' 20; } >"$tmp/stage.1.json"
+{ printf %s "$head"; of_torch 1 ncclDevKernel_SendRecv COMM_COLL_NODE '' 240; of_torch 2 aten::mm COMP_NODE '"1"' 100; } >"$tmp/stage.2.json"
+check measured_messages "$(torch_us "$tmp/stage.0.json" "$tmp/stage.1.json" "$tmp/stage.2.json")" 340
 damaged cut "x.0.json:byte " "$head" "$first" "${second%?????}"
 damaged list_without_end "a list that does not end" '[' "$head" ', ' "$first"
 damaged text_behind_the_list "text behind the list" '[' "$head" ', ' "$first" '] x'

@@ -16,8 +16,8 @@ done
 for cards in "gpu=a100-80-pcie gpus=8" "gpu=a40 gpus=8" l40s:8 rtx-4090:8 a40:4; do check "slots: $cards" "$(below "$(busbw "$cards")" 31.5)" yes; done
 # cards with eight lanes have half of that
 for cards in rtx-4060-ti:2 rtx-5060:2; do
-    check "lanes: $cards" "$("$STEPCAST" coll all_gather -c "$cards" -b 1M -e 1M | grep -o 'over PCIe at [0-9]* GB/s')" \
-        "over PCIe at $(test $cards = rtx-5060:2 && echo 25 || echo 12) GB/s"
+    check "lanes: $cards" "$("$STEPCAST" coll all_gather -c "$cards" -b 1M -e 1M | grep -o 'over PCIe at [0-9.]* GB/s')" \
+        "over PCIe at $(test $cards = rtx-5060:2 && echo 25 || echo 12.5) GB/s"
 done
 expect bridge_is_said 0 "NVLink of h100-pcie is a bridge that joins 2 cards, not the 8 of a node" coll h100-pcie:8
 expect slots_are_said 0 "inside=pcie: the GPUs of a node communicate over PCIe at 50 GB/s" coll "dgx-h100:8 inside=pcie"

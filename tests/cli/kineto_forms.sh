@@ -57,9 +57,34 @@ copy|void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>
 attention|void flashinfer::BatchDecodeWithPagedKVCacheKernel<>
 gemm|fused_moe_kernel
 gemm|triton_tem_fused_mm_0
+gemm|triton_tem_fused__to_copy_addmm_gelu_t_view_9
+gemm|triton_tem_fused__to_copy_addmm_native_layer_norm_t_view_1
+gemm|triton_tem_fused_convolution_repeat_2
+attention|triton_tem_fused_flex_attention_3
+elementwise|triton_poi_fused_add_permute_view_20
+elementwise|triton_poi_fused_addmm_tanh_3
+elementwise|triton_poi_fused_gelu_view_9
+elementwise|triton_poi_fused_0
+copy|triton_poi_fused_clone_transpose_view_4
+copy|triton_poi_fused_cat_slice_6
+norm|triton_per_fused_add_native_layer_norm_view_5
+loss|triton_red_fused__log_softmax_nll_loss_forward_view_7
+optimizer|triton_for_fused_0
 router|moe_align_block_size_kernel
 router|void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel
 NAMES
+# and in a table: what Inductor names views, biases and a matrix product after
+inductor_rows() {
+    line=$(printf '%60s' '' | tr ' ' -)
+    for part in 1 2 3 4 5 6; do line="$line  ------------"; done
+    printf '%s\n%60s  %12s  %12s  %12s  %12s  %12s  %12s\n%s\n' "$line" Name 'Self CPU %' 'Self CPU' 'CPU total %' 'CPU total' 'Self CUDA' '# of Calls' "$line"
+    for row in triton_tem_fused__to_copy_addmm_gelu_t_view_9=50 triton_poi_fused_addmm_tanh_3=30 triton_poi_fused_gelu_view_9=20 triton_poi_fused_clone_view_1=10; do
+        printf '%60s  %12s  %12s  %12s  %12s  %12s  %12s\n' "${row%=*}" 0.00% 0.000us 0.00% 0.000us "${row#*=}.000us" 1
+    done
+    printf '%s\nSelf CPU time total: 1.000us\nSelf CUDA time total: 110.000us\n' "$line"
+}
+inductor_rows >"$tmp/inductor.txt"
+check inductor_in_tables "$("$STEPCAST" show "$tmp/inductor.txt" | awk '/longest parts/ { exit } seen && NF { print $1, $2 } /where the time goes/ { seen = 1 }' | paste -sd' ')" "elementwise 50.00 gemm 50.00 copy 10.00"
 document 0 1 "$(kernel gemm 0 100 7)" "$(kernel my_ncclKernel 100 50 20)" >"$tmp/names.json"
 check no_communication "$("$STEPCAST" show "$tmp/names.json" | awk '/exposed communication/ { print $3 }')" 0.000
 # so is one of another library that says what it sends, but not what PyTorch fills beside it

@@ -106,7 +106,8 @@ expect gpu_of_torch_geforce 0 "RTX 5090" gpu "NVIDIA GeForce RTX 5090"
 expect gpu_of_torch_a800 0 "A800 SXM4" gpu "NVIDIA A800-SXM4-80GB"
 for pair in "NVIDIA GeForce RTX 4070 SUPER=RTX 4070 SUPER" "Tesla T4=T4 16 GB" "NVIDIA A10G=A10G 24 GB" "RTX 4090 24GB=RTX 4090" \
     "RTX-3060-12GB=RTX 3060 12 GB" "NVIDIA RTX PRO 6000 Blackwell Server Edition=Server Edition" \
-    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition=Max-Q"; do
+    "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition=Max-Q" \
+    "NVIDIA A100 80GB PCIe=A100 PCIe 80 GB" "NVIDIA B300 SXM6 AC=B300 SXM" "H100 SXM5 80GB=H100 SXM5" "H100 80GB PCIe=H100 PCIe"; do
     expect "card ${pair%%=*}" 0 "${pair#*=}" gpu "${pair%%=*}" --fp16
 done
 expect gpu_near 2 "did you mean h100-sxm?" gpu "H100 sxn"

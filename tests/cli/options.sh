@@ -89,6 +89,17 @@ expect no_bf16_of_plans 0 "T4 16 GB has no bf16: GEMMs are timed as fp16" "$STEP
 for card in rtx-5090 rtx-pro-6000; do
     expect "mxfp8 on $card" 2 "has no mxfp8" run $one --gpu $card --fp8 --fp8-recipe mxfp8
 done
+# Transformer Engine's recipes by compute capability: scales of blocks from 9.0 on, nvfp4 on 12.0 without half of its recipe
+for card in rtx-4090 l40s; do
+    expect "blockwise on $card" 2 "has no fp8 with scales of blocks" run $one --gpu $card --fp8 --fp8-recipe blockwise
+    expect "mxfp8 on $card" 2 "hint: --fp8-recipe delayed or tensorwise" run $one --gpu $card --fp8 --fp8-recipe mxfp8
+done
+for card in rtx-pro-6000 h20; do
+    expect "blockwise on $card" 0 "step time" run $one --gpu $card --fp8 --fp8-recipe blockwise
+done
+expect mxfp8_without_fp8 2 "leave --fp8 out" run $one --gpu a100 --fp8 --fp8-recipe mxfp8
+expect nvfp4_on_a_card 0 "only without the Hadamard" run $one --gpu rtx-pro-6000 --fp4
+check nvfp4_beside_them "$(run $one --gpu b200 --fp4 2>&1 | grep -c Hadamard)" 0
 expect no_bf16 0 "has no bf16: GEMMs are timed as fp16; PyTorch emulates bf16 there" run $one --gpu v100
 seed=tests/data/seed_003.txt
 expect no_layers_for_adapters 2 "--lora-targets in_proj: llama3-8b has no layers of Mamba or delta nets" "$STEPCAST" run --model llama3-8b --gpus 8 --lora 16 --lora-targets in_proj

@@ -30,6 +30,16 @@ check "HTA, one rank of each class" python3 tests/tools/check_hta.py "$t/hta" 4
 "$STEPCAST" run "$t/small.txt" --hta "$t/hta2" --trace-ranks 3,5 >/dev/null
 check "HTA, chosen ranks" python3 tests/tools/check_hta.py "$t/hta2" 2
 
+# what the GPU waits for its host is no kernel: read again, three quarters of this step are the host's as before
+"$STEPCAST" run --model gpt2 --gpu h200 --gpus 1 --micro-batch 1 --seq 256 --software hf-transformers --hta "$t/waits" --json "$t/waits.json" >/dev/null
+"$STEPCAST" run "$t/waits" --cluster ideal --json "$t/again.json" >/dev/null
+python3 -S -c '
+import json, sys
+a, b = (json.load(open(f))["breakdown_us"] for f in sys.argv[1:])
+assert a["other"] > 0.7 * sum(v for v in a.values() if not isinstance(v, dict)), a
+assert all(abs(a[k] / b[k] - 1) < 1e-3 for k in ("compute", "other")), (a, b)' "$t/waits.json" "$t/again.json" &&
+    echo "ok trace_files: HTA, a GPU that waits for its host" || echo "not ok trace_files: HTA, a GPU that waits for its host"
+
 "$STEPCAST" run "$t/small.txt" --trace "$t/x.json" --trace-ranks 99 >/dev/null 2>"$t/error"
 [ $? = 2 ] && grep -q 'ranks 0 to 31' "$t/error" && [ ! -e "$t/x.json" ] && echo "ok trace_files: a rank that is not there" || echo "not ok traces: a rank that is not there"
 "$STEPCAST" run "$t/small.txt" --trace "$t/none/x.json" >/dev/null 2>&1

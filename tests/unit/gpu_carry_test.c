@@ -4,6 +4,7 @@
 #include "hardware/gpu_read.h"
 #include "hardware/kernel.h"
 #include "hardware/kernel_model.h"
+#include "hardware/power_throttling.h"
 
 #include "kernel_checks.h"
 
@@ -75,6 +76,31 @@ static void half_rate_as_base(void **state) {
     assert_within(square_us(&mine, SC__FP16), square_us(full, SC__FP16), 0.02);
 }
 
+/* Factors of narrow types are of chips that reach less than their peak; one of few units
+ * (H20) reaches it. */
+static void no_type_above_its_peak(void **state) {
+    static const enum sc__dtype types[] = {SC__FP16,
+                                           SC__BF16,
+                                           SC__TF32,
+                                           SC__FP32,
+                                           SC__FP8,
+                                           SC__FP8_ROW,
+                                           SC__FP8_BLOCK,
+                                           SC__FP4};
+    (void)state;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__gpu *g;
+        if (strncmp(sc__data_files[i].path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_built_in(ctx, &sc__data_files[i], &g), SC_OK);
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            double least = 2 * pow(8192, 3) / (1e6 * g->peak[types[t]]);
+            if (g->peak[types[t]] > 0 && square_us(g, types[t]) < least)
+                fail_msg("%s is above its peak in %s", g->name, sc__dtype_name(types[t]));
+        }
+    }
+}
+
 static bool has_more(const struct sc__gpu *a, const struct sc__gpu *b) {
     return a != b && a->peak[SC__FP16] >= b->peak[SC__FP16] && a->dram >= b->dram &&
            a->sms >= b->sms && a->boost_mhz >= b->boost_mhz && a->tdp >= b->tdp &&
@@ -105,6 +131,30 @@ static void more_is_not_slower(void **state) {
     assert_true(pairs > 40);
 }
 
+/* Where the clock falls until the power limit holds it, a loop of large products draws what
+ * the limit is, and a step's energy knows it. */
+static void held_by_its_power(void **state) {
+    unsigned count = 0;
+    (void)state;
+    for (unsigned i = 0; i < sc__data_file_count; i++) {
+        const struct sc__gpu *g;
+        if (strncmp(sc__data_files[i].path, "gpus/", 5))
+            continue;
+        assert_int_equal(sc__gpu_built_in(ctx, &sc__data_files[i], &g), SC_OK);
+        if (!(g->gemm.hot_us > 0 && g->gemm.limit > 0))
+            continue;
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
+        struct sc__kernel k = sc__gemm(p, NULL, SC__BF16, 8192, 8192, 8192);
+        struct sc__load load = {0};
+        sc__load_add(&load, &k, 100);
+        double share = sc__throttle(g, &load, 0).watts / g->power.limit;
+        if (share < 0.8 || share > 1.01)
+            fail_msg("%s draws %.2f of its limit", g->name, share);
+        count++;
+    }
+    assert_true(count > 8);
+}
+
 /* Before Ampere there is no bf16: a product takes as long as one of fp16. */
 static void without_bf16(void **state) {
     static const char *const names[] = {"v100", "t4", "rtx-2080-ti"};
@@ -126,7 +176,11 @@ int main(void) {
                                         open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
+        cmocka_unit_test_setup_teardown(no_type_above_its_peak,
+                                        open_context,
+                                        close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
+        cmocka_unit_test_setup_teardown(held_by_its_power, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

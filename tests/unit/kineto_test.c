@@ -425,6 +425,32 @@ static void collectives_without_a_number_are_matched_in_order(void **state) {
     unlink(paths[1]);
 }
 
+#define REDUCE_OF(group, ts, dur)                                                          \
+    "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "         \
+    "\"ts\": " ts ", \"dur\": " dur                                                        \
+    ", \"args\": {\"stream\": 20, \"Collective name\": \"allreduce\", \"dtype\": "         \
+    "\"Float\", \"In msg nelems\": 4096, \"Group size\": 2, \"Process Group Name\": "      \
+    "\"" group "\", \"Process Group Description\": \"DATA_PARALLEL_GROUP\", "              \
+    "\"Process Group Ranks\": \"[0, 1]\", \"Seq\": 1}}"
+
+/* Two groups of the same ranks each count their own collectives: the first of one took
+ * 50 us, the first of the other 30. */
+static void groups_of_the_same_ranks_are_told_apart(void **state) {
+    (void)state;
+    static const char *const options[] = {"cluster", "ideal", "comm", "measured", NULL};
+    const char *r0 =
+        TRACE("0", "20", REDUCE_OF("3", "120", "50") ", " REDUCE_OF("4", "170", "30"));
+    const char *r1 =
+        TRACE("1", "20", REDUCE_OF("3", "120", "50") ", " REDUCE_OF("4", "170", "30"));
+    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0))),
+                            sc__strdup(&ctx->arena, temporary_file(r1, strlen(r1)))};
+    struct sc__job job;
+    assert_int_equal(run_files(paths, 2, options, &job), 150 * SC__PS_PER_US);
+    assert_int_equal(job.workload->group_count, 1);
+    unlink(paths[0]);
+    unlink(paths[1]);
+}
+
 #define COLLECTIVE(ts, corr, size, ranks, what)                                            \
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "         \
     "\"ts\": " ts ", \"dur\": 10, \"args\": {\"stream\": " corr ", \"correlation\": " corr \
@@ -556,6 +582,7 @@ int main(void) {
         TEST(gradients_are_those_the_optimizer_touches),
         TEST(ranks_meet_in_their_collectives),
         TEST(collectives_without_a_number_are_matched_in_order),
+        TEST(groups_of_the_same_ranks_are_told_apart),
         TEST(one_trace_stands_for_a_larger_mesh),
         TEST(bad_traces_are_refused),
         TEST(cut_files_are_refused),

@@ -155,6 +155,8 @@ void sc__chakra_measured(struct sc__workload *w,
                          const struct sc__chakra_node *n,
                          uint8_t stream,
                          struct sc__op *op);
+/* Such a one that is a message, or an all-to-all, whose other ranks are not known. */
+bool sc__chakra_is_message(const struct sc__chakra_node *n);
 void sc__chakra_note_pytorch(struct sc_context *ctx, uint64_t parents, uint64_t measured);
 
 #endif

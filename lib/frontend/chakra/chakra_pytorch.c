@@ -20,7 +20,6 @@ void sc__chakra_measured(struct sc__workload *w,
                  {"all_gather", SC__ALLGATHER},
                  {"ReduceScatter", SC__REDUCESCATTER},
                  {"reduce_scatter", SC__REDUCESCATTER},
-                 {"SendRecv", SC__ALLTOALL},
                  {"all_to_all", SC__ALLTOALL},
                  {"roadcast", SC__BROADCAST},
                  {"barrier", SC__BARRIER}};
@@ -37,6 +36,10 @@ void sc__chakra_measured(struct sc__workload *w,
         op->peer = 0;
 }
 
+bool sc__chakra_is_message(const struct sc__chakra_node *n) {
+    return sc__find_word(n->name.p, n->name.n, "SendRecv") != NULL;
+}
+
 void sc__chakra_note_pytorch(struct sc_context *ctx, uint64_t parents, uint64_t measured) {
     if (parents)
         sc__note(ctx,
@@ -48,6 +51,7 @@ void sc__chakra_note_pytorch(struct sc_context *ctx, uint64_t parents, uint64_t 
         sc__note(ctx,
                  "chakra-measured",
                  "a trace of PyTorch: %llu collectives without comm_type keep their "
-                 "measured times, in the group of all ranks",
+                 "measured times, in the group of all ranks, and sends and receives of "
+                 "their rank alone",
                  (unsigned long long)measured);
 }

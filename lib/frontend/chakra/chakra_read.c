@@ -41,6 +41,7 @@ struct chakra_read_reader {
     /* of the rank being read */
     bool pytorch;
     uint32_t rank;
+    uint32_t alone; /* group of it alone + 1; 0: none yet */
     struct sc__arena memory;
     struct sc__str file;
     struct sc__chakra_node *nodes;
@@ -317,6 +318,19 @@ find_group(struct chakra_read_reader *r, const struct sc__chakra_node *n, uint16
     return SC_OK;
 }
 
+/* Of a message only its time on this rank is known, with what it waited. */
+static sc_status set_alone(struct chakra_read_reader *r,
+                           const struct sc__chakra_node *n,
+                           struct sc__op *op) {
+    if (!r->alone && r->w->group_count == UINT16_MAX)
+        return node_error(r, n, NULL, "more than 65535 process groups in all");
+    if (!r->alone)
+        r->alone = 1u + sc__workload_group_list(r->w, "p2p", &r->rank, 1);
+    op->coll = SC__SHIFT;
+    op->group = (uint16_t)(r->alone - 1);
+    return SC_OK;
+}
+
 static sc_status set_collective(struct chakra_read_reader *r,
                                 const struct sc__chakra_node *n,
                                 struct sc__op *op) {
@@ -334,7 +348,7 @@ static sc_status set_collective(struct chakra_read_reader *r,
     int64_t size = n->number[SC__ATTR_COMM_SIZE];
     if (!has(n, SC__ATTR_COMM_TYPE) && r->pytorch && ++r->measured) {
         sc__chakra_measured(r->w, n, STREAM_COLLECTIVES, op);
-        return SC_OK;
+        return sc__chakra_is_message(n) ? set_alone(r, n, op) : SC_OK;
     }
     if (!has(n, SC__ATTR_COMM_TYPE))
         return node_error(r, n, NULL, "a collective without comm_type");
@@ -490,6 +504,7 @@ static sc_status make_block(struct chakra_read_reader *r) {
 static sc_status read_rank(struct chakra_read_reader *r) {
     sc_status status =
         sc__read_into(r->ctx, &r->memory, r->files.path[r->rank], LARGEST, &r->file);
+    r->alone = 0;
     r->nodes = NULL;
     r->edges = NULL;
     r->deps = (struct sc__id_list){0};

@@ -150,12 +150,12 @@ enum sc__work sc__kineto_work(const char *name) {
                  {"Sort", SC__WORK_ROUTER},
                  {"sort", SC__WORK_ROUTER},
                  {"permute", SC__WORK_ROUTER},
-                 {"_rsqrt", SC__WORK_NORM}, /* Inductor's, where a norm is one kernel */
-                 {"fused__to_copy", SC__WORK_ELEMENTWISE}, /* its casts */
                  {"copy", SC__WORK_COPY},
                  {"CatArray", SC__WORK_COPY},
                  {"elementwise", SC__WORK_ELEMENTWISE},
                  {"reduce_kernel", SC__WORK_ELEMENTWISE}};
+    if (sc__profile_of_inductor(name))
+        return (enum sc__work)sc__profile_class(name);
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i].part))
             return parts[i].work;

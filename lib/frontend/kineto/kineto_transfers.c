@@ -1,5 +1,7 @@
 #include "frontend/kineto/kineto_transfers.h"
 
+#include <string.h>
+
 void sc__kineto_transfers_init(struct sc__kineto_transfers *x, struct sc__arena *arena) {
     *x = (struct sc__kineto_transfers){.arena = arena};
     sc__map_init(&x->least, arena);
@@ -11,29 +13,36 @@ void sc__kineto_transfers_next_rank(struct sc__kineto_transfers *x) {
 }
 
 /* The k-th collective of a group on one rank is the k-th on the others. */
-static int64_t place_in_step(struct sc__kineto_transfers *x, uint16_t group) {
+static int64_t place_in_step(struct sc__kineto_transfers *x, uint64_t group) {
     return (int64_t)(*sc__map_at(&x->met, group, NULL))++;
 }
 
-static uint64_t
-collective_of(uint16_t group, uint32_t first_rank, bool named, int64_t seq) {
-    uint64_t parts[] = {group, first_rank, named, (uint64_t)seq};
+/* Of the same ranks there may be several groups, each of which counts its own collectives
+ * (Megatron's data parallel ones with and without context parallelism). */
+static uint64_t group_of(const struct sc__op *op, uint32_t first_rank, const char *name) {
+    uint64_t parts[] = {op->group, first_rank};
+    return sc__hash(parts, sizeof parts, name ? sc__hash(name, strlen(name), 1) : 0);
+}
+
+static uint64_t collective_of(uint64_t group, bool numbered, int64_t seq) {
+    uint64_t parts[] = {group, numbered, (uint64_t)seq};
     return sc__hash(parts, sizeof parts, 0);
 }
 
 void sc__kineto_transfer_add(struct sc__kineto_transfers *x,
                              const struct sc__workload *w,
                              uint32_t first_rank,
+                             const char *name,
                              int64_t seq,
                              int64_t duration,
                              uint32_t span) {
     bool fresh;
-    bool named = seq >= 0;
+    bool numbered = seq >= 0;
     uint32_t op = w->op_count - 1;
-    uint16_t group = w->ops[op].group;
-    if (!named)
+    uint64_t group = group_of(&w->ops[op], first_rank, name);
+    if (!numbered)
         seq = place_in_step(x, group);
-    uint64_t collective = collective_of(group, first_rank, named, seq);
+    uint64_t collective = collective_of(group, numbered, seq);
     uint64_t *least = sc__map_at(&x->least, collective, &fresh);
     if (fresh || (uint64_t)duration < *least)
         *least = (uint64_t)duration;

@@ -27,10 +27,12 @@ void sc__kineto_transfers_init(struct sc__kineto_transfers *x, struct sc__arena 
 /* The collectives that follow are those of another rank. */
 void sc__kineto_transfers_next_rank(struct sc__kineto_transfers *x);
 /* The operation added last, a collective of the group that begins with this rank, took so
- * long; seq: its number in the group, or -1 where its place in the step tells it. */
+ * long; name: of the group, or NULL; seq: its number in the group, or -1 where its place in
+ * the step tells it. */
 void sc__kineto_transfer_add(struct sc__kineto_transfers *x,
                              const struct sc__workload *w,
                              uint32_t first_rank,
+                             const char *name,
                              int64_t seq,
                              int64_t duration,
                              uint32_t span);

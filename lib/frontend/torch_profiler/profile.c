@@ -62,6 +62,7 @@ static const struct {
     {"moemm", SC__WORK_ROUTER},
     {"combineexpert", SC__WORK_ROUTER},
     {"topk", SC__WORK_ROUTER},
+    {"sort", SC__WORK_ROUTER},
     {"moe_align_block_size", SC__WORK_ROUTER},
     {"flashinfer::norm", SC__WORK_NORM},
     {"flashinfer::activation", SC__WORK_ELEMENTWISE},
@@ -76,7 +77,6 @@ static const struct {
     {"softmax", SC__WORK_ATTENTION},
     {"cudnn::fusion", SC__WORK_ATTENTION},
     {"fused_moe", SC__WORK_GEMM},
-    {"_fused_mm", SC__WORK_GEMM},
     {"gemm", SC__WORK_GEMM},
     {"gemv", SC__WORK_GEMM},
     {"cijk_", SC__WORK_GEMM}, /* Tensile's, of rocBLAS and hipBLASLt */
@@ -111,6 +111,7 @@ static const struct {
     {"memset", SC__WORK_COPY},
     {"copy", SC__WORK_COPY},
     {"catarray", SC__WORK_COPY},
+    {"fused_cat_", SC__WORK_COPY},
     {"::cat", SC__WORK_COPY},
     {"catbackward", SC__WORK_COPY},
     {"clone", SC__WORK_COPY},
@@ -146,10 +147,42 @@ const char *sc__class_name(unsigned class) {
     return class == SC__CLASS_COMM ? "communication" : sc__work_name((enum sc__work) class);
 }
 
-/* Inductor names its kernels after what it fused, and what waits for a collective or copies
- * for it is none ("triton_poi_fused_all_gather_into_tensor_view_3"). */
+static bool starts(const char *s, const char *prefix) {
+    return !strncmp(s, prefix, strlen(prefix));
+}
+
+/* Inductor names its kernels after their kind and what it fused, views among it
+ * ("triton_poi_fused_add_permute_view_3"): the kind and what follows, or NULL. */
+static const char *inductor_kind(const char *small) {
+    const char *at = strstr(small, "triton_");
+    const char *fused = at ? strstr(at, "_fused") : NULL;
+    return fused && fused - at == 10 ? at + 7 : NULL;
+}
+
+/* Products and attention are templates (tem); what is left of them in a name is added to
+ * them or computed of them. Where anything is computed, what is moved is not counted. */
+static uint8_t inductor_class(const char *kind) {
+    uint8_t class = SC__WORK_ELEMENTWISE;
+    if (starts(kind, "tem"))
+        return strstr(kind, "attention") ? SC__WORK_ATTENTION : SC__WORK_GEMM;
+    if (starts(kind, "for")) /* a list of tensors, each the same way */
+        return SC__WORK_OPTIMIZER;
+    for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++) {
+        uint8_t of = class_words[i].class;
+        bool none = of == SC__WORK_GEMM || of == SC__WORK_HOST || of == SC__CLASS_COMM;
+        if (none || !strstr(kind, class_words[i].word))
+            continue;
+        if (of != SC__WORK_COPY)
+            return of;
+        class = of;
+    }
+    return class;
+}
+
+/* What waits for a collective or copies for it is none
+ * ("triton_poi_fused_all_gather_into_tensor_view_3"). */
 static bool exchanges(const char *small) {
-    if (strstr(small, "triton_") && strstr(small, "_fused_"))
+    if (inductor_kind(small))
         return false;
     for (size_t i = 0; i < sizeof exchange_words / sizeof *exchange_words; i++)
         if (strstr(small, exchange_words[i]))
@@ -174,19 +207,22 @@ bool sc__profile_exchanges(const char *name) {
     return exchanges(small_letters(name).text);
 }
 
+bool sc__profile_of_inductor(const char *name) {
+    return inductor_kind(small_letters(name).text) != NULL;
+}
+
 uint8_t sc__profile_class(const char *name) {
     struct small_name letters = small_letters(name);
     const char *small = letters.text;
+    const char *kind = inductor_kind(small);
+    if (kind)
+        return inductor_class(kind);
     if (exchanges(small))
         return SC__CLASS_COMM;
     for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++)
         if (strstr(small, class_words[i].word))
             return class_words[i].class;
     return SC__WORK_OTHER;
-}
-
-static bool starts(const char *s, const char *prefix) {
-    return !strncmp(s, prefix, strlen(prefix));
 }
 
 /* cudaMalloc, cuLaunchKernelEx, hipFree; and what the tracer itself did. */
