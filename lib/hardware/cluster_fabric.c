@@ -128,10 +128,12 @@ struct sc__cables sc__fabric_leaf_cables(const struct sc__cluster *c) {
     return (struct sc__cables){count, up / count};
 }
 
+/* Of a plane; with rails those of whole segments, which have a leaf for each NIC of a node
+ * in each plane. */
 uint32_t sc__fabric_pod_leaves(const struct sc__cluster *c) {
-    uint32_t rails = sc__fabric_has_rails(c) ? sc__fabric_plane_nics(c) : 1;
-    if (rails == 1)
+    if (!sc__fabric_has_rails(c))
         return c->fabric.pod_leaves;
+    uint32_t rails = sc__fabric_plane_nics(c);
     uint32_t segments = c->fabric.pod_leaves / (rails * sc__fabric_planes(c));
     return (segments ? segments : 1) * rails;
 }

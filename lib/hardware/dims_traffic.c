@@ -70,6 +70,13 @@ static double least_rate(struct dims_loads *l) {
     return least;
 }
 
+static uint32_t *first_gpus(struct sc__arena *arena, uint32_t n) {
+    uint32_t *gpu = SC__NEW_ARRAY(arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        gpu[i] = i;
+    return gpu;
+}
+
 static bool fills_box(const struct sc__cluster *c, const struct sc__shape *s) {
     double places = 1;
     for (uint32_t d = 0; d < c->fabric.dims; d++)
@@ -91,8 +98,10 @@ void sc__dims_count(const struct sc__cluster *c,
     const uint32_t *round = gpu;
     for (int kind = 0; kind < SC__DIMS_ROUNDS; kind++) {
         uint32_t root = gpu ? gpu[0] : 0;
-        if (kind == SC__DIMS_RING && (box || !sorted))
+        if (kind == SC__DIMS_RING && box)
             break;
+        if (kind == SC__DIMS_RING && !sorted)
+            sorted = first_gpus(&arena, s->ranks);
         if (kind == SC__DIMS_RING)
             round = sc__dims_snake(&arena, c, sorted, s->ranks);
         l.latency = 0;

@@ -330,6 +330,8 @@ leaves="gpu=h100 gpus=64 node=8 nics=8 nic=400Gbps fabric=fat-tree leaf=1"
 took() { "$STEPCAST" coll $1 -c "$2" -b $3 -e $3 --net $4 --csv - | awk -F, 'NR == 2 {print $5}'; }
 check switches_of_messages "$(for net in analytic flow; do for pods in "" " pod-leaves=2"; do echo "$(took sendrecv "$leaves$pods class=ib switch-latency=1us" 64K $net) $(took sendrecv "$leaves$pods class=ib" 64K $net)" | awk '{printf "%.2f ", $1 - $2}'; done; done)" "2.00 4.00 2.00 4.00 "
 check switches_without_software "$(took all_reduce "gpu=h100 gpus=8 node=1 nics=1 nic=400Gbps fabric=fat-tree leaf=1 class=plain hop=2us switch-latency=1us" 8M analytic)" 349.601281
+# a pod of two leaves is one segment where a node has one NIC of two planes: three nodes share an eighth of 3 * 50 GB/s; 11 hops of 1 us
+check pod_of_planes "$(for net in analytic "flow --route spray"; do took broadcast "gpu=h100 gpus=12 node=1 nics=1 nic=400Gbps fabric=hpn planes=2 leaf=3 pod-leaves=2 pod-oversubscription=8 class=plain hop=1us" 64M "$net"; done | paste -sd ' ')" "3590.139414 3590.139414"
 # the fullest link of the root: of a ring of eight four parts of eight, the one opposite with three; of a torus 4 x 4 half of the
 # fifteen by each dimension, of these two thirds by one link, five of sixteen; of 4 x 4 x 4 fourteen of 64. Hops of 1 us to the middle
 root() { "$STEPCAST" coll $1 -c "gpu=h100 fabric=torus link=50GB/s hop=1us dims=$2" -b 64M -e 64M --net $3 --route spray --csv - | awk -F, -v us=$4 'NR == 2 {d = $5 - us; print (d < 0.01 && d > -0.01)}'; }

@@ -497,6 +497,9 @@ static void ways_over_dimensions(void **state) {
     assert_within(sc__us(sc__collective_time(&torus, SC__BROADCAST, &four, 1000000)),
                   3 * 2 + 20,
                   1e-6);
+    /* the first five, placed by nobody: from the fourth to the fifth, a row further on */
+    assert_within(us_of(&torus, SC__ALLGATHER, 5, 5000000), 4 * (2 + 20), 1e-6);
+    assert_within(us_of(&torus, SC__BROADCAST, 5, 1000000), 4 * 2 + 20, 1e-6);
 }
 
 /* A card whose slot is all it has sends n - 1 parts through it, wherever they go. */

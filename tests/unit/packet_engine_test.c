@@ -120,6 +120,17 @@ static void connections_keep_their_order(void **unused) {
     hold_against_model(cases, sizeof cases / sizeof *cases, 0.05);
 }
 
+/* Where many send to one, ports are paused, and nothing is lost: links of a cluster are
+ * short, so that what comes in behind a pause is frames, not bytes in flight. */
+static void pauses_come_in_time(void **unused) {
+    (void)unused;
+    static const struct packet_case cases[] = {{"dgx-h100", 64, SC__GATHER, 64 << 10},
+                                               {"dgx-h100", 128, SC__GATHER, 64 << 10},
+                                               {"dgx-a100", 64, SC__GATHER, 64 << 10},
+                                               {"gb200-nvl72", 144, SC__GATHER, 64 << 10}};
+    hold_against_model(cases, sizeof cases / sizeof *cases, 0.01);
+}
+
 /* Times of SimAI's ns-3 simulation, us: those of its first rank. All-to-alls are as its to
  * the ns, but for one that its workload takes. What rings of 32 GPUs and more leave out is
  * a switch of reductions that depends on the wall clock (docs/model/packet-cluster.md). */
@@ -261,6 +272,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_the_model),
                                        cmocka_unit_test(chains_and_trees_are_pipelined),
                                        cmocka_unit_test(connections_keep_their_order),
+                                       cmocka_unit_test(pauses_come_in_time),
                                        cmocka_unit_test(simai_points),
                                        cmocka_unit_test(reduce_scatters_reduce),
                                        cmocka_unit_test(skipped_phases),

@@ -51,9 +51,8 @@ static void fabric_of(struct sc_context *ctx,
     config->payload = 9000;
     if (sc__cluster_parse(ctx, text, gpus, c) || sc__cluster_graph(ctx, c, g) ||
         sc__route_parse(ctx, "ecmp", route) ||
-        sc__packet_fabric_init(ctx, c, config, g, route, f))
+        sc__packet_fabric_init(ctx, c, config, g, route, true, f))
         fail_msg("%s", sc_error_text(ctx));
-    sc__simai_divide(f);
 }
 
 /* The number, among the 64 spines, of the one that a message or its ACKs go by; -1: a way

@@ -363,9 +363,8 @@ sc_status sc__net_packet(struct sc_context *ctx,
                                    &n->settings.config,
                                    &n->graph,
                                    &n->route,
+                                   n->settings.steps.send > 0,
                                    &n->fabric));
-    if (n->settings.steps.send > 0)
-        sc__simai_divide(&n->fabric);
     n->link_bytes = SC__NEW_ARRAY(n->arena, double, n->graph.links);
     n->alone = (struct sc__packet_alone){.builder = {.fabric = &n->fabric,
                                                      .arena = n->arena,

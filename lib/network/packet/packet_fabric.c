@@ -13,6 +13,9 @@
 #define NVLINK_DELAY ((int64_t)25)
 #define NETWORK_DELAY ((int64_t)500)
 #define SPRAYED_PATHS 64u
+/* Of a frame: the longest header there is (HPCC's), and a pause. */
+#define MOST_HEADER 94u
+#define PAUSE_FRAME 43u
 
 /* A path has the number that is asked for. */
 static const struct sc__route_policy by_number = {.kind = SC__ROUTE_SPRAY};
@@ -85,12 +88,25 @@ static void pair_links(struct sc__packet_fabric *f) {
     }
 }
 
+/* What ns-3 leaves for the bytes that come in behind a pause is three times those in flight
+ * one way. Links of less than a frame or two, as those of a cluster are, lose packets then:
+ * a frame comes in that is over the share, the pause waits for one that its port has begun
+ * and flies, the sender ends one, and that flies. Only SimAI's runs have it as ns-3 has. */
+static uint32_t headroom(const struct sc__packet_fabric *f, uint64_t rate, int64_t delay) {
+    uint32_t reference = sc__packet_headroom(rate, delay);
+    double frames = 3.0 * (f->config->payload + MOST_HEADER) + PAUSE_FRAME;
+    double behind = 2 * (double)rate * (double)delay / 8e9 + frames;
+    return f->as_simai ? reference : (uint32_t)ceil(fmax(reference, behind));
+}
+
 static void count_ports(struct sc__packet_fabric *f) {
     f->host_rate = UINT64_MAX;
     for (uint32_t i = 0; i < f->graph->links; i++) {
         uint32_t device = f->ends[i][0];
         uint64_t rate = sc__packet_link_rate(f, i);
-        f->headroom[device] += sc__packet_headroom(rate, sc__packet_link_delay(f, i));
+        f->headroom[device] += headroom(f, rate, sc__packet_link_delay(f, i));
+        if (f->graph->hosts_forward && device < f->graph->hosts)
+            f->headroom[device] += headroom(f, rate, 0);
         f->ports[device]++;
         if (device < f->graph->hosts && rate < f->host_rate && f->graph->capacity[i] > 0)
             f->host_rate = rate;
@@ -195,6 +211,7 @@ sc_status sc__packet_fabric_init(struct sc_context *ctx,
                                  const struct sc__packet_config *config,
                                  struct sc__graph *graph,
                                  const struct sc__route_policy *route,
+                                 bool as_simai,
                                  struct sc__packet_fabric *f) {
     struct sc__arena *a = &ctx->arena;
     *f = (struct sc__packet_fabric){.ctx = ctx,
@@ -209,8 +226,11 @@ sc_status sc__packet_fabric_init(struct sc_context *ctx,
     sc__packet_fabric_rooms(f, a);
     set_delays(f);
     pair_links(f);
+    SC__TRY(find_window(f));
+    if (as_simai)
+        sc__simai_divide(f);
     count_ports(f);
-    return find_window(f);
+    return SC_OK;
 }
 
 /* What hosts of a switch can take, over what can come to it from other switches, at most.
@@ -320,17 +340,17 @@ static double by_rate(const struct sc__packet_rate_map *map, uint64_t rate, bool
 static void set_switch_port(const struct sc__packet_fabric *f,
                             struct sc__packet_port *port) {
     const struct sc__packet_config *c = f->config;
-    port->headroom = sc__packet_headroom(port->rate, port->delay);
+    port->headroom = headroom(f, port->peer->rate, port->delay);
     port->shift = sc__packet_buffer_shift(port->rate, f->host_rate);
     port->mark_from = (uint32_t)fmin(4e9, by_rate(&c->mark_from, port->rate, true) * 1000);
     port->mark_all = (uint32_t)fmin(4e9, by_rate(&c->mark_all, port->rate, true) * 1000);
     port->mark_share = by_rate(&c->mark_share, port->rate, false);
 }
 
-/* Both ends of a cable. */
+/* Both ends of a cable, each with the rate at which it sends. */
 static sc_status make_cable(struct sc__packet_ports *p,
                             struct sc__packet_node *node[2],
-                            uint64_t rate,
+                            const uint64_t rate[2],
                             int64_t delay,
                             struct sc__packet_port *port[2]) {
     for (int i = 0; i < 2; i++)
@@ -338,14 +358,15 @@ static sc_status make_cable(struct sc__packet_ports *p,
     for (int i = 0; i < 2; i++) {
         if (!node[i])
             host_of(p, port[i], &node[i]);
-        sc__packet_port_init(p->sim, port[i], node[i], port[1 - i], rate, delay);
+        sc__packet_port_init(p->sim, port[i], node[i], port[1 - i], rate[i], delay);
         port[i]->losses = p->losses;
         port[i]->number = UINT32_MAX;
-        if (node[i]->is_switch && !p->sim->transport)
-            set_switch_port(p->fabric, port[i]);
     }
-    for (int i = 0; i < 2 && p->sim->transport; i++)
-        sc__uet_mark_port(p->sim, port[i]);
+    for (int i = 0; i < 2; i++)
+        if (p->sim->transport)
+            sc__uet_mark_port(p->sim, port[i]);
+        else if (node[i]->is_switch)
+            set_switch_port(p->fabric, port[i]);
     return SC_OK;
 }
 
@@ -360,25 +381,17 @@ port_of(struct sc__packet_ports *p, uint32_t link, struct sc__packet_port **out)
         for (int i = 0; i < 2; i++)
             if (f->ends[link][i] >= f->graph->hosts || f->graph->hosts_forward)
                 SC__TRY(switch_of(p, f->ends[link][i], &node[i]));
-        SC__TRY(make_cable(p,
-                           node,
-                           sc__packet_link_rate(f, link),
-                           sc__packet_link_delay(f, link),
-                           port));
+        /* the two directions of a degraded cable differ */
+        uint64_t ahead = sc__packet_link_rate(f, link);
+        bool works = f->graph->capacity[back] > 0;
+        uint64_t rate[2] = {ahead, works ? sc__packet_link_rate(f, back) : ahead};
+        SC__TRY(make_cable(p, node, rate, sc__packet_link_delay(f, link), port));
         p->of_link[link] = port[0];
         p->of_link[back] = port[1];
         for (int i = 0; i < 2 && f->process; i++)
             node[i]->process = f->process[f->ends[link][i]];
         port[0]->number = link;
         port[1]->number = back;
-        /* the two directions of a degraded cable differ */
-        if (f->graph->capacity[back] > 0)
-            sc__packet_port_init(p->sim,
-                                 port[1],
-                                 node[1],
-                                 port[0],
-                                 sc__packet_link_rate(f, back),
-                                 port[1]->delay);
     }
     *out = p->of_link[link];
     return SC_OK;
@@ -392,7 +405,8 @@ forwarding_host(struct sc__packet_ports *p, uint32_t link, struct sc__packet_por
     struct sc__packet_port *port[2];
     if (!p->of_host[link]) {
         SC__TRY(switch_of(p, p->fabric->ends[link][0], &node[1]));
-        SC__TRY(make_cable(p, node, sc__packet_link_rate(p->fabric, link), 0, port));
+        uint64_t rate = sc__packet_link_rate(p->fabric, link);
+        SC__TRY(make_cable(p, node, (const uint64_t[2]){rate, rate}, 0, port));
         node[0]->process = node[1]->process;
         p->of_host[link] = port[0];
     }

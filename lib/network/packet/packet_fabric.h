@@ -28,7 +28,7 @@ struct sc__packet_fabric {
     int64_t base_rtt;      /* the longest, ns */
     uint64_t window;       /* the largest bandwidth-delay product, bytes */
     uint32_t *links;       /* room for a path */
-    bool as_simai;         /* paths as its switches choose them (packet_simai.h) */
+    bool as_simai;         /* ways and headroom as its switches have them */
     /* SimAI's processes by device, and the least delay between them (packet_rounds.h) */
     uint32_t *process; /* or NULL */
     int64_t ahead;     /* ns */
@@ -61,11 +61,14 @@ struct sc__packet_wire {
     uint32_t spray_count;
 };
 
+/* as_simai: devices are divided into its processes, switches choose ways and have headroom
+ * as its do. */
 sc_status sc__packet_fabric_init(struct sc_context *ctx,
                                  const struct sc__cluster *cluster,
                                  const struct sc__packet_config *config,
                                  struct sc__graph *graph,
                                  const struct sc__route_policy *route,
+                                 bool as_simai,
                                  struct sc__packet_fabric *out);
 /* Room of its own to work in, which a copy for another thread needs. */
 void sc__packet_fabric_rooms(struct sc__packet_fabric *f, struct sc__arena *arena);

@@ -213,6 +213,7 @@ sc_status sc__packet_simulate_list(struct sc_context *ctx,
                                    config,
                                    place->graph,
                                    place->route,
+                                   false,
                                    &l->fabric));
     sc__packet_ports_init(&l->fabric, s, &l->ports);
     for (uint32_t i = 0; i < flows->count; i++) {
