@@ -124,14 +124,36 @@ static bool same_family(struct family_of_name a, struct family_of_name b) {
     return !strcmp(a.letters, b.letters) && sc__edit_distance(a.number, b.number) <= 1;
 }
 
+static bool is_of_family(struct sc__arena *arena, const char *wanted, const char *name) {
+    return same_family(family_of(arena, wanted), family_of(arena, name));
+}
+
+/* Of the number too: what is misspelt in llama3-7b is not the 3. */
+static bool is_of_number(struct sc__arena *arena, const char *wanted, const char *name) {
+    struct family_of_name a = family_of(arena, wanted);
+    struct family_of_name b = family_of(arena, name);
+    return same_family(a, b) && !strcmp(a.number, b.number);
+}
+
+/* llama3 begins llama3-8b and llama3.1-8b, but not llama-33b. */
+static bool begins_so(struct sc__arena *arena, const char *wanted, const char *name) {
+    const char *start = plain_name(arena, wanted);
+    const char *whole = plain_name(arena, name);
+    size_t n = strlen(start);
+    return n && !strncmp(start, whole, n) &&
+           !(isdigit((unsigned char)start[n - 1]) && isdigit((unsigned char)whole[n]));
+}
+
 static const char **
-names_of_family(struct sc__arena *arena, const char *const *names, const char *name) {
+names_that(bool (*fits)(struct sc__arena *arena, const char *wanted, const char *name),
+           struct sc__arena *arena,
+           const char *const *names,
+           const char *wanted) {
     const char **out = NULL;
     uint32_t n = 0;
     uint32_t capacity = 0;
-    struct family_of_name wanted = family_of(arena, name);
     for (; *names; names++)
-        if (same_family(wanted, family_of(arena, *names)))
+        if (fits(arena, wanted, *names))
             *SC__PUSH(arena, out, n, capacity) = *names;
     *SC__PUSH(arena, out, n, capacity) = NULL;
     return out;
@@ -150,14 +172,21 @@ const char *sc__data_hint(struct sc_context *ctx,
                           const char *folder,
                           const char *name,
                           const char *also) {
-    const char **names = sc__data_names(&ctx->arena, folder);
-    const char **family = names_of_family(&ctx->arena, names, name);
+    struct sc__arena *arena = &ctx->arena;
+    const char **names = sc__data_names(arena, folder);
+    const char **begun = names_that(begins_so, arena, names, name);
+    const char **family = names_that(is_of_family, arena, names, name);
+    const char *small = small_letters(arena, name);
     struct sc__buffer b;
-    const char *near = sc__nearest(small_letters(&ctx->arena, name), family);
+    const char *near = sc__nearest(small, names_that(is_of_number, arena, names, name));
+    if (!near)
+        near = sc__nearest(small, family);
+    if (*begun)
+        near = begun[1] ? NULL : *begun;
     if (near)
-        return sc__format(&ctx->arena, "did you mean %s?", near);
-    if (*family)
-        names = family;
+        return sc__format(arena, "did you mean %s?", near);
+    if (*begun || *family)
+        names = *begun ? begun : family;
     sc__buffer_init(&b, &ctx->arena);
     unsigned count = 0;
     while (names[count])

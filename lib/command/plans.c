@@ -180,13 +180,19 @@ static sc_status search_smallest(struct sc__plans *x) {
     }
     if (in_time)
         return SC_OK;
+    struct sc__buffer who;
+    sc__buffer_init(&who, &x->req->ctx->arena);
+    if (count > 1)
+        sc__printf(&who, "none of %u machines trains ", count);
+    else
+        sc__printf(&who, "%s does not train ", all[0].name);
+    sc__put_count(&who, x->tokens);
     return sc__fail(x->req->ctx,
                     SC_NO,
                     NULL,
                     "more GPUs (--sizes), a larger --global-batch, or more --days",
-                    "none of %u machines trains %g tokens in %g days",
-                    count,
-                    x->tokens,
+                    "%s tokens in %g days",
+                    who.text,
                     x->days);
 }
 

@@ -137,7 +137,7 @@ static double kwh_per_billion(const struct sc__search *s, const struct sc__searc
 
 bool sc__plans_has_costs(const struct sc__plans *x) {
     return has_machines(x) || x->search.objective != SC__SEARCH_FASTEST ||
-           sc__option(x->req, "price") || x->tokens > 0;
+           x->search.pareto || sc__option(x->req, "price") || x->tokens > 0;
 }
 
 /* Names of modules are longer than those of the usual recomputations. */

@@ -88,8 +88,9 @@ fill_simai(struct sc_request *req, const struct sc__job *job, struct sc__simai *
     const struct sc__layers *l = job->doc.layers;
     if (!l || !l->policy)
         return sc__usage(req,
-                         NULL,
-                         "SimAI reads layer workloads; this input is %s",
+                         "--csv has the like of any step",
+                         "--%s: SimAI reads layer workloads; this input is %s",
+                         sc__flag(req, "compat") ? "compat simai" : "csv-simai",
                          job->doc.reader ? job->doc.reader->title : "a model");
     SC__TRY(sc__simai_parse(req->ctx, sc__option(req, "simai"), s));
     s->gpus = sc__mesh_ranks(m);

@@ -19,7 +19,7 @@ struct show_sums {
     uint64_t bytes;
     int64_t compute; /* on the device, but for copies */
     int64_t copies;
-    int64_t host;
+    int64_t host; /* of the stream that waits for it longest: streams wait side by side */
 };
 
 /* What one rank of the class does in a step. */
@@ -28,6 +28,7 @@ static struct show_sums sum_class(const struct sc__workload *w,
                                   uint64_t by_kind[SC__COLLS + 1][2]) {
     const struct sc__program *p = &w->programs[w->classes[class].program];
     struct show_sums s = {0};
+    int64_t host[SC__MAX_STREAMS] = {0};
     for (uint32_t c = 0; c < p->calls; c++) {
         const struct sc__block *b = &w->blocks[w->calls[p->first_call + c].block];
         s.ops += b->ops;
@@ -35,7 +36,7 @@ static struct show_sums sum_class(const struct sc__workload *w,
             const struct sc__op *op = &w->ops[b->first_op + i];
             unsigned kind = op->kind == SC__OP_COLLECTIVE ? op->coll : SC__COLLS;
             if (op->kind == SC__OP_COMPUTE && op->work == SC__WORK_HOST)
-                s.host += op->cost;
+                host[op->stream] += op->cost;
             else if (op->kind == SC__OP_COMPUTE && op->work == SC__WORK_COPY)
                 s.copies += op->cost;
             else if (op->kind == SC__OP_COMPUTE)
@@ -47,6 +48,8 @@ static struct show_sums sum_class(const struct sc__workload *w,
             s.bytes += op->bytes;
         }
     }
+    for (unsigned i = 0; i < SC__MAX_STREAMS; i++)
+        s.host = host[i] > s.host ? host[i] : s.host;
     return s;
 }
 

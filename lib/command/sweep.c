@@ -273,6 +273,8 @@ struct summary {
         double tokens_per_s; /* 0: unknown */
     } best[SHOWN];           /* fastest first */
     uint32_t best_count;
+    double least_tokens; /* of a step that ran; 0: not known */
+    double most_tokens;
     struct sc__json *page; /* or NULL */
 };
 
@@ -323,9 +325,17 @@ static void put_page_row(struct summary *x, uint32_t id, const struct sc__sweep_
     sc__json_end_array(x->page);
 }
 
+static void keep_tokens(struct summary *x, const struct sc__sweep_row *row) {
+    double seconds = row->figures[SC__SWEEP_STEP_US] * 1e-6;
+    double tokens = round(row->figures[SC__SWEEP_TOKENS_PER_S] * seconds);
+    x->least_tokens = x->ok ? fmin(x->least_tokens, tokens) : tokens;
+    x->most_tokens = fmax(x->most_tokens, tokens);
+}
+
 static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
     struct summary *x = self;
     if (!strcmp(row->outcome, "ok")) {
+        keep_tokens(x, row);
         x->ok++;
         keep_best(x, id, row);
     } else {
@@ -338,6 +348,34 @@ static void take_row(void *self, uint32_t id, const struct sc__sweep_row *row) {
         put_csv_row(x, id, row);
     if (x->page)
         put_page_row(x, id, row);
+}
+
+static sc_status load_point(void *self) {
+    const struct point_trial *t = self;
+    struct sc__setting_list list = settings_of(t->ctx, t->sweep, t->point);
+    struct sc_request run = request_of(t->ctx, t->sweep, &list);
+    struct sc__job job;
+    return sc__job_load(&run, &job);
+}
+
+/* What the fastest point assumes, found once more, for its row may be of an earlier run or
+ * of another process. It ran, so an error here is one of memory: then there are no notes.
+ */
+static void note_assumptions(const struct summary *x) {
+    struct sc_context *ctx = x->s->req->ctx;
+    struct sc_context *own = x->best_count ? sc_open() : NULL;
+    struct point_trial t = {x->s, own, x->best[0].id, NULL};
+    if (own)
+        own->engines = ctx->engines;
+    if (own && sc__guarded(own, load_point, &t) == SC_OK)
+        sc__notes_copy(ctx, own);
+    sc_close(own);
+    if (x->least_tokens < x->most_tokens)
+        sc__note(ctx,
+                 "steps-differ",
+                 "steps of these points have %.0f to %.0f tokens: tokens/s compare them",
+                 x->least_tokens,
+                 x->most_tokens);
 }
 
 /* What was given in vain. Points that other processes ran, or an earlier run, may have
@@ -377,6 +415,15 @@ static void put_summary(const struct summary *x, struct sc__buffer *out) {
     }
 }
 
+static void put_notes(const struct summary *x, struct sc__buffer *out) {
+    const struct sc_context *ctx = x->s->req->ctx;
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        sc__printf(out,
+                   "%s  - %s\n",
+                   i ? "" : "\nnotes of the fastest point\n",
+                   ctx->notes[i].text);
+}
+
 static void begin_page(const struct sweep *s, struct sc__json *j, struct sc__buffer *out) {
     sc__page_begin(j, out, "stepcast/sweep-page/1", s->req->argv, s->req->argc);
     sc__json_list(j, "axes");
@@ -390,6 +437,7 @@ static sc_status
 end_page(struct sweep *s, struct sc__json *j, const struct sc__buffer *data) {
     struct sc__buffer page;
     sc__json_end_array(j);
+    sc__json_notes(j, s->req->ctx);
     sc__json_end_object(j);
     struct sc__page_side side = {.name = "sweep",
                                  .saved = (struct sc__str){data->text, data->size}};
@@ -421,6 +469,7 @@ static sc_status write_sweep(struct sweep *s) {
         sc__puts(&csv, "\n");
     }
     SC__TRY(sc__store_read(s->store, take_row, &x));
+    note_assumptions(&x);
     if (x.csv)
         SC__TRY(sc__job_output(req, "csv", &csv));
     if (x.page)
@@ -436,6 +485,7 @@ static sc_status write_sweep(struct sweep *s) {
     if (sc__stdout_taken(req))
         return SC_OK;
     put_summary(&x, &req->out);
+    put_notes(&x, &req->out);
     put_unused(&x, &req->out);
     return SC_OK;
 }

@@ -78,7 +78,7 @@ static void text_put_run(const struct sc__train *t, struct sc__buffer *out) {
     sc__printf(out, "ETTR     %.4f", t->ettr);
     if (t->closed > 0)
         sc__printf(out, "; closed form %.4f", t->closed);
-    sc__printf(out, " (%u runs simulated)\n", t->seeds);
+    sc__printf(out, " (%u run%s simulated)\n", t->seeds, t->seeds == 1 ? "" : "s");
     sc__puts(out, "GPU-h    ");
     sc__put_count(out, gpu_hours(t, wall));
     if (t->in.spares)

@@ -35,7 +35,8 @@ static const char *preset_list(struct sc_context *ctx, const char *wanted) {
     const char *hint = counted(ctx, wanted);
     if (hint)
         return hint;
-    return sc__data_hint(ctx, "clusters/", wanted, "ideal, for a network without cost");
+    const char *name = sc__strndup(&ctx->arena, wanted, strcspn(wanted, ":"));
+    return sc__data_hint(ctx, "clusters/", name, "ideal, for a network without cost");
 }
 
 /* What people type for a machine → the preset that is such a machine. */

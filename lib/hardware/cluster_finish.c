@@ -365,6 +365,23 @@ static void note_fast_nic(struct sc_context *ctx, const struct sc__cluster *c) {
              FASTEST_NIC / 1e9);
 }
 
+/* NICs that are faster than the link by which their GPU reaches them: what if, but not on
+ * such GPUs. Cards without NVLink send no more than the slot carries anyway. */
+static void note_slow_slot(struct sc_context *ctx, const struct sc__cluster *c) {
+    double slot = c->gpu ? sc__host_nics_rate(ctx, c->gpu) : 0;
+    double nics = c->nic * c->node_nics / c->node_gpus;
+    bool of_nodes = c->gpus > c->node_gpus && c->node_nics > 0;
+    if (!of_nodes || !(slot > 0) || !(nics > slot) || c->inside == SC__INSIDE_PCIE)
+        return;
+    sc__note(ctx,
+             "nic-slot",
+             "NICs of %.4g GB/s a GPU: the PCIe slot of a %s carries %.4g GB/s one way; it "
+             "is taken as if it were fast enough",
+             nics / 1e9,
+             c->gpu,
+             slot / 1e9);
+}
+
 /* Without software only what the description says takes time. */
 static void note_no_latency(struct sc_context *ctx, const struct sc__cluster *c) {
     bool between = c->gpus > c->node_gpus && !c->nic_latency && !c->fabric.hop_latency;
@@ -577,6 +594,7 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
         note_idle_uplinks(ctx, c);
     note_idle_words(ctx, c);
     note_fast_nic(ctx, c);
+    note_slow_slot(ctx, c);
     note_no_latency(ctx, c);
     note_pod_leaves(ctx, c);
     note_dragonfly(ctx, c);

@@ -11,6 +11,7 @@
 struct host_entry {
     const char *gpus; /* with commas */
     double link;
+    double nics;   /* by which NICs are reached, where that is another link */
     double memory; /* of the whole host */
     double size;
     double shared_by; /* GPUs */
@@ -37,8 +38,11 @@ static bool read_entry(struct sc__arena *arena, const json_t *in, struct host_en
                  host_number(in, "memory_gib", &out->size) &&
                  host_number(in, "shared_by", &out->shared_by) &&
                  host_number(in, "cores", &out->cores);
+    if (!host_number(in, "nic_gbs", &out->nics))
+        out->nics = out->link;
     out->gpus = whole ? sc__strdup(arena, gpus) : "";
     out->link *= 1e9;
+    out->nics *= 1e9;
     out->memory *= 1e9;
     out->size *= 1u << 30;
     return whole;
@@ -80,12 +84,21 @@ static const struct host_entry *find_host(const struct host_table *t, const char
     return NULL;
 }
 
-double sc__host_link_rate(struct sc_context *ctx, const char *gpu) {
+static const struct host_entry *usual_host(struct sc_context *ctx, const char *gpu) {
     void *found;
     if (sc__memo_ask(ctx, "hosts", "hosts.json", read_hosts, NULL, &found) != SC_OK)
-        return 0;
-    const struct host_entry *host = find_host(found, gpu);
+        return NULL;
+    return find_host(found, gpu);
+}
+
+double sc__host_link_rate(struct sc_context *ctx, const char *gpu) {
+    const struct host_entry *host = usual_host(ctx, gpu);
     return host ? host->link : 0;
+}
+
+double sc__host_nics_rate(struct sc_context *ctx, const char *gpu) {
+    const struct host_entry *host = usual_host(ctx, gpu);
+    return host ? host->nics : 0;
 }
 
 sc_status sc__host_link(struct sc_context *ctx,

@@ -23,5 +23,7 @@ sc_status sc__host_link(struct sc_context *ctx,
 
 /* bytes/s of the link of the GPU's usual machine, as specified; 0 where it is not known. */
 double sc__host_link_rate(struct sc_context *ctx, const char *gpu);
+/* The same of the link by which the GPU reaches NICs. */
+double sc__host_nics_rate(struct sc_context *ctx, const char *gpu);
 
 #endif

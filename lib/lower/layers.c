@@ -737,7 +737,7 @@ sc_status sc__lower_layers(struct sc_context *ctx,
 }
 
 const struct sc__option sc__layers_options[] = {
-    {"gpus", 0, "N", NULL, "Plan", "number of GPUs; dp = GPUs / (tp × pp)", 0},
+    {"gpus", 0, "N", NULL, "Plan", "number of GPUs; dp = GPUs / (tp × cp × pp)", 0},
     {"tp", 0, "N", NULL, "Plan", "tensor-parallel size", 0},
     {"pp", 0, "N", NULL, "Plan", "pipeline stages", 0},
     {"dp", 0, "N", NULL, "Plan", "data-parallel size", 0},

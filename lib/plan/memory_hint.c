@@ -10,9 +10,20 @@ struct memory_change {
     bool costs_time;
 };
 
+/* Whoever shards keeps fp32 copies of the weights, unless something else is said. */
+static void shard(struct sc__plan *p, unsigned zero) {
+    p->zero = zero;
+    if (!p->plain_for_copies)
+        return;
+    p->plain_update = p->plain_for_copies = false;
+    p->grad_bytes = p->sharded_grad_bytes;
+    p->summed_bytes = p->sharded_summed_bytes;
+}
+
 static bool shard_optimizer(struct sc__plan *p) {
     bool helps = !p->zero && !sc__plan_shares_nothing(p);
-    p->zero = helps ? 1 : p->zero;
+    if (helps)
+        shard(p, 1);
     return helps;
 }
 
@@ -39,7 +50,7 @@ static bool one_sequence_at_a_time(struct sc__plan *p) {
 static bool shard_weights(struct sc__plan *p) {
     if (p->zero == 3 || p->mesh.pp > 1 || sc__plan_shares_nothing(p))
         return false;
-    p->zero = 3;
+    shard(p, 3);
     p->reshard = true;
     return true;
 }

@@ -162,9 +162,13 @@ struct sc__plan {
     double capacity;
     bool dedup; /* a token goes to a rank once, whatever experts it wants there */
     bool ignore_memory;
-    bool optimizer;          /* the step ends with one */
+    bool optimizer; /* the step ends with one */
+    /* nobody said plain_update, which ends where ranks shard: gradients are so wide then */
+    bool plain_for_copies;
+    uint32_t sharded_grad_bytes;
+    uint32_t sharded_summed_bytes;
     bool plain_update;       /* weights, gradients and state of one type, no clipping: plain
-                                PyTorch on  one GPU */
+                                PyTorch on one GPU, or whole on each */
     bool amp;                /* weights, gradients and state in fp32, products in less */
     unsigned optimizer_kind; /* enum sc__optimizer */
     struct sc__optimizer_types types;

@@ -442,6 +442,13 @@ static bool copies_the_model(const sc_plan *g, const struct sc__plan *p) {
     return p->mesh.dp == p->gpus && !sharded;
 }
 
+/* Of a gradient that adds up, unless it is given. */
+static uint32_t summed_bytes(const sc_plan *g, const struct sc__plan *p) {
+    bool narrow = g->grad_accum_dtype ? g->grad_accum_dtype != SC_DTYPE_FP32
+                                      : p->grad_bytes == 2 && p->dtype == SC__BF16;
+    return narrow ? 2 : 4;
+}
+
 /* Mixed precision keeps fp32 weights and state; plain PyTorch updates the
  * weights as they are. */
 static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
@@ -453,15 +460,16 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
                  "gradients are not clipped; --update mixed says otherwise, --update amp: "
                  "fp32 weights under autocast",
                  p->gpus == 1 ? " on one GPU" : ", the model whole on every GPU");
+    p->plain_for_copies = plain && !g->update && p->gpus > 1;
+    p->sharded_grad_bytes = p->grad_bytes;
+    p->sharded_summed_bytes = summed_bytes(g, p);
     p->plain_update = g->update ? g->update == SC_UPDATE_PLAIN : plain;
     p->amp = g->update == SC_UPDATE_AMP && sc__plan_width(p) < 4;
     if (g->update == SC_UPDATE_AMP && !p->amp)
         p->plain_update = true;            /* fp32 throughout: there is nothing to cast */
     if (p->plain_update && !g->grad_dtype) /* PyTorch's have the type of their weights */
         p->grad_bytes = (uint32_t)sc__plan_width(p);
-    bool narrow_sums = g->grad_accum_dtype ? g->grad_accum_dtype != SC_DTYPE_FP32
-                                           : p->grad_bytes == 2 && p->dtype == SC__BF16;
-    p->summed_bytes = narrow_sums ? 2 : 4;
+    p->summed_bytes = summed_bytes(g, p);
     p->optimizer_kind = choice(g->optimizer_kind, SC__OPTIMIZER_ADAM);
     p->types = (struct sc__optimizer_types){
         .main = choice(g->main_params_dtype, SC__FP32),

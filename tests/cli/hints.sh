@@ -72,6 +72,14 @@ check nothing_is_near "$(hint --moe)" "see 'stepcast help run'"
 check thousands "$("$STEPCAST" run --model llama3-8b --gpus 8 --seq 128k 2>&1 | sed -n 's/^  hint: //p')" "write 131072 or 128000"
 # names of which none is near: OLMo was "there are glm-4.5-air, glm-4.5, glm-5"
 check no_such_family "$("$STEPCAST" run --model allenai/OLMo-7B 2>&1 | sed -n 's/^  hint: //p')" "see 'stepcast list models', or take the config.json of its page on Hugging Face"
+# names that begin with what was typed, before those that look like it: llama4 was "did you mean llama-7b?", gcp-a3 gcp-a4
+begun() { "$STEPCAST" run --ignore-memory "$@" 2>&1 | sed -n 's/^  hint: //p' | sed 's/, or .*//'; }
+check begin_llama4 "$(begun --model llama4 --gpus 8)" "there are llama4-maverick-17b-128e, llama4-scout-17b-16e"
+check begin_gpt3 "$(begun --model gpt-3 --gpus 8)" "there are gpt3-1.3b, gpt3-175b, gpt3-2.7b, gpt3-6.7b"
+check begin_number "$(begun --model Llama-3.1 --gpus 8)" "there are llama3.1-405b, llama3.1-70b, llama3.1-8b"
+check begin_one "$(begun --model kimi --gpus 8)" "did you mean kimi-k2?"
+check begin_machine "$(begun --model gpt2 --cluster gcp-a3:8)" "there are gcp-a3-high, gcp-a3-mega, gcp-a3-ultra"
+check same_number "$(begun --model llama3-7b --gpus 8)" "did you mean llama3-70b?"
 # words of a cluster, on the line and in a file
 word() { "$STEPCAST" show --cluster "dgx-h100:16$1" 2>&1 | sed -n 's/^  hint: //p'; }
 check word_latency "$(word " latency=5us")" "did you mean hop= between nodes, step= inside one?"

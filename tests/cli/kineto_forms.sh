@@ -226,3 +226,7 @@ done
 document 0 1 "$(kernel gemm 0 200 7)" "$(kernel gemm 250 100 13)" "$(kernel gemm 380 100 7)" >"$tmp/beside.json"
 check compute_beside_the_host "$(run_us "$tmp/beside.json" h100:1 compute)" 400.0
 check measured_beside_the_host "$("$STEPCAST" compare "$tmp/beside.json" "sim:$tmp/beside.json" | awk '$1 == "compute" { print $2, $4; exit }')" "400.0 400.0"
+
+# the host lets two streams wait side by side: 300 us of 400, not the sum of both
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel gemm 0 50 13)" "$(kernel gemm 300 100 7)" "$(kernel gemm 350 50 13)" >"$tmp/both.json"
+check host_of_two_streams "$("$STEPCAST" show "$tmp/both.json" | awk '$1 == "host" { print $2, $3 }')" "300.0 us"

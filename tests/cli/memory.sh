@@ -180,6 +180,11 @@ hint_holds "sequence parallel, ZeRO, recompute" --model llama3-405b --cluster dg
 hint_holds "the optimizer's state shared" --model gpt-oss-120b --cluster dgx-b200:64 --ep 8 --global-batch 512 --seq 4096
 hint_holds "weights shared, one sequence at a time" --model llama3-8b --cluster h100:8 --micro-batch 4 --global-batch 64
 hint_holds "activations of a long sequence" --model llama3-8b --cluster h100:8 --seq 32768 --global-batch 8
+# who shards has fp32 weights: ZeRO 3 alone was said to take 78.2 GiB, and took 114.9
+hint_holds "weights of plain PyTorch shared" --model qwen3-30b-a3b --cluster h100:8 --software hf-transformers
+hint_holds "gradients of plain PyTorch in a type that is given" --model llama3-70b --cluster mi300x:8 --software hf-transformers --grad-dtype bf16
+hint_holds "the update of plain PyTorch, said" --model qwen3-30b-a3b --cluster dgx-h100:64 --software hf-transformers --update plain
+hint_holds "plain PyTorch in fp8" --model nemotron-h-8b --cluster dgx-h100:64 --software hf-transformers --fp8 --global-batch 64
 expect no_cut_fits 1 "neither recompute nor sharding" "$STEPCAST" run --model llama3-405b --gpus 16 --tp 8
 expect one_gpu 1 "trains adapters alone" "$STEPCAST" run --model llama3-8b --gpus 1
 

@@ -55,8 +55,8 @@ needs --num-query-groups|--group-query-attention
 with sequence parallel|--overlap-tp chunks
 what counts as a layer beside|--account-for-embedding-in-pipeline-split
 two networks|--net flow --loggops 1,1,1,1,1,1
-this input is a model|--compat simai
-this input is a model|--csv-simai out.csv
+--compat simai: SimAI reads layer workloads; this input is a model|--compat simai
+--csv-simai: SimAI reads layer workloads; this input is a model|--csv-simai out.csv
 --simai says|--simai nv=1
 --gantt draws on standard output|--gantt --json -
 P

@@ -172,7 +172,10 @@ energy = [p["kwh_per_billion_tokens"] for p in (least, kept, fast)]
 print(fast["days"] < kept["days"] <= days < least["days"], energy == sorted(energy))
 P
 )" "True True"
-expect "nothing is in time" 1 "none of 2 machines trains" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
+expect "nothing is in time" 1 "none of 2 machines trains 1000 T tokens in 1 days" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
+expect "one machine is not in time" 1 "dgx-h100:8 does not train 1 T tokens in 1 days" "$S" plans $small --cluster dgx-h100:8 --train-tokens 1T --days 1
+# what the front is made of is beside it
+expect "cost and energy of the front" 0 "capacity    \$/Gtok  kWh/Gtok" "$S" plans $small --gpus 8 --pareto
 # 14 bytes of each of 8.03 B parameters; of adapters of rank 8 beside queries and values, 32 · 8 · (4096 + 4096 + 4096 + 1024) parameters.
 expect "all of the model is saved" 0 "checkpoints of 112 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --objective goodput
 expect "adapters alone are saved" 0 "checkpoints of 0.0477 GB" "$S" plans --model llama3-8b --gpus 16 --tp 2 --pp 1 --cp 1 --global-batch 64 --lora 8 --objective goodput

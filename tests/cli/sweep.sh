@@ -111,7 +111,13 @@ expect "of two names of an option one is given" 2 "--global-batch is given, and 
 expect "two names of an option are no two axes" 2 "two axes are one thing: --gbs and --global-batch" "$S" sweep --model gpt2 --gpus 8 --axis gbs=8,16 --axis global-batch=8,16 --db "$tmp/n5.db"
 expect "an option of files is no axis" 2 "there is no option 'step' to sweep" "$S" sweep --model gpt2 --gpus 8 --axis step=1,2 --db "$tmp/n5.db"
 expect "what no point uses is said" 0 "note: --route has no effect on any point" "$S" sweep --model gpt2 --gpus 8 --global-batch 32 --route ecmp --axis tp=1,2 --db "$tmp/n5.db"
-check "what some use is not" "$("$S" sweep --model gpt2 --gpus 8 --global-batch 32 --route ecmp --axis net=analytic,flow --axis sequence-parallel=yes,no --tp 2 --db "$tmp/n6.db" | grep -c 'note\|4 points')" 1
+check "what some use is not" "$("$S" sweep --model gpt2 --gpus 8 --global-batch 32 --route ecmp --axis net=analytic,flow --axis sequence-parallel=yes,no --tp 2 --db "$tmp/n6.db" | grep -c 'no effect\|4 points')" 1
+# what is assumed is said, also when all points are there already
+assumes="--model gpt2 --cluster dgx-h100:8 --axis tp=1,2 --db $tmp/n7.db"
+for times in first second; do
+    check "what a sweep assumes, $times" "$("$S" sweep $assumes | grep -c 'no --seq is given: sequences of 1024\|a batch of 8 is assumed\|steps of these points have 4096 to 8192 tokens')" 3
+done
+check "nothing is assumed" "$("$S" sweep --model gpt2 --cluster dgx-h100:8 --seq 1024 --global-batch 8 --software megatron-core-2025 --axis tp=1,2 --db "$tmp/n8.db" | grep -c 'given\|assumed\|tokens:')" 0
 mkdir "$tmp/sub"
 cp data/clusters/dgx-h100.json "$tmp/theirs.json"
 program=$(realpath "$S")

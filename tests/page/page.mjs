@@ -374,6 +374,18 @@ for (const [width, scheme] of [[1280, "light"], [390, "dark"]]) {
   });
 }
 
+// without a --global-batch a step of tp 2 has half the tokens: it is shorter, and slower
+const uneven = readFileSync(`${out}/unequal.csv`, "utf8").trim().split("\n").slice(1).map((line) => line.split(",")).filter((p) => p[2] === "ok");
+await open(`${out}/unequal.html`, 1280, "light");
+await test("a sweep of unequal batches: by tokens per second, with what is assumed", async () => {
+  check(!problems.length, problems.join("; "));
+  const rates = await column("point-table", "tokens/s"), wanted = uneven.map((p) => Number(p[7])).sort((a, b) => b - a);
+  check(rates.length === 4, `${rates.length} points`);
+  wanted.forEach((x, i) => same(rates[i], x, `point ${i}`));
+  check((await page.textContent("#map h2")) === "Tokens per second by two options", await page.textContent("#map h2"));
+  check((await page.textContent("#notes")).includes("tokens: tokens/s compare them"), await page.textContent("#notes"));
+});
+
 const packets = JSON.parse(readFileSync(`${out}/packet.json`, "utf8")), controls = JSON.parse(readFileSync(`${out}/controls.json`, "utf8"));
 await open(`${out}/packet.html`, 1440, "light");
 await test("packets: links over time by keyboard, as in the JSON", async () => {

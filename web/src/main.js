@@ -80,7 +80,7 @@ function search(found) {
 }
 
 function grid(points) {
-  const sections = [sweep.sweepMap(points), sweep.sweepTable(points)];
+  const sections = [sweep.sweepMap(points), sweep.sweepTable(points), r.notes({ input: points })].filter(Boolean);
   document.title = "A sweep · stepcast";
   return [head("A sweep", commandLine(points), sections), h("main", { id: "main" }, sections)];
 }
