@@ -129,7 +129,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.scales_reordered = narrow && (p->fp8_recipe == SC_FP8_RECIPE_MXFP8 ||
                                         p->fp8_recipe == SC_FP8_RECIPE_NVFP4);
         s.branch_norms = m->branch_norms;
-        s.by_modules = sc__routes_by_modules(p);
+        s.titan_routes = l->constants.software.titan_routes > 0 && !s.sorted_on_arrival;
+        s.padded_routes = l->constants.software.padded_routes > 0;
+        s.by_modules = sc__routes_by_modules(p) && !s.titan_routes;
         s.wide_routes = m->wide_routes;
         s.wide_router = m->wide_router;
     }
