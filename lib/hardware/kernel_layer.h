@@ -85,6 +85,7 @@ struct sc__layer_shape {
     bool repeat_keys;  /* keys and values are copied for every head that shares them */
     double
         stacked_bytes; /* kept for backward in arrays of all layers; 0: where it is made */
+    bool liger;        /* transformers' modules with kernels of Liger's in them */
     bool causal;
     bool dropout;
     /* new_gelu: the tanh approximation written out */

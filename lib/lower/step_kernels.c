@@ -76,6 +76,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .learned_activation = m->learned_activation,
         .function_gelu = m->function_gelu,
         .rope = !m->positions && !m->no_rotary,
+        .liger = p->liger,
         .complex_rope = l->constants.software.complex_rope > 0,
         .repeat_keys = l->constants.software.repeat_keys > 0,
         .stacked_bytes = stacked_bytes(l, kind),
