@@ -428,6 +428,7 @@ typedef struct sc_plan {
                        many hosts of the cluster, and as many more as the sizes need */
     sc_dtype grad_accum_dtype; /* gradients beside a main copy of the weights, over
                                   micro-batches; as on the wire */
+    sc_toggle liger_kernel;    /* Liger's kernels in transformers' modules; usually off */
 } sc_plan;
 
 #define SC_PLAN_INIT                                                                       \

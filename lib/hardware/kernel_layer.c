@@ -47,6 +47,11 @@ static bool of_modules(const struct sc__layer_maker *m) {
     return m->s->fusion == SC__FUSION_HF;
 }
 
+/* Where modules are those of transformers, and none of their operators is Liger's. */
+static bool of_modules_alone(const struct sc__layer_maker *m) {
+    return of_modules(m) && !m->s->liger;
+}
+
 /* ---- linear layers ---- */
 
 enum { /* as in --lora-targets */
@@ -75,7 +80,8 @@ linears(struct sc__layer_maker *m, const struct sc__linear *l, unsigned n, uint6
 /* ---- norms, adds, activations ---- */
 
 static void norm(struct sc__layer_maker *m, uint64_t rows, uint64_t cols) {
-    enum sc__memory_op rms = of_modules(m) ? SC__MEM_RMSNORM_OPS_F : SC__MEM_RMSNORM_F;
+    enum sc__memory_op rms =
+        of_modules_alone(m) ? SC__MEM_RMSNORM_OPS_F : SC__MEM_RMSNORM_F;
     sc__layer_either(m, m->s->rmsnorm ? rms : SC__MEM_LAYERNORM_F, rows, cols);
 }
 
@@ -148,11 +154,12 @@ static void learned_activation(struct sc__layer_maker *m, double elements) {
 /* one: both halves come from one product, and are parts of its rows. */
 static void activation(struct sc__layer_maker *m, uint64_t rows, uint64_t ffn, bool one) {
     const struct sc__layer_shape *s = m->s;
-    if (s->gated && of_modules(m) && !one)
+    if (s->gated && of_modules_alone(m) && !one)
         sc__layer_either(m, SC__MEM_SWIGLU_F, rows, ffn);
     else if (s->gated)
         sc__layer_either(m,
-                         eager(m) ? SC__MEM_SWIGLU_CHUNK_F : SC__MEM_FUSED_SWIGLU_F,
+                         eager(m) && !s->liger ? SC__MEM_SWIGLU_CHUNK_F
+                                               : SC__MEM_FUSED_SWIGLU_F,
                          rows,
                          ffn);
     else if (s->new_gelu && of_modules(m))
@@ -225,9 +232,9 @@ static void rotate(struct sc__layer_maker *m, const struct heads *h) {
     /* latent attention rotates one key for all heads */
     uint64_t width = s->kv_rank ? (h->q + 1) * s->rope_dim : (h->q + h->kv) * s->head_dim;
     enum sc__memory_op op = SC__MEM_ROPE_F;
-    if (of_modules(m))
+    if (of_modules_alone(m))
         op = SC__MEM_ROPE_OPS_F;
-    else if (eager(m))
+    else if (eager(m) && !s->liger)
         op = SC__MEM_ROPE_EAGER_F;
     if (s->rope && s->complex_rope)
         rotate_complex(m, (double)m->tokens * (double)width);
@@ -329,13 +336,13 @@ static void project_qkv(struct sc__layer_maker *m, const struct heads *h) {
         sc__layer_memory(m, SC__MEM_ADD, m->tokens, kv);
 }
 
-/* Megatron's norm takes several short rows to a block and goes by its bytes. */
+/* Megatron's and Liger's norms take several short rows to a block and go by their bytes. */
 static void norm_heads(struct sc__layer_maker *m, const struct heads *h) {
     uint64_t rows = m->tokens * (h->q + (m->s->v_norm ? 2 : 1) * h->kv);
     uint64_t cols = m->s->head_dim;
     if (!m->s->qk_norm)
         return;
-    if (eager(m)) {
+    if (eager(m) && !m->s->liger) {
         norm(m, rows, cols);
         return;
     }

@@ -85,6 +85,7 @@ struct sc__layer_shape {
     bool repeat_keys;  /* keys and values are copied for every head that shares them */
     double
         stacked_bytes; /* kept for backward in arrays of all layers; 0: where it is made */
+    bool liger;        /* transformers' modules with kernels of Liger's in them */
     bool causal;
     bool dropout;
     /* new_gelu: the tanh approximation written out */
@@ -138,6 +139,8 @@ struct sc__layer_shape {
     bool by_modules;    /* tokens go to experts and back as in transformers' modules, */
     bool wide_routes;   /* where they are weighted in fp32, */
     bool wide_router;   /* and the gate is a product of fp32 */
+    bool titan_routes;  /* tokens go there and back as in TorchTitan's MoE, */
+    bool padded_routes; /* where room is left behind the rows of each expert */
     bool branch_norms;  /* the shared part and the routed one have norms of their own */
     double imbalance;   /* tokens of this GPU over the mean; 0 = 1 */
     /* A layer without one of its halves. */

@@ -32,7 +32,11 @@ static void gate(struct sc__layer_maker *m) {
 /* All-to-alls want a copy of a token for each of its experts, by rank. */
 static void copies(struct sc__layer_maker *m, enum sc__memory_op forward) {
     const struct sc__layer_shape *s = m->s;
-    if (s->by_modules && forward == SC__MEM_PERMUTE_F)
+    if (s->titan_routes && forward == SC__MEM_PERMUTE_F)
+        sc__layer_titan_to_experts(m);
+    else if (s->titan_routes)
+        sc__layer_titan_back(m);
+    else if (s->by_modules && forward == SC__MEM_PERMUTE_F)
         sc__layer_routes_to_experts(m);
     else if (s->by_modules)
         sc__layer_routes_back(m);
@@ -100,6 +104,10 @@ static void arrange(struct sc__layer_maker *m, const struct sc__mlp *f, bool beh
     const struct sc__layer_shape *s = m->s;
     uint64_t rows = f->rows * f->experts;
     enum sc__memory_op copies = behind ? SC__MEM_UNPERMUTE_F : SC__MEM_PERMUTE_F;
+    if (s->titan_routes) {
+        sc__layer_titan_arrange(m, f, behind);
+        return;
+    }
     if (s->sorted_on_arrival) {
         sc__layer_either(m, copies, rows, routed_width(s));
         return;

@@ -75,6 +75,12 @@ void sc__layer_scores(struct sc__layer_maker *m, const struct sc__written_scores
 /* Around the products of experts where transformers runs them, kernel_layer_routes.c. */
 void sc__layer_routes_to_experts(struct sc__layer_maker *m);
 void sc__layer_routes_back(struct sc__layer_maker *m);
+/* The same in TorchTitan's MoE, and what arranges rows for the products of a rank. */
+void sc__layer_titan_to_experts(struct sc__layer_maker *m);
+void sc__layer_titan_back(struct sc__layer_maker *m);
+void sc__layer_titan_arrange(struct sc__layer_maker *m,
+                             const struct sc__mlp *f,
+                             bool behind);
 void sc__layer_route_biases(struct sc__layer_maker *m, const struct sc__mlp *f);
 /* Router, permutation, routed and shared experts, and back. */
 void sc__layer_experts(struct sc__layer_maker *m);

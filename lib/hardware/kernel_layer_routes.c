@@ -7,7 +7,9 @@
  * backward: [widen], spread, add rows, mask, weigh, products, mask, add rows
  *
  * Masks are for experts on other ranks, and are there without any. Weights in fp32 make
- * everything between the products and the sum fp32. */
+ * everything between the products and the sum fp32.
+ *
+ * Below: the same in TorchTitan. */
 #include "hardware/kernel_layer_maker.h"
 
 #include <math.h>
@@ -130,6 +132,94 @@ void sc__layer_routes_back(struct sc__layer_maker *m) {
                                   r.operators->between));
     if (r.wide > r.narrow)
         moves(m, "narrow", all, r.narrow + r.wide);
+}
+
+/* ---- TorchTitan's MoE (torchtitan/models/moe.py), which no setting compiles ---- */
+
+/* Rows added to those of tokens by scatter_add, atomically: 1574 us for 32768 rows of 7168
+ * on an H200 (docs/model/experts.md). */
+#define SCATTERED_PS 6.7
+/* Rows of an expert begin at multiples of so many (TOKEN_GROUP_ALIGN_SIZE_M in bf16). */
+#define EXPERT_ALIGNMENT 8
+
+static void scatter_rows(struct sc__layer_maker *m, const struct routes *r) {
+    double elements = r->routed * r->width;
+    sc__layer_push(m,
+                   sc__by_element(m->kernel_model,
+                                  "scatter_rows",
+                                  2 * r->narrow * elements,
+                                  elements,
+                                  SCATTERED_PS));
+}
+
+/* scores, histogram, sort of routes · gather; back: zeros, scatter_add */
+void sc__layer_titan_to_experts(struct sc__layer_maker *m) {
+    struct routes r = routes_of(m);
+    if (m->backward) {
+        moves(m, "zeros", r.tokens * r.width, r.narrow);
+        scatter_rows(m, &r);
+        small(m, "weights_b", &r, 8);
+        return;
+    }
+    small(m, "sort_routes", &r, 14);
+    pick(m, &r, r.tokens, r.narrow);
+}
+
+/* Rows are made wide, weighted and made narrow again, three operators, then added to what
+ * the shared experts made, or to zeros. */
+void sc__layer_titan_back(struct sc__layer_maker *m) {
+    struct routes r = routes_of(m);
+    double wide = sc__dtype_bytes(SC__FP32);
+    double elements = r.routed * r.width;
+    if (m->backward) {
+        pick(m, &r, r.tokens, r.narrow);
+        moves(m, "widen", elements, r.narrow + wide);
+        by_rows(m, "weigh_rows", &r, 2 * wide, false);
+        moves(m, "weights_b", elements, 3 * wide);
+        moves(m, "sum_rows", elements, wide);
+        moves(m, "narrow", elements, wide + r.narrow);
+        return;
+    }
+    moves(m, "widen", elements, r.narrow + wide);
+    by_rows(m, "weigh_rows", &r, 2 * wide, false);
+    moves(m, "narrow", elements, wide + r.narrow);
+    moves(m, "copy", r.tokens * r.width, 2 * r.narrow);
+    scatter_rows(m, &r);
+}
+
+/* The gradient of rows brought in order: room of all experts is one row, to which what
+ * stands in it is added one after the other. */
+static void
+unpick(struct sc__layer_maker *m, const struct routes *r, double rows, double room) {
+    struct sc__kernel k =
+        sc__rows_added(m->kernel_model, "add_rows", rows, rows, r->width, r->narrow);
+    k.us += r->operators->rows_added[3] * room;
+    moves(m, "zeros", rows * r->width, r->narrow);
+    sc__layer_push(m, k);
+}
+
+/* What came by ranks is brought in the order of experts and back (_permute, _unpermute),
+ * with room behind each expert's by a row that is joined to them. */
+void sc__layer_titan_arrange(struct sc__layer_maker *m,
+                             const struct sc__mlp *f,
+                             bool behind) {
+    struct routes r = routes_of(m);
+    bool padded = m->s->padded_routes;
+    double room = padded ? EXPERT_ALIGNMENT * (double)f->experts : 0;
+    double rows = (double)(f->rows * f->experts);
+    double elements = rows * r.width;
+    if (!padded && m->s->ep <= 1)
+        return;
+    if (m->backward && behind && padded) {
+        moves(m, "zeros", elements, r.narrow);
+        moves(m, "copy", elements, 2 * r.narrow);
+    }
+    if (!m->backward && !behind && padded)
+        moves(m, "copy", elements, 2 * r.narrow);
+    if (m->backward && !behind)
+        unpick(m, &r, rows, room);
+    else
+        moves(m, "pick_rows", elements, 2 * r.narrow);
 }
 
 /* ---- biases (GPT-OSS) ---- */

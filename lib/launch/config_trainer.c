@@ -345,8 +345,9 @@ static void take_recomputation(struct sc__launch *l,
     sc__config_add(l, out, "recompute", off ? "none" : "full");
 }
 
-/* Liger's and Apple's kernels make the loss of the last layer's input piece by piece, so
- * that logits never stand whole (fused_linear_cross_entropy is on in Liger's patches). */
+/* Apple's kernels make the loss of the last layer's input piece by piece, so that logits
+ * never stand whole; so do Liger's, which come with others (fused_linear_cross_entropy is
+ * on in Liger's patches). */
 static void
 take_loss(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     static const char *const liger[] = {"use_liger_kernel",
@@ -362,14 +363,10 @@ take_loss(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     for (uint32_t i = 0; i < c->count; i++)
         pieces = pieces || (sc__str_starts(sc__str(c->items[i].key), "plugins") &&
                             strstr(c->items[i].value, "CutCrossEntropy"));
-    if (pieces || kernels)
+    if (pieces && !kernels)
         sc__config_add(l, out, "cross-entropy", "chunked");
     if (kernels)
-        sc__note(l->ctx,
-                 "config-not-modelled",
-                 "%s: of Liger's kernels the loss is counted; norms, gates and rotary "
-                 "positions run as in transformers",
-                 l->file);
+        sc__config_add(l, out, "liger-kernel", NULL);
 }
 
 /* fp8 of Axolotl and LLaMA-Factory is torchao's, unless a key names another one's. */

@@ -81,6 +81,12 @@ bool sc__expert_host_waits(const struct sc__script_maker *k) {
            !(p->capacity > 0) && !(p->graphs & SC__GRAPH_FULL);
 }
 
+/* What stands around the experts is counted kernel by kernel. */
+static bool routes_are_kernels(const struct sc__script_maker *k) {
+    return sc__routes_by_modules(&k->l->plan) ||
+           (k->l->constants.software.titan_routes > 0 && !k->l->plan.dedup);
+}
+
 /* Host time beside the launches of kernels: operators of router, permutation and exchange,
  * half of them up to the router's end, which graphs can hold; and the products of experts
  * that run one after another. */
@@ -92,7 +98,7 @@ double sc__expert_host_us(const struct sc__script_maker *k, bool routing, bool e
     double local = fmax(1, (double)k->l->model->experts / p->mesh.ep);
     double products = backward ? 4 : 2;
     double us = 0;
-    if (!k->moe || sc__routes_by_modules(p)) /* whose operators are kernels of the layer */
+    if (!k->moe || routes_are_kernels(k))
         return 0;
     if (routing && !(p->graphs & SC__GRAPH_ROUTER))
         us += half;

@@ -76,6 +76,7 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         .learned_activation = m->learned_activation,
         .function_gelu = m->function_gelu,
         .rope = !m->positions && !m->no_rotary,
+        .liger = p->liger,
         .complex_rope = l->constants.software.complex_rope > 0,
         .repeat_keys = l->constants.software.repeat_keys > 0,
         .stacked_bytes = stacked_bytes(l, kind),
@@ -129,7 +130,9 @@ static struct sc__layer_shape layer_shape(const struct sc__lowering *l, int kind
         s.scales_reordered = narrow && (p->fp8_recipe == SC_FP8_RECIPE_MXFP8 ||
                                         p->fp8_recipe == SC_FP8_RECIPE_NVFP4);
         s.branch_norms = m->branch_norms;
-        s.by_modules = sc__routes_by_modules(p);
+        s.titan_routes = l->constants.software.titan_routes > 0 && !s.sorted_on_arrival;
+        s.padded_routes = l->constants.software.padded_routes > 0;
+        s.by_modules = sc__routes_by_modules(p) && !s.titan_routes;
         s.wide_routes = m->wide_routes;
         s.wide_router = m->wide_router;
     }

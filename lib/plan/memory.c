@@ -114,7 +114,7 @@ static void add_layer(const struct sc__model *m,
 static void
 add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps *k) {
     double norm = sc__plan_width(p) + (p->amp ? 4 : sc__plan_width(p));
-    if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
+    if (sc__is_by_modules_alone(p) && m->norm == SC__RMSNORM)
         norm = 4 + (p->lora ? 0 : 2 * sc__plan_width(p));
     k->activations += sc__plan_tokens_sp(p) * m->hidden * norm * (1 + 3 * m->mtp_layers);
     uint32_t parts[SC__PREDICTION_LAYERS];

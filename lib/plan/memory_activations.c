@@ -111,7 +111,7 @@ static double modules_norm_keeps(const struct sc__model *m,
 static double norm_keeps(const struct sc__model *m,
                          const struct sc__plan *p,
                          const struct kept_sizes *s) {
-    bool modules = p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM;
+    bool modules = sc__is_by_modules_alone(p) && m->norm == SC__RMSNORM;
     return modules ? modules_norm_keeps(m, p, s) : s->residual;
 }
 
@@ -131,7 +131,7 @@ static double sub_norm_keeps(const struct sc__model *m,
                              bool input_is_kept) {
     if (!m->sub_norms)
         return 0;
-    if (p->fusion == SC__FUSION_HF && m->norm == SC__RMSNORM)
+    if (sc__is_by_modules_alone(p) && m->norm == SC__RMSNORM)
         return width * modules_norm_keeps(m, p, s);
     return input_is_kept ? 0 : width * s->width;
 }
@@ -172,7 +172,7 @@ static double queries_and_keys(const struct sc__model *m,
     double sum = s->width * (qk + kv * x->v_dim) / t;
     bool modules = p->fusion == SC__FUSION_HF;
     if (m->qk_norm)
-        sum += qk / t * (modules ? modules_norm_keeps(m, p, s) : s->width);
+        sum += qk / t * (modules && !p->liger ? modules_norm_keeps(m, p, s) : s->width);
     if (modules && m->packed_qkv && !m->no_rotary && !m->positions)
         sum += s->width * qk / t; /* before they were turned: values lie behind them */
     if (m->v_norm)
@@ -246,7 +246,7 @@ static double between_linears(const struct sc__model *m,
     bool apart = sc__fusion_eager(p->fusion);
     double in = m->gated ? 2 * e : m->relu && !activation_again ? 0 : e;
     double out = linear_input(p, 1, s->cast, SC__LORA_DOWN);
-    if (apart && m->gated)
+    if (apart && m->gated && !p->liger)
         in += e; /* the activation, before it is multiplied */
     if (p->fusion == SC__FUSION_HF && m->new_gelu)
         in += 3 * e; /* x/2, the tanh, and one more than that */

@@ -216,6 +216,12 @@ const struct sc__option sc__model_options[] = {
          "which operators are fused: megatron, eager, hf (transformers) or 2021",
          fusions,
          fusion),
+    FLAG("liger-kernel",
+         TRAIN,
+         "with --fusion hf: norms, rotary positions, gated activations and the loss are "
+         "kernels of Liger",
+         on,
+         liger_kernel),
     WORD(
         "attention",
         "NAME",

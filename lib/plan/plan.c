@@ -102,6 +102,8 @@ const char *sc__plan_unwritten(const struct sc__plan *p) {
                "written";
     if (p->images || p->audio_seconds > 0)
         return "towers for pictures and sound are not written";
+    if (p->liger)
+        return "Liger's kernels are not written";
     return NULL;
 }
 

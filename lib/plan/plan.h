@@ -197,6 +197,7 @@ struct sc__plan {
     struct sc__memory_figures figures;
     bool fp8_attention; /* scores and sums of attention in fp8 */
     bool dynamic_casts; /* fp8 scaled by the maximum of the moment, as torchao does */
+    bool liger;         /* transformers' modules with Liger's kernels in them */
     bool torch_copies;  /* PyTorch copies what its collectives gather and scatter: FSDP2,
                            DTensor */
     unsigned graphs;    /* SC__GRAPH_… */
@@ -322,6 +323,12 @@ double sc__plan_kv_bytes(const struct sc__plan *p,
 static inline bool sc__routes_by_modules(const struct sc__plan *p) {
     return p->fusion == SC__FUSION_HF && p->moe_kernels == SC_MOE_KERNELS_GROUPED &&
            p->mesh.ep <= 1 && p->mesh.etp <= 1;
+}
+
+/* RMS norms, rotary positions and gated activations are operators of transformers' modules,
+ * no kernel of Liger's. */
+static inline bool sc__is_by_modules_alone(const struct sc__plan *p) {
+    return p->fusion == SC__FUSION_HF && !p->liger;
 }
 
 /* Ranks of experts a token is sent to. */

@@ -296,8 +296,16 @@ resolve_spread(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     return SC_OK;
 }
 
-static void resolve_software(const sc_plan *g, struct sc__plan *p) {
+static sc_status
+resolve_software(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p) {
     p->fusion = choice(g->fusion, SC__FUSION_MEGATRON);
+    p->liger = sc__is_on(g->liger_kernel);
+    if (p->liger && p->fusion != SC__FUSION_HF)
+        return sc__fail(ctx,
+                        SC_USAGE,
+                        NULL,
+                        "add --fusion hf, or leave it out",
+                        "--liger-kernel is for the modules of transformers");
     p->attention = choice(g->attention, SC__ATTENTION_CURRENT);
     p->graphs = g->cuda_graphs & ~(unsigned)SC_GRAPH_NONE;
     p->dropout = sc__unless_said(g->dropout, p->fusion == SC__FUSION_2021);
@@ -307,6 +315,7 @@ static void resolve_software(const sc_plan *g, struct sc__plan *p) {
     p->gpu = g->gpu;
     p->ignore_memory = sc__is_on(g->ignore_memory);
     p->optimizer = sc__unless_said(g->optimizer, true);
+    return SC_OK;
 }
 
 /* What modules of transformers do to scores. These have an attention of their own, no
@@ -477,7 +486,9 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
                     choice(g->exp_avg_sq_dtype, SC__FP32)},
         .precise = sc__is_on(g->precision_aware),
     };
-    unsigned usual = sc__fusion_eager(p->fusion) ? SC__LOSS_FP32 : SC__LOSS_FUSED;
+    unsigned usual = p->liger                      ? SC__LOSS_CHUNKED
+                     : sc__fusion_eager(p->fusion) ? SC__LOSS_FP32
+                                                   : SC__LOSS_FUSED;
     p->loss = choice(g->cross_entropy, usual);
 }
 
@@ -715,7 +726,7 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
     resolve_precision(&g, p);
     SC__TRY(resolve_wide_layers(ctx, &g, m, p));
     SC__TRY(resolve_spread(ctx, &g, p));
-    resolve_software(&g, p);
+    SC__TRY(resolve_software(ctx, &g, p));
     resolve_modules(ctx, m, attention_said, p);
     resolve_update(ctx, &g, p);
     SC__TRY(sc__resolve_sharding(ctx, &g, p));

@@ -37,6 +37,7 @@ void sc__plan_settings(const struct sc__plan *p, sc_plan *out) {
         .sequence_parallel = toggle(p->sequence_parallel),
         .zero = (int)p->zero,
         .torch_fsdp2 = toggle(p->torch_copies),
+        .liger_kernel = toggle(p->liger),
         .dtype = (sc_dtype)(p->dtype + 1),
         .gemm_dtype = (sc_dtype)(p->gemm + 1),
         .grad_dtype = fp32                   ? SC_DTYPE_FP32

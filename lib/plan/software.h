@@ -33,7 +33,11 @@ struct sc__software_constants {
     double wide_gate; /* 1: gradients of the gate are products of fp32 */
     /* 1: the router and the loss that balances it run operator by operator */
     double router_operators;
-    double tp_exposed; /* share of a chunked collective that stays exposed */
+    /* 1: tokens go to experts and back by operators of a module that nobody compiles
+     * (TorchTitan's MoE), */
+    double titan_routes;
+    double padded_routes; /* and room is left behind the rows of each expert */
+    double tp_exposed;    /* share of a chunked collective that stays exposed */
     /* compute is slower by this share while data-parallel traffic runs beside it */
     double comm_tax;
     double shard_messages; /* collectives per unit of sharded weights (ZeRO 2, 3) */

@@ -27,6 +27,8 @@
     DO(hybrid_ep)                                                                          \
     DO(wide_gate)                                                                          \
     DO(router_operators)                                                                   \
+    DO(titan_routes)                                                                       \
+    DO(padded_routes)                                                                      \
     DO(tp_exposed)                                                                         \
     DO(comm_tax)                                                                           \
     DO(shard_messages)                                                                     \

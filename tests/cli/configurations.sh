@@ -325,7 +325,7 @@ trainer='model_name_or_path: meta-llama/Meta-Llama-3-8B\nper_device_train_batch_
 printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\nfsdp: full_shard auto_wrap\nfp8: true\nfp8_backend: torchao\nfp8_enable_fsdp_float8_all_gather: true\n" >"$dir/fp8.yaml"
 same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-scaling dynamic --fp8-param-gather --recompute full --software fsdp-eager
 printf "${trainer}max_length: 1024\noptim: paged_adamw_8bit\nuse_liger_kernel: true\nfsdp: shard_grad_op auto_wrap\n" >"$dir/liger.yaml"
-same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --cross-entropy chunked --software fsdp-eager
+same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --liger-kernel --software fsdp-eager
 printf "${trainer}max_length: 1024\nplugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\noptimizer: muon\nfsdp: no_shard\n" >"$dir/cut.yaml"
 same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --update amp --optimizer muon --cross-entropy chunked --software hf-transformers
 # numbers of ShardingStrategy, as older files of accelerate have them

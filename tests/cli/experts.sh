@@ -52,6 +52,22 @@ echo '{"model_type": "minimax_m2", "hidden_size": 1024, "intermediate_size": 512
     "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 32000,
     "max_position_embeddings": 8192}' >"$tmp/minimax.json"
 check of_modules_minimax "$(around "$tmp/minimax.json" forward)" "$(echo "$deepseek" | sed "s/gate_wide //")"
+# TorchTitan's MoE, which no setting compiles: rows gathered, brought in order with room behind each expert's (before 2026), weighted in fp32
+# by three operators and added up by scatter_add (32768 rows of 7168: 1574 us on an H200); blocks of 2026 are one graph
+titan() { # software, pass, ranks of experts
+    "$STEPCAST" kernels --model qwen3-30b-a3b --gpu h200 --seq 1024 --gpus "$3" --ep "$3" --etp 1 --software "$1" 2>/dev/null |
+        awk '/moe layer, '"$2"'/ { on = 1; next } / layer, |^embedding/ { on = 0 } on && $2 ~ /router|mlp|unroute/ && $1 !~ /gate|fc|swiglu|add$|norm/ { printf "%s ", $1 }'
+}
+check titan_forward "$(titan torchtitan-2024 forward 1)" "router_f sort_routes pick_rows copy pick_rows pick_rows widen weigh_rows narrow copy scatter_rows "
+check titan_back "$(titan torchtitan-2024 backward 1)" \
+    "pick_rows widen weigh_rows weights_b sum_rows narrow zeros copy pick_rows probability_b zeros add_rows router_b zeros scatter_rows weights_b "
+check titan_one_graph "$(titan torchtitan-2026 forward 1)" "router_f permute_f unpermute_f "
+"$STEPCAST" kernels --model deepseek-v3 --gpus 32 --ep 32 --etp 1 --micro-batch 1 --seq 4096 --global-batch 32 --gpu h200 --cold --software torchtitan-2024 2>/dev/null >"$tmp/layer"
+near titan_scatter scatter_rows unroute 1574 0.03
+near titan_scatter_back scatter_rows router 1574 0.03 backward
+# … and the room behind 128 experts is one row to which 1024 are added, 1.3 us each; behind the 16 of a rank it is 128
+room() { "$STEPCAST" kernels --model qwen3-30b-a3b --gpu h200 --seq 1024 --gpus "$1" --ep "$1" --etp 1 --software torchtitan-2024 2>/dev/null | awk '$1 == "add_rows" { print $(NF - 3) }'; }
+check titan_room "$(room 1) $(room 8)" "$(room 1) $(awk -v all="$(room 1)" 'BEGIN { printf "%.2f", all - 1.3 * (1024 - 128) }')"
 # a router operator by operator with its balancing loss (270 and 64 us for 8192 tokens of 128 experts, of which softmax and choice are 57
 # and 11), and what a gate in fp32 costs backward (201.5 us where bf16 takes 39.9)
 "$STEPCAST" kernels --model nemotron-3-nano-30b-a3b --gpus 8 --ep 8 --etp 1 --micro-batch 1 --seq 8192 --global-batch 8 --gpu h200 --cold --software bridge-26.04 2>/dev/null >"$tmp/layer"

@@ -358,3 +358,9 @@ import json, sys
 ops = [o for o in json.load(sys.stdin)["ops"] if o["part"] == "attention core" and o["kind"] == "gemm"]
 print(*(o["name"] for o in ops if o["flop"] / o["us"] / 1e6 < 67))' 2>&1)" "scores scores_qgrad scores_kgrad"
 check scores_fused "$(scores llama forward)" "0.0"
+# Liger's kernels in transformers' modules: norms, rotary positions and the gated activation are one kernel each, norms of heads go by their
+# bytes; products stay apart
+liger() { "$STEPCAST" kernels --gpu h200 --model qwen3-8b --seq 4096 --micro-batch 1 --fusion hf --liger-kernel 2>/dev/null | awk '/dense layer, '"$1"'/ { on = 1; next } /^embedding|layer, / { on = 0 } on && $2 ~ /attention|mlp/ { printf "%s ", $1 }'; }
+check liger_forward "$(liger forward)" "rmsnorm_f q k v qk_norm rope_f attention proj add rmsnorm_f fc1 fc1 fused_swiglu_f fc2 add "
+check liger_back "$(liger backward)" "fc2_dgrad fc2_wgrad fused_swiglu_b fc1_dgrad fc1_wgrad fc1_dgrad fc1_wgrad add rmsnorm_b add proj_dgrad proj_wgrad attention_b rope_b qk_norm q_dgrad q_wgrad k_dgrad k_wgrad v_dgrad v_wgrad add add rmsnorm_b add "
+expect liger_of_modules 2 "add --fusion hf" "$STEPCAST" kernels --gpu h200 --model qwen3-8b --liger-kernel

@@ -210,3 +210,9 @@ ends=$((2 * 151936 * 2048))
 whole=$(beside 2 0)
 sharded=$(beside 2 3)
 holds "experts of one rank are not gathered" "$sharded - ($whole - (48 * $dense + 2 * $ends + 2 * 2048) / 2) == max(2 * $dense, $dense + $ends + 2 * 2048)"
+# Liger's norms keep their input alone (2 bytes where transformers' keep an fp32 copy and the normalised values, 6), at the end input and
+# output (4, not 8), and its gated activation nothing beside gate and up: 16 layers of 2048, 8192 wide between, 4096 tokens
+liger() { "$STEPCAST" run --model llama3.2-1b --gpus 1 --seq 4096 --micro-batch 1 --global-batch 1 --dtype bf16 --recompute none --gpu h200 --cluster h200:1 --fusion hf $1 --json - 2>/dev/null | python3 -S -c 'import json, sys; m = json.load(sys.stdin)["memory_bytes"]; print(int(m["'"$2"'"]))'; }
+chunked="--cross-entropy chunked"
+check liger_keeps "$(($(liger "$chunked" activations) - $(liger "--liger-kernel" activations)))" $((4096 * (16 * (2 * 4 * 2048 + 2 * 8192) + 4 * 2048)))
+check liger_loss "$(liger "--liger-kernel" logits)" "$(liger "$chunked" logits)"

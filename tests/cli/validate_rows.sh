@@ -118,6 +118,10 @@ row "somebody" "Llama 7B" $llama7 A100 8 1 1 "" bf16 none FSDP "iteration second
 has fused_by_hand "--fusion megatron --cross-entropy flash"
 row "fms-fsdp" "Llama 7B" $llama7 H100 8 1 1 "" bf16 full FSDP "iteration seconds" "" 10 "no compile"
 has not_compiled "--fusion megatron --fusion hf" # the last one holds
+row "torchtitan" "DeepSeek-V3-16B" $none B200 8 1 1 8 bf16 full FSDP2 "iteration seconds" "" 10 "the loss alone is compiled"
+has loss_alone_is_compiled "--fusion hf --cross-entropy flash"
+row "somebody" "Llama 7B" $llama7 B200 1 1 1 "" bf16 none "" "iteration seconds" "" 10 "AdamW with weights and moments in bf16"
+has moments_in_bf16 "--update plain"
 # a size in a name is the preset's, or it is another model
 row "x" "DeepSeek-V3 671B" $none H100 64 1 1 64 bf16 full dist-opt "iteration seconds" "" 10 ""
 has size_of_the_preset "--model deepseek-v3 "
