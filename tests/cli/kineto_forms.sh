@@ -103,6 +103,13 @@ check exponents "$(step_of "$tmp/exponent.json")" 150
 document 0 1 '{"ph": "B", "cat": "kernel", "name": "gemm", "ts": 0, "tid": 7, "args": {"stream": 7}}' '{"ph": "E", "ts": 100, "tid": 7}' "$(kernel norm 100 50 7)" >"$tmp/halves.json"
 expect halves_of_an_event 3 'error: a kernel whose end is another event ("ph": "B")' "$STEPCAST" run "$tmp/halves.json"
 
+# traces of ranks that were joined in one file keep a process each: they are not one rank
+launch() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %s, "tid": 1, "ts": 0, "dur": 5, "args": {"correlation": %s}}' "$@"; }
+document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP00] 42"' 2)" >"$tmp/joined.json"
+check launches_of_one_process "$(step_of "$tmp/joined.json")" 100
+document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP01] 43"' 1)" "$(kernel gemm 10 120 7 '"correlation": 1, "device": 1')" >"$tmp/joined.json"
+expect joined_traces 3 "joined.json:3:140: error: several processes launch kernels in this trace" "$STEPCAST" show "$tmp/joined.json"
+
 # steps of several traces are told by their names: rank 0 has 5 and 6, rank 1 has 6 and 7, of (10 n) us
 step_range() { printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%s", "ts": %s, "dur": 1000, "tid": 1, "args": {}}' "$@"; }
 steps_of() { # rank, numbers of its two steps
