@@ -103,6 +103,23 @@ check exponents "$(step_of "$tmp/exponent.json")" 150
 document 0 1 '{"ph": "B", "cat": "kernel", "name": "gemm", "ts": 0, "tid": 7, "args": {"stream": 7}}' '{"ph": "E", "ts": 100, "tid": 7}' "$(kernel norm 100 50 7)" >"$tmp/halves.json"
 expect halves_of_an_event 3 'error: a kernel whose end is another event ("ph": "B")' "$STEPCAST" run "$tmp/halves.json"
 
+# a trace a stage stands for tp 2, dp 2, pp 2: norms of gradients are added up over a copy of the model, gradients of
+# the embedding over the first and the last stage
+grouped() { # what it is for, size, ranks, seq
+    printf '"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1, "Out msg nelems": 1, "Group size": %s, "Process Group Description": "%s", "Process Group Ranks": "%s", "Seq": %s' "$2" "$1" "$3" "$4"
+}
+mkdir "$tmp/stages"
+stage() { # rank, its neighbour in tp, in dp, first and last stage
+    document "$1" 8 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 "$(grouped TENSOR_MODEL_PARALLEL_GROUP 2 "[$1, $2]" 1)")" \
+        "$(kernel ncclDevKernel_Generic 110 10 20 "$(grouped DATA_PARALLEL_GROUP 2 "[$1, $3]" 1)")" \
+        "$(kernel ncclDevKernel_Generic 120 10 20 "$(grouped MODEL_PARALLEL_GROUP 4 "[0, 1, 4, 5]" 1)")" \
+        "$(kernel ncclDevKernel_Generic 130 10 20 "$(grouped EMBEDDING_GROUP 2 "[0, 4]" 1)")" >"$tmp/stages/rank$1.json"
+}
+stage 0 1 2
+stage 4 5 6
+check groups_across_stages "$("$STEPCAST" run "$tmp/stages" --comm measured --json - | sed -n 's/^ *"\(tp\|dp\|model\|embedding\)": {"ops": 1, "bytes": 4, "busy_us": 10.*/\1/p' | sort | paste -sd,)" dp,embedding,model,tp
+check step_of_two_stages "$(step_of "$tmp/stages" --comm measured)" 140
+
 # traces of ranks that were joined in one file keep a process each: they are not one rank
 launch() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %s, "tid": 1, "ts": 0, "dur": 5, "args": {"correlation": %s}}' "$@"; }
 document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP00] 42"' 2)" >"$tmp/joined.json"

@@ -594,6 +594,8 @@ static sc_status replay_class(struct replay *r,
     one.ranks = world;
     one.messages = one.unknown = one.sizeless = one.comms = 0;
     SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
+    if (r->meshed)
+        sc__kineto_groups_of_mesh(&r->w->mesh, &one.groups, t->rank);
     SC__TRY(
         replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
     r->messages += one.messages;
