@@ -327,6 +327,18 @@ mkdir "$tmp/mixed" && cp "$tmp/fabric.txt" "$tmp/cube.txt" "$tmp/mixed" && mkdir
 expect folder_counts 0 '2 files, 1 folder' "$STEPCAST" show "$tmp/mixed"
 # three nodes on one leaf: the smaller half sends all it can
 expect full-mesh 0 "bisection 1.024 TB/s, 57.1 %" "$STEPCAST" show --cluster amd-mi300x:8
+# links from every GPU to every other are no V100's cube: two GPUs have one of seven links (300 GB/s) between them
+full="gpu=a100 gpus=8 node=8 inside=full nvlink=2100GB/s nics=8 nic=100Gbps class=roce"
+{
+    echo '9 8 0 1 36 A100' && echo 8
+    for a in 0 1 2 3 4 5 6 7; do
+        for b in 0 1 2 3 4 5 6 7; do [ "$a" -ge "$b" ] || echo "$a $b 2400Gbps 0.000025ms 0"; done
+        echo "$a 8 100Gbps 0.0005ms 0"
+    done
+} >"$tmp/every_pair"
+expect mesh_of_every_pair 0 "bisection 4.8 TB/s, 57.1 %" "$STEPCAST" show --cluster "$tmp/every_pair"
+check two_of_a_full_mesh "$("$STEPCAST" coll alltoall --cluster "$tmp/every_pair" --gpus 2 -b 1G -e 1G | awk '!/^#/ && NF { print ($8 < 300) }')" 1
+for gpus in 2 4 8; do check "full_mesh_of_links_$gpus" "$(all_reduce_times "$tmp/every_pair" $gpus analytic)" "$(all_reduce_times "$full" $gpus analytic)"; done
 expect odd-nodes 0 "bisection 400 GB/s, 100 %" "$STEPCAST" show --cluster dgx-h100:24
 
 # a GPU with a slower NIC than the others, 12.5 GB/s: half of what its node sends, three quarters of 64 MiB, goes through it; one with none; links that lose packets
