@@ -176,6 +176,28 @@ sed 's/sm="90"/sm="ninety"/' "$tmp/node.xml" >"$tmp/sm.xml"
 expect nccl_no_number 3 'sm.xml:5:' "$STEPCAST" show --cluster "$tmp/sm.xml"
 sed '0,/0x2330/s//0x20b2/' "$tmp/node.xml" >"$tmp/mixed.xml"
 expect nccl_several_kinds 3 'GPUs of several kinds' "$STEPCAST" show --cluster "$tmp/mixed.xml"
+# files for NCCL to read: a cloud's have the classes of <pci> alone, others GPUs without sm and NICs without speed
+cat >"$tmp/cloud.xml" <<'X'
+<!-- what the virtual machine hides -->
+<system version="1">
+  <cpu numaid="0" arch="x86_64">
+    <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">
+      <pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0002:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0102:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+    </pci>
+    <pci busid="0103:00:00.0" class="0x020000" link_speed="16 GT/s" link_width="4"/>
+  </cpu>
+</system>
+X
+check nccl_of_a_cloud "$(all_reduce_times "$tmp/cloud.xml gpu=a100-80 nic=200Gbps class=ib" 8 analytic)" "$(all_reduce_times "gpu=a100-80 node=2 nics=2 nic=200Gbps class=ib" 8 analytic)"
+expect nccl_of_a_cloud_said 0 '2 × a GPU whose PCI id is not known (--gpu) and 2 NICs, for NCCL to read' "$STEPCAST" show --cluster "$tmp/cloud.xml gpu=a100-80"
+expect nccl_of_a_cloud_no_gpu 3 'give nvlink=450GB/s, or a GPU whose NVLink is known' "$STEPCAST" show --cluster "$tmp/cloud.xml"
+sed 's/ sm="90"//; s/<nvlink.*\/><\/gpu>/<\/gpu>/; s/ speed="400000"//' "$tmp/node.xml" >"$tmp/given.xml"
+check nccl_to_read "$(all_reduce_times "$tmp/given.xml nic=400Gbps" 8 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=400Gbps" 8 analytic)"
+printf '<?xml version="1.0"?>\n<topology version="2.0">\n  <object type="Machine"/>\n</topology>\n' >"$tmp/lstopo.xml"
+expect hwloc 3 'a machine as hwloc sees it' "$STEPCAST" show --cluster "$tmp/lstopo.xml"
 printf '<system><gpu' >"$tmp/open.xml"
 expect nccl_open_tag 3 "a '<' without its '>'" "$STEPCAST" show --cluster "$tmp/open.xml"
 printf '<system></pci></system>' >"$tmp/shut.xml"
