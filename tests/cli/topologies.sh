@@ -232,6 +232,18 @@ smi_table NV18 8 >"$tmp/hopper.txt"
 expect smi_nics 0 '3 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/hopper.txt"
 check smi_switch "$(all_reduce_times "$tmp/hopper.txt nics=8 nic=400Gbps" 16 analytic)" "$(all_reduce_times "gpu=h100-sxm node=8 nvlink=450GB/s nics=8 nic=400Gbps" 16 analytic)"
 check smi_gpu "$(all_reduce_times "$tmp/hopper.txt gpu=b200" 8 analytic)" "$(all_reduce_times "gpu=b200 node=8 nvlink=900GB/s" 8 analytic)"
+# a NIC beside each of two GPUs, and two more beside the second: those of its host
+printf '\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\tNIC3\tCPU Affinity
+GPU0\tX\tNV18\tPIX\tNODE\tNODE\tNODE\t0
+GPU1\tNV18\tX\tNODE\tPIX\tPIX\tPXB\t0
+NIC0\tPIX\tNODE\tX\tNODE\tNODE\tNODE
+NIC1\tNODE\tPIX\tNODE\tX\tPIX\tPXB
+NIC2\tNODE\tPIX\tNODE\tPIX\tX\tPXB
+NIC3\tNODE\tPXB\tNODE\tPXB\tPXB\tX\n' >"$tmp/uneven.txt"
+expect smi_uneven_nics_said 0 'GPUs have 1 to 3 NICs to themselves: the fewest count' "$STEPCAST" show --cluster "$tmp/uneven.txt"
+check smi_uneven_nics "$(all_reduce_times "$tmp/uneven.txt nic=400Gbps class=ib" 4 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=400Gbps class=ib" 4 analytic)"
+sed 's/\tPIX\tNODE\tNODE\tNODE\t0$/\tPIX\tNODE\tNODE\tPXB\t0/; s/^NIC3\tNODE/NIC3\tPXB/' "$tmp/uneven.txt" >"$tmp/shared_nic.txt"
+expect smi_shared_nic 0 '4 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/shared_nic.txt"
 smi_table NV4 4 >"$tmp/four.txt" # 12 links of a GPU to three others
 check smi_direct "$(all_reduce_times "$tmp/four.txt" 4 analytic)" "$(all_reduce_times "gpu=a100-80 node=4 nvlink=300GB/s inside=full" 4 analytic)"
 sed 's/CPU Affinity.*/CPU Affinity NUMA Affinity GPU NUMA ID/; s/^GPU.*/& 0-71 0,3-9 2/' "$tmp/hopper.txt" >"$tmp/grace.txt"
