@@ -120,6 +120,23 @@ stage 4 5 6
 check groups_across_stages "$("$STEPCAST" run "$tmp/stages" --comm measured --json - | sed -n 's/^ *"\(tp\|dp\|model\|embedding\)": {"ops": 1, "bytes": 4, "busy_us": 10.*/\1/p' | sort | paste -sd,)" dp,embedding,model,tp
 check step_of_two_stages "$(step_of "$tmp/stages" --comm measured)" 140
 
+# graphs and process groups have more streams than a replay: three kernels at a time on 40 of them, 7 us apart, and each
+# waits for the one before it on its stream; 20 at once are more than there is room for
+many_streams() { # at a time, microseconds
+    awk -v beside="$1" -v us="$2" 'BEGIN {
+        printf "{\"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"traceEvents\": ["
+        for (i = 0; i < 120; i++) printf "%s{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": %d}}", i ? ",\n" : "", int(i / beside) * (us + 7), us, i % 40
+        print "]}"
+    }'
+}
+many_streams 3 50 >"$tmp/many.json"
+check many_streams "$(step_of "$tmp/many.json")" $((40 * 57 - 7))
+check many_streams_faster "$(step_of "$tmp/many.json" --scale gemm=0.5)" $((40 * 32 - 7))
+expect many_streams_said 0 '40 streams share the 15 of a replay, each kernel on one that was free when it began' "$STEPCAST" run "$tmp/many.json" --json -
+check many_streams_shown "$("$STEPCAST" show "$tmp/many.json" | awk '$1 == "compute" { print $2, $3 }' | tail -1)" "2.000 ms"
+many_streams 20 50 >"$tmp/crowd.json"
+expect crowded_streams 3 '40 streams, with more kernels at once than the 15 that can be replayed' "$STEPCAST" run "$tmp/crowd.json" --json -
+
 # traces of ranks that were joined in one file keep a process each: they are not one rank
 launch() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %s, "tid": 1, "ts": 0, "dur": 5, "args": {"correlation": %s}}' "$@"; }
 document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP00] 42"' 2)" >"$tmp/joined.json"
