@@ -119,6 +119,15 @@ stage 0 1 2
 stage 4 5 6
 check groups_across_stages "$("$STEPCAST" run "$tmp/stages" --comm measured --json - | sed -n 's/^ *"\(tp\|dp\|model\|embedding\)": {"ops": 1, "bytes": 4, "busy_us": 10.*/\1/p' | sort | paste -sd,)" dp,embedding,model,tp
 check step_of_two_stages "$(step_of "$tmp/stages" --comm measured)" 140
+# without distributedInfo a trace alone is of the rank that all its groups hold, of as many as they need: rank 3 of 8
+said() { "$STEPCAST" run "$tmp/unsaid.json" --json - | sed -n 's/.*(distributedInfo): \(rank [0-9]* of [0-9]*\).*/\1/p'; }
+events() { document 0 1 "$@" | sed 's/"distributedInfo": {[^}]*}, //'; }
+events "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 "$(grouped undefined 2 '[2, 3]' 1)")" "$(kernel ncclDevKernel_Generic 110 10 20 "$(grouped undefined 4 '[1, 3, 5, 6]' 1)")" >"$tmp/unsaid.json"
+check rank_by_groups "$(said)" "rank 3 of 8"
+events "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 '"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1, "Group size": 4')" >"$tmp/unsaid.json"
+check rank_by_size "$(said)" "rank 0 of 4"
+events "$(kernel gemm 0 100 7)" >"$tmp/unsaid.json"
+check one_rank_is_not_said "alone$(said)" alone
 
 # graphs and process groups have more streams than a replay: three kernels at a time on 40 of them, 7 us apart, and each
 # waits for the one before it on its stream; 20 at once are more than there is room for

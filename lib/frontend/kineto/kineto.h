@@ -259,6 +259,9 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx,
                                  const struct sc__kineto_trace *t,
                                  uint32_t world,
                                  struct sc__kineto_groups *out);
+/* A trace alone that does not say its rank nor of how many it is (autograd's own profiler,
+ * tools that write a trace anew): its process groups name ranks, and it is in all. */
+void sc__kineto_place(struct sc_context *ctx, struct sc__kineto_trace *t);
 /* What a process group is for, by its description: "tp", "pp" …; NULL: it does not tell. */
 const char *sc__kineto_label(const char *description);
 /* The group of a collective; SC__NONE when it was not found before. */

@@ -163,6 +163,96 @@ static sc_status check_group(struct sc_context *ctx,
                     t->rank);
 }
 
+/* The ranks that groups name, each list once. */
+struct named {
+    uint32_t *ranks;
+    uint32_t count;
+    uint32_t size; /* of the group: more where the list is cut */
+};
+
+struct all_named {
+    struct named *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+static struct all_named name_all(struct sc__arena *a, const struct sc__kineto_trace *t) {
+    struct all_named all = {0};
+    struct sc__map seen;
+    sc__map_init(&seen, a);
+    for (uint32_t i = 0; i < t->comm_count; i++) {
+        const struct sc__kineto_comm *c = &t->comms[i];
+        bool fresh;
+        sc__map_at(&seen, c->ranks, &fresh);
+        if (!fresh || c->ranks == SC__NO_NAME)
+            continue;
+        const char *text = t->names.text[c->ranks];
+        struct named g = {.count = read_ranks(text, NULL, 0), .size = c->group_size};
+        g.ranks = SC__NEW_ARRAY(a, uint32_t, g.count + 1);
+        read_ranks(text, g.ranks, g.count);
+        *SC__PUSH(a, all.items, all.count, all.capacity) = g;
+    }
+    return all;
+}
+
+static bool holds(const struct named *g, uint32_t rank) {
+    uint32_t i = 0;
+    while (i < g->count && g->ranks[i] != rank)
+        i++;
+    return i < g->count;
+}
+
+static bool in_all(const struct all_named *all, uint32_t rank) {
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].count >= all->items[i].size && !holds(&all->items[i], rank))
+            return false;
+    return true;
+}
+
+/* The fewest ranks from `world` on that all groups fit in: each size divides them. */
+static uint32_t world_of(const struct all_named *all, uint64_t world) {
+    uint64_t step = 1;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct named *g = &all->items[i];
+        uint64_t x = step;
+        uint64_t y = g->size ? g->size : 1;
+        while (y) {
+            uint64_t rest = x % y;
+            x = y;
+            y = rest;
+        }
+        if (step / x * g->size <= SC__MOST_RANKS && g->size)
+            step = step / x * g->size;
+        for (uint32_t k = 0; k < g->count; k++)
+            if (g->ranks[k] >= world && g->ranks[k] < SC__MOST_RANKS)
+                world = g->ranks[k] + 1;
+    }
+    return (uint32_t)((world + step - 1) / step * step);
+}
+
+void sc__kineto_place(struct sc_context *ctx, struct sc__kineto_trace *t) {
+    struct sc__arena a;
+    sc__arena_init(&a);
+    struct all_named all = name_all(&a, t);
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < t->comm_count; i++)
+        if (t->comms[i].group_size > largest && t->comms[i].group_size < SC__MOST_RANKS)
+            largest = t->comms[i].group_size;
+    t->world = world_of(&all, largest);
+    while (t->rank < t->world && !in_all(&all, t->rank))
+        t->rank++;
+    t->rank = t->rank < t->world ? t->rank : 0;
+    sc__arena_free(&a);
+    if (t->world > 1)
+        sc__note(ctx,
+                 "kineto-place",
+                 "%s: the trace does not say its rank, nor of how many (distributedInfo): "
+                 "rank %u of %u, as its process groups have it at least",
+                 t->file,
+                 t->rank,
+                 t->world);
+}
+
 static uint64_t kineto_groups_key_of(const struct sc__kineto_comm *c) {
     uint32_t parts[3] = {c->ranks, c->description, c->group_size};
     return sc__hash(parts, sizeof parts, 0);

@@ -9,9 +9,9 @@
 enum { SC__KINETO_LANES = SC__MAX_STREAMS - 1 }; /* the last one is for gradients */
 
 struct sc__kineto_lanes {
-    uint32_t main;   /* the stream with the most compute time: it has lane 0 to itself */
-    uint32_t *of;    /* by stream: the lane of its last kernel */
-    bool shared;     /* there are more streams than lanes */
+    uint32_t main;  /* the stream with the most compute time: it has lane 0 to itself */
+    uint32_t *of;   /* by stream: the lane of its last kernel */
+    bool shared;    /* there are more streams than lanes */
     int64_t behind; /* ns that kernels wait which began while all lanes were taken */
     /* by lane: the stream of its last kernel, and when all of it has ended */
     uint32_t stream[SC__KINETO_LANES];
