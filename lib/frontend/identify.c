@@ -138,6 +138,11 @@ static const struct {
      {"NCCL's description of a node (XML, NCCL_TOPO_DUMP_FILE)",
       "stepcast run INPUT --cluster FILE: a cluster of such nodes",
       SC__READ_AS_CLUSTER}},
+    {"<",
+     {"<topology", "<object type="},
+     {"a machine as hwloc sees it (XML, lstopo)",
+      "give what nvidia-smi topo -m prints, or NCCL's description of the node "
+      "(NCCL_TOPO_DUMP_FILE): stepcast run INPUT --cluster FILE"}},
     {NULL,
      {"redop", "algbw", "busbw"},
      {"a log of nccl-tests", "stepcast coll COLLECTIVE --cluster C --against FILE"}},

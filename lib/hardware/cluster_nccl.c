@@ -6,7 +6,9 @@
  *       <gpu dev="0" sm="80" …><nvlink target="0000:c3:00.0" count="2" tclass="0x068000"/>
  *       <nic><net name="mlx5_0" dev="0" speed="200000" …/></nic>
  *
- * RCCL writes the same, with <xgmi …> for <nvlink …>. */
+ * RCCL writes the same, with <xgmi …> for <nvlink …>. Clouds have files of the form for
+ * NCCL to read (NCCL_TOPO_FILE), with what a virtual machine hides: <pci> of the GPUs and
+ * NICs (classes 0x03…, 0x02…) below their switches. NVLinks and rates NCCL adds itself. */
 #include "hardware/cluster_fields.h"
 
 #include <string.h>
@@ -39,6 +41,8 @@ struct nccl_reader {
     bool to_gpus;  /* some lead to GPUs, not to NVSwitches */
     bool too_many; /* as many to each GPU as a GPU has in all: NVSwitches join them */
     bool xgmi;     /* they are AMD's */
+    bool by_class; /* there are no <gpu>: the classes of <pci> tell */
+    bool to_read;  /* for NCCL to read: it does not say all */
     /* NICs of the fastest kind below a PCI switch that has GPUs, and of any place; those
      * beside the GPUs are for them, the others for storage */
     uint32_t near_nics;
@@ -126,8 +130,10 @@ static const char *gpu_of_device(struct sc__str device) {
         {"0x2204", "rtx-3090"}, {"0x2230", "rtx-a6000"},    {"0x2236", "a10"},
         {"0x20b7", "a30"},      {"0x26b1", "rtx-6000-ada"}, {"0x27b8", "l4"},
         {"0x2b85", "rtx-5090"}, {"0x233b", "h200-nvl"},     {"0x26b9", "l40s"},
-        {"0x2901", "b200"},     {"0x7408", "mi250x"},       {"0x740c", "mi250x"},
-        {"0x74a1", "mi300x"},   {"0x74b5", "mi300x"},       {"0x74a5", "mi325x"}};
+        {"0x1eb8", "t4"},       {"0x2237", "a10g"},         {"0x26ba", "l20"},
+        {"0x2901", "b200"},     {"0x2941", "gb200"},        {"0x7408", "mi250x"},
+        {"0x740c", "mi250x"},   {"0x74a1", "mi300x"},       {"0x74b5", "mi300x"},
+        {"0x74a5", "mi325x"}};
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         if (sc__str_is_any_case(device, devices[i].device))
             return devices[i].gpu;
@@ -141,7 +147,7 @@ static double nvlink_rate(uint32_t sm) {
 
 /* NVLinks that a GPU has at most: V100, A100, H100 and B200. */
 static uint32_t most_nvlinks(uint32_t sm) {
-    return sm < 80 ? 6 : sm < 90 ? 12 : sm < 110 ? 18 : UINT32_MAX;
+    return !sm ? UINT32_MAX : sm < 80 ? 6 : sm < 90 ? 12 : sm < 110 ? 18 : UINT32_MAX;
 }
 
 static void enter_pci(struct nccl_reader *r, struct sc__str tag) {
@@ -191,19 +197,47 @@ static sc_status nest_tag(struct nccl_reader *r, struct sc__str tag) {
     return SC_OK;
 }
 
-static sc_status read_gpu_tag(struct nccl_reader *r, struct sc__str tag) {
+/* The last <pci> is a GPU. */
+static sc_status add_gpu(struct nccl_reader *r, struct sc__str tag) {
     const char *gpu = gpu_of_device(r->device);
-    uint32_t dev;
     if (r->gpus && (!gpu != !r->gpu || (gpu && strcmp(gpu, r->gpu))))
         return nccl_fail(r, tag.p, "GPUs of several kinds in a node");
+    if (r->gpus == MOST_GPUS)
+        return nccl_fail(r, tag.p, "more than 1024 GPUs in a node");
+    r->gpu = gpu;
+    r->address[r->gpus++] = r->busid;
+    r->branch_gpus++;
+    return SC_OK;
+}
+
+static sc_status read_gpu_tag(struct nccl_reader *r, struct sc__str tag) {
+    uint32_t dev;
     SC__TRY(attribute_number(r, tag, "dev", &dev));
     if (dev >= MOST_GPUS || r->seen[dev])
         return nccl_fail(r, tag.p, "this GPU's dev is another one's too, or too large");
     r->seen[dev] = true;
-    r->gpu = gpu;
-    r->address[r->gpus++] = r->busid;
-    r->branch_gpus++;
-    return attribute_number(r, tag, "sm", &r->sm);
+    SC__TRY(add_gpu(r, tag));
+    r->to_read |= !attribute(tag, "sm").n;
+    return attribute(tag, "sm").n ? attribute_number(r, tag, "sm", &r->sm) : SC_OK;
+}
+
+/* NICs of the fastest kind; Mb/s, 0: it is not said. */
+static void add_nic(struct nccl_reader *r, uint32_t speed) {
+    if (speed > r->nic_speed)
+        r->nics = r->near_nics = r->branch_nics = 0;
+    r->nic_speed = speed > r->nic_speed ? speed : r->nic_speed;
+    r->nics += speed == r->nic_speed;
+    r->branch_nics += speed == r->nic_speed;
+}
+
+/* A device that only its class tells. */
+static sc_status read_class(struct nccl_reader *r, struct sc__str tag) {
+    struct sc__str class = attribute(tag, "class");
+    if (sc__str_starts(class, "0x0302") || sc__str_starts(class, "0x0300"))
+        return add_gpu(r, tag);
+    if (sc__str_starts(class, "0x0200") || sc__str_starts(class, "0x0207"))
+        add_nic(r, 0);
+    return SC_OK;
 }
 
 /* To GPUs the class of the other end is 0x0302 or 0x0300, to NVSwitches 0x068000; links to
@@ -223,12 +257,14 @@ static sc_status read_link_tag(struct nccl_reader *r, struct sc__str tag) {
 }
 
 static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
-    uint32_t count;
+    uint32_t speed = 0;
     SC__TRY(nest_tag(r, tag));
     if (tag_is(tag, "pci")) {
         r->device = attribute(tag, "device");
         r->busid = attribute(tag, "busid");
         enter_pci(r, tag);
+        if (r->by_class)
+            SC__TRY(read_class(r, tag));
     }
     if (tag_is(tag, "/pci"))
         leave_pci(r);
@@ -237,12 +273,9 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
     if (r->gpus && (tag_is(tag, "xgmi") || tag_is(tag, "nvlink")))
         return read_link_tag(r, tag);
     if (tag_is(tag, "net")) {
-        SC__TRY(attribute_number(r, tag, "speed", &count));
-        if (count > r->nic_speed)
-            r->nics = r->near_nics = r->branch_nics = 0;
-        r->nic_speed = count > r->nic_speed ? count : r->nic_speed;
-        r->nics += count == r->nic_speed;
-        r->branch_nics += count == r->nic_speed;
+        if (attribute(tag, "speed").n)
+            SC__TRY(attribute_number(r, tag, "speed", &speed));
+        add_nic(r, speed);
     }
     return SC_OK;
 }
@@ -313,8 +346,11 @@ static sc_status fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
                                     r->sm,
                                     most_nvlinks(r->sm)));
     bool joined = r->links && (!r->to_gpus || links_reach_all(r, &all));
-    c->nvlink = r->xgmi ? 0 : r->links * nvlink_rate(r->sm); /* 0: as the GPU has it */
+    /* 0: as the GPU has it */
+    c->nvlink = r->xgmi || !r->sm ? 0 : r->links * nvlink_rate(r->sm);
     c->inside = SC__INSIDE_SWITCH;
+    if (r->to_read && !r->end_count)
+        return SC_OK;
     if (!joined)
         c->inside = SC__INSIDE_PCIE;
     else if (r->to_gpus && !r->too_many)
@@ -336,6 +372,34 @@ static sc_status fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
     return SC_OK;
 }
 
+static void note_node(const struct nccl_reader *r) {
+    const char *gpu = r->gpu ? r->gpu : "a GPU whose PCI id is not known (--gpu)";
+    if (r->to_read)
+        sc__note(
+            r->ctx,
+            "nccl-node",
+            "%s: %u × %s and %u NICs, for NCCL to read (NCCL_TOPO_FILE): it adds NVLinks "
+            "and the rates of NICs itself. NVLink is that of the GPU; --cluster \"%s "
+            "gpu=NAME nic=400Gbps\" says what is not in it",
+            r->file,
+            r->gpus,
+            gpu,
+            r->nics,
+            r->file);
+    else
+        sc__note(r->ctx,
+                 "nccl-node",
+                 "%s: %u × %s, %u %s each, %u NICs of %u Gb/s; what joins the nodes is "
+                 "not in it: an ideal switch is taken",
+                 r->file,
+                 r->gpus,
+                 gpu,
+                 r->links,
+                 r->xgmi ? "xGMI links" : "NVLinks",
+                 r->nics,
+                 r->nic_speed / 1000);
+}
+
 sc_status sc__cluster_nccl(struct sc_context *ctx,
                            const char *file,
                            struct sc__str text,
@@ -343,6 +407,7 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
     struct nccl_reader r = {.ctx = ctx, .file = file, .text = text, .rest = text};
     struct sc__str tag = {0};
     bool more = true;
+    r.by_class = r.to_read = !sc__find_word(text.p, text.n, "<gpu");
     memset(out, 0, sizeof *out);
     SC__TRY(next_tag(&r, &tag, &more));
     while (more) {
@@ -350,7 +415,9 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
         SC__TRY(next_tag(&r, &tag, &more));
     }
     if (!r.gpus)
-        return nccl_fail(&r, text.p, "there are no <gpu> in it");
+        return nccl_fail(&r,
+                         text.p,
+                         "there are no <gpu> in it, and no <pci> of a GPU's class");
     if (r.nested || !tag_is(tag, "/system"))
         return nccl_fail(&r, tag.p, "the end, </system>, is missing: is the file cut off?");
     out->name = file;
@@ -362,16 +429,6 @@ sc_status sc__cluster_nccl(struct sc_context *ctx,
     out->node_nics = r.nics;
     out->nic = r.nic_speed * 1e6 / 8;
     SC__TRY(fill_inside(&r, out));
-    sc__note(ctx,
-             "nccl-node",
-             "%s: %u × %s, %u %s each, %u NICs of %u Gb/s; what joins the nodes is "
-             "not in it: an ideal switch is taken",
-             file,
-             r.gpus,
-             r.gpu ? r.gpu : "a GPU whose PCI id is not known (--gpu)",
-             r.links,
-             r.xgmi ? "xGMI links" : "NVLinks",
-             r.nics,
-             r.nic_speed / 1000);
+    note_node(&r);
     return SC_OK;
 }

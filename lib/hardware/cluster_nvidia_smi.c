@@ -333,9 +333,51 @@ uint32_t sc__nvlinks_sold(const char *gpu) {
     return 0;
 }
 
+/* NICs that are below a switch with this GPU and no other; SMI_MOST where one of its is
+ * below a switch with others too. */
+static uint32_t own_nics(const struct smi_matrix *m, uint32_t gpu) {
+    uint32_t own = 0;
+    for (uint32_t nic = m->gpus; nic < m->count; nic++) {
+        uint32_t beside = 0;
+        for (uint32_t g = 0; g < m->gpus; g++)
+            beside += m->path[nic][g] <= SMI_PXB;
+        if (m->path[nic][gpu] > SMI_PXB)
+            continue;
+        if (beside > 1)
+            return SMI_MOST;
+        own++;
+    }
+    return own;
+}
+
+/* Where every GPU has NICs to itself, some more than others, the rest are for storage and
+ * the host: what a GPU sends goes through one slot. 0: it is not so. */
+static uint32_t fewest_own_nics(const struct smi_matrix *m) {
+    uint32_t fewest = SMI_MOST;
+    uint32_t most = 0;
+    for (uint32_t gpu = 0; gpu < m->gpus; gpu++) {
+        uint32_t own = own_nics(m, gpu);
+        fewest = own < fewest ? own : fewest;
+        most = own > most ? own : most;
+    }
+    if (fewest == most || most == SMI_MOST || !fewest)
+        return 0;
+    sc__note(m->ctx,
+             "unlike-nics",
+             "%s: GPUs have %u to %u NICs to themselves: the fewest count; nics= says how "
+             "many there are for them",
+             m->file,
+             fewest,
+             most);
+    return fewest;
+}
+
 /* NICs as near to a GPU as the nearest: those beside the GPUs are for them, the others
  * for storage. */
 static uint32_t near_nics(const struct smi_matrix *m) {
+    uint32_t own = fewest_own_nics(m);
+    if (own)
+        return own * m->gpus;
     uint32_t count[SMI_NVLINK + 1] = {0};
     for (uint32_t nic = m->gpus; nic < m->count; nic++) {
         uint8_t least = SMI_SYS;

@@ -518,6 +518,26 @@ find_cut_off(struct sc_context *ctx, const char *file, const struct sc__cluster 
     return SC_OK;
 }
 
+/* bytes/s of the links between GPU 0 and another. */
+static double rate_to_gpu(const struct sc__cluster *c, uint32_t gpu) {
+    double rate = 0;
+    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
+        const struct sc__fabric_link *l = &c->fabric.links[i];
+        if ((l->a == 0 && l->b == gpu) || (l->a == gpu && l->b == 0))
+            rate += l->rate;
+    }
+    return rate;
+}
+
+/* GPUs that are joined without an NVSwitch: by a link to every other of the node, else a
+ * mesh as V100s have it. */
+static enum sc__inside inside_of_links(const struct sc__cluster *c) {
+    for (uint32_t g = 1; g < c->node_gpus; g++)
+        if (rate_to_gpu(c, g) <= 0 || rate_to_gpu(c, g) != rate_to_gpu(c, 1))
+            return SC__INSIDE_MESH;
+    return SC__INSIDE_FULL;
+}
+
 /* What GPU 0 has stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
  * those to switches the ports of its NIC. */
 static void read_ports(struct sc__cluster *c) {
@@ -531,7 +551,7 @@ static void read_ports(struct sc__cluster *c) {
             c->nvlink += l->rate;
             c->nvlink_latency = l->latency;
             if (other < c->gpus)
-                c->inside = SC__INSIDE_MESH;
+                c->inside = inside_of_links(c);
         } else {
             c->nic += l->rate;
             c->fabric.hop_latency = l->latency;

@@ -45,7 +45,8 @@ static uint32_t member_classes(
     if (!w->rank_class && kind != SC__GROUP_LIST) { /* classes are stages: only groups
                                                        across stages span several */
         if (kind != SC__GROUP_PP && kind != SC__GROUP_WORLD &&
-            kind != SC__GROUP_EMBEDDING && kind != SC__GROUP_MIRROR) {
+            kind != SC__GROUP_EMBEDDING && kind != SC__GROUP_MIRROR &&
+            kind != SC__GROUP_MODEL) {
             out[0] = sc__workload_class_of(w, rank);
             return 1;
         }

@@ -196,6 +196,10 @@ uint32_t sc__mesh_group_size(const struct sc__mesh *m, enum sc__group_kind kind)
     case SC__GROUP_EMBEDDING:
     case SC__GROUP_MIRROR:
         return m->pp > 1 ? 2 : 1;
+    case SC__GROUP_STAGE:
+        return m->tp * m->cp * m->dp;
+    case SC__GROUP_MODEL:
+        return m->tp * m->pp;
     case SC__GROUP_WORLD:
         return sc__mesh_ranks(m);
     case SC__GROUP_HOST:
@@ -270,6 +274,13 @@ uint32_t sc__mesh_group_member(const struct sc__mesh *m,
         uint32_t nearer = stage < m->pp / 2 ? stage : m->pp - 1 - stage;
         return sc__mesh_move(m, rank, SC__DIM_PP, i ? m->pp - 1 - nearer : nearer);
     }
+    case SC__GROUP_STAGE:
+        return rank_at_place(m, rank, i);
+    case SC__GROUP_MODEL:
+        return sc__mesh_move(m,
+                             sc__mesh_move(m, rank, SC__DIM_TP, i % m->tp),
+                             SC__DIM_PP,
+                             i / m->tp);
     case SC__GROUP_WORLD:
         return i;
     case SC__GROUP_HOST:
@@ -303,6 +314,10 @@ const char *sc__group_label(enum sc__group_kind kind) {
         return "embedding";
     case SC__GROUP_MIRROR:
         return "mirror";
+    case SC__GROUP_STAGE:
+        return "stage";
+    case SC__GROUP_MODEL:
+        return "model";
     case SC__GROUP_WORLD:
         return "world";
     case SC__GROUP_HOST:

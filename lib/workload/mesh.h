@@ -43,6 +43,8 @@ enum sc__group_kind {
     SC__GROUP_PP,
     SC__GROUP_EMBEDDING, /* first and last stage */
     SC__GROUP_MIRROR,    /* a stage and the one as far from the other end */
+    SC__GROUP_STAGE,     /* all ranks of a stage: tp × cp × dp */
+    SC__GROUP_MODEL,     /* one copy of the model: tp × pp */
     SC__GROUP_WORLD,
     SC__GROUP_HOST, /* a rank alone, with the memory of its host */
     SC__GROUP_LIST  /* an explicit list of ranks */

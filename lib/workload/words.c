@@ -30,22 +30,8 @@ const char *const sc__work_words[] = {"compute",
                                       NULL};
 const char *const sc__flag_words[] = {
     "eager", "measured", "peer_next", "peer_prev", "any_peer", "any_tag", NULL};
-const char *const sc__group_words[] = {"tp",
-                                       "cp",
-                                       "ep",
-                                       "dp",
-                                       "dp_cp",
-                                       "dp_ep",
-                                       "shard",
-                                       "replica",
-                                       "shard_ep",
-                                       "replica_ep",
-                                       "etp",
-                                       "pp",
-                                       "embedding",
-                                       "mirror",
-                                       "world",
-                                       "host",
-                                       "list",
-                                       NULL};
+const char *const sc__group_words[] = {
+    "tp",      "cp",       "ep",         "dp",   "dp_cp", "dp_ep",     "shard",
+    "replica", "shard_ep", "replica_ep", "etp",  "pp",    "embedding", "mirror",
+    "stage",   "model",    "world",      "host", "list",  NULL};
 const char *const sc__dim_words[] = {"tp", "cp", "dp", "pp", NULL};

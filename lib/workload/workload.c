@@ -181,7 +181,8 @@ bool sc__group_across_stages(const struct sc__workload *w, uint16_t group) {
         return false;
     if (g->kind != SC__GROUP_LIST)
         return g->kind == SC__GROUP_PP || g->kind == SC__GROUP_EMBEDDING ||
-               g->kind == SC__GROUP_MIRROR || g->kind == SC__GROUP_WORLD;
+               g->kind == SC__GROUP_MIRROR || g->kind == SC__GROUP_MODEL ||
+               g->kind == SC__GROUP_WORLD;
     for (uint32_t i = 1; i < g->count; i++)
         if (sc__mesh_coordinate(&w->mesh, g->ranks[i], SC__DIM_PP) !=
             sc__mesh_coordinate(&w->mesh, g->ranks[0], SC__DIM_PP))

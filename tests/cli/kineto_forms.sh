@@ -128,6 +128,56 @@ check exponents "$(step_of "$tmp/exponent.json")" 150
 document 0 1 '{"ph": "B", "cat": "kernel", "name": "gemm", "ts": 0, "tid": 7, "args": {"stream": 7}}' '{"ph": "E", "ts": 100, "tid": 7}' "$(kernel norm 100 50 7)" >"$tmp/halves.json"
 expect halves_of_an_event 3 'error: a kernel whose end is another event ("ph": "B")' "$STEPCAST" run "$tmp/halves.json"
 
+# a trace a stage stands for tp 2, dp 2, pp 2: norms of gradients are added up over a copy of the model, gradients of
+# the embedding over the first and the last stage
+grouped() { # what it is for, size, ranks, seq
+    printf '"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1, "Out msg nelems": 1, "Group size": %s, "Process Group Description": "%s", "Process Group Ranks": "%s", "Seq": %s' "$2" "$1" "$3" "$4"
+}
+mkdir "$tmp/stages"
+stage() { # rank, its neighbour in tp, in dp, first and last stage
+    document "$1" 8 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 "$(grouped TENSOR_MODEL_PARALLEL_GROUP 2 "[$1, $2]" 1)")" \
+        "$(kernel ncclDevKernel_Generic 110 10 20 "$(grouped DATA_PARALLEL_GROUP 2 "[$1, $3]" 1)")" \
+        "$(kernel ncclDevKernel_Generic 120 10 20 "$(grouped MODEL_PARALLEL_GROUP 4 "[0, 1, 4, 5]" 1)")" \
+        "$(kernel ncclDevKernel_Generic 130 10 20 "$(grouped EMBEDDING_GROUP 2 "[0, 4]" 1)")" >"$tmp/stages/rank$1.json"
+}
+stage 0 1 2
+stage 4 5 6
+check groups_across_stages "$("$STEPCAST" run "$tmp/stages" --comm measured --json - | sed -n 's/^ *"\(tp\|dp\|model\|embedding\)": {"ops": 1, "bytes": 4, "busy_us": 10.*/\1/p' | sort | paste -sd,)" dp,embedding,model,tp
+check step_of_two_stages "$(step_of "$tmp/stages" --comm measured)" 140
+# without distributedInfo a trace alone is of the rank that all its groups hold, of as many as they need: rank 3 of 8
+said() { "$STEPCAST" run "$tmp/unsaid.json" --json - | sed -n 's/.*(distributedInfo): \(rank [0-9]* of [0-9]*\).*/\1/p'; }
+events() { document 0 1 "$@" | sed 's/"distributedInfo": {[^}]*}, //'; }
+events "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 "$(grouped undefined 2 '[2, 3]' 1)")" "$(kernel ncclDevKernel_Generic 110 10 20 "$(grouped undefined 4 '[1, 3, 5, 6]' 1)")" >"$tmp/unsaid.json"
+check rank_by_groups "$(said)" "rank 3 of 8"
+events "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 '"Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1, "Group size": 4')" >"$tmp/unsaid.json"
+check rank_by_size "$(said)" "rank 0 of 4"
+events "$(kernel gemm 0 100 7)" >"$tmp/unsaid.json"
+check one_rank_is_not_said "alone$(said)" alone
+
+# graphs and process groups have more streams than a replay: three kernels at a time on 40 of them, 7 us apart, and each
+# waits for the one before it on its stream; 20 at once are more than there is room for
+many_streams() { # at a time, microseconds
+    awk -v beside="$1" -v us="$2" 'BEGIN {
+        printf "{\"distributedInfo\": {\"rank\": 0, \"world_size\": 1}, \"traceEvents\": ["
+        for (i = 0; i < 120; i++) printf "%s{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"gemm\", \"ts\": %d, \"dur\": %d, \"args\": {\"stream\": %d}}", i ? ",\n" : "", int(i / beside) * (us + 7), us, i % 40
+        print "]}"
+    }'
+}
+many_streams 3 50 >"$tmp/many.json"
+check many_streams "$(step_of "$tmp/many.json")" $((40 * 57 - 7))
+check many_streams_faster "$(step_of "$tmp/many.json" --scale gemm=0.5)" $((40 * 32 - 7))
+expect many_streams_said 0 '40 streams share the 15 of a replay, each kernel on one that was free when it began' "$STEPCAST" run "$tmp/many.json" --json -
+check many_streams_shown "$("$STEPCAST" show "$tmp/many.json" | awk '$1 == "compute" { print $2, $3 }' | tail -1)" "2.000 ms"
+many_streams 20 50 >"$tmp/crowd.json"
+expect crowded_streams 3 '40 streams, with more kernels at once than the 15 that can be replayed' "$STEPCAST" run "$tmp/crowd.json" --json -
+
+# traces of ranks that were joined in one file keep a process each: they are not one rank
+launch() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %s, "tid": 1, "ts": 0, "dur": 5, "args": {"correlation": %s}}' "$@"; }
+document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP00] 42"' 2)" >"$tmp/joined.json"
+check launches_of_one_process "$(step_of "$tmp/joined.json")" 100
+document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP01] 43"' 1)" "$(kernel gemm 10 120 7 '"correlation": 1, "device": 1')" >"$tmp/joined.json"
+expect joined_traces 3 "joined.json:3:140: error: several processes launch kernels in this trace" "$STEPCAST" show "$tmp/joined.json"
+
 # steps of several traces are told by their names: rank 0 has 5 and 6, rank 1 has 6 and 7, of (10 n) us
 step_range() { printf '{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%s", "ts": %s, "dur": 1000, "tid": 1, "args": {}}' "$@"; }
 steps_of() { # rank, numbers of its two steps

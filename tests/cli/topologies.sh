@@ -176,6 +176,28 @@ sed 's/sm="90"/sm="ninety"/' "$tmp/node.xml" >"$tmp/sm.xml"
 expect nccl_no_number 3 'sm.xml:5:' "$STEPCAST" show --cluster "$tmp/sm.xml"
 sed '0,/0x2330/s//0x20b2/' "$tmp/node.xml" >"$tmp/mixed.xml"
 expect nccl_several_kinds 3 'GPUs of several kinds' "$STEPCAST" show --cluster "$tmp/mixed.xml"
+# files for NCCL to read: a cloud's have the classes of <pci> alone, others GPUs without sm and NICs without speed
+cat >"$tmp/cloud.xml" <<'X'
+<!-- what the virtual machine hides -->
+<system version="1">
+  <cpu numaid="0" arch="x86_64">
+    <pci busid="ffff:ff:01.0" class="0x060400" link_speed="16 GT/s" link_width="16">
+      <pci busid="0001:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0101:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0002:00:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"/>
+      <pci busid="0102:00:00.0" class="0x020700" link_speed="16 GT/s" link_width="16"/>
+    </pci>
+    <pci busid="0103:00:00.0" class="0x020000" link_speed="16 GT/s" link_width="4"/>
+  </cpu>
+</system>
+X
+check nccl_of_a_cloud "$(all_reduce_times "$tmp/cloud.xml gpu=a100-80 nic=200Gbps class=ib" 8 analytic)" "$(all_reduce_times "gpu=a100-80 node=2 nics=2 nic=200Gbps class=ib" 8 analytic)"
+expect nccl_of_a_cloud_said 0 '2 × a GPU whose PCI id is not known (--gpu) and 2 NICs, for NCCL to read' "$STEPCAST" show --cluster "$tmp/cloud.xml gpu=a100-80"
+expect nccl_of_a_cloud_no_gpu 3 'give nvlink=450GB/s, or a GPU whose NVLink is known' "$STEPCAST" show --cluster "$tmp/cloud.xml"
+sed 's/ sm="90"//; s/<nvlink.*\/><\/gpu>/<\/gpu>/; s/ speed="400000"//' "$tmp/node.xml" >"$tmp/given.xml"
+check nccl_to_read "$(all_reduce_times "$tmp/given.xml nic=400Gbps" 8 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=400Gbps" 8 analytic)"
+printf '<?xml version="1.0"?>\n<topology version="2.0">\n  <object type="Machine"/>\n</topology>\n' >"$tmp/lstopo.xml"
+expect hwloc 3 'a machine as hwloc sees it' "$STEPCAST" show --cluster "$tmp/lstopo.xml"
 printf '<system><gpu' >"$tmp/open.xml"
 expect nccl_open_tag 3 "a '<' without its '>'" "$STEPCAST" show --cluster "$tmp/open.xml"
 printf '<system></pci></system>' >"$tmp/shut.xml"
@@ -210,6 +232,18 @@ smi_table NV18 8 >"$tmp/hopper.txt"
 expect smi_nics 0 '3 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/hopper.txt"
 check smi_switch "$(all_reduce_times "$tmp/hopper.txt nics=8 nic=400Gbps" 16 analytic)" "$(all_reduce_times "gpu=h100-sxm node=8 nvlink=450GB/s nics=8 nic=400Gbps" 16 analytic)"
 check smi_gpu "$(all_reduce_times "$tmp/hopper.txt gpu=b200" 8 analytic)" "$(all_reduce_times "gpu=b200 node=8 nvlink=900GB/s" 8 analytic)"
+# a NIC beside each of two GPUs, and two more beside the second: those of its host
+printf '\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\tNIC3\tCPU Affinity
+GPU0\tX\tNV18\tPIX\tNODE\tNODE\tNODE\t0
+GPU1\tNV18\tX\tNODE\tPIX\tPIX\tPXB\t0
+NIC0\tPIX\tNODE\tX\tNODE\tNODE\tNODE
+NIC1\tNODE\tPIX\tNODE\tX\tPIX\tPXB
+NIC2\tNODE\tPIX\tNODE\tPIX\tX\tPXB
+NIC3\tNODE\tPXB\tNODE\tPXB\tPXB\tX\n' >"$tmp/uneven.txt"
+expect smi_uneven_nics_said 0 'GPUs have 1 to 3 NICs to themselves: the fewest count' "$STEPCAST" show --cluster "$tmp/uneven.txt"
+check smi_uneven_nics "$(all_reduce_times "$tmp/uneven.txt nic=400Gbps class=ib" 4 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=400Gbps class=ib" 4 analytic)"
+sed 's/\tPIX\tNODE\tNODE\tNODE\t0$/\tPIX\tNODE\tNODE\tPXB\t0/; s/^NIC3\tNODE/NIC3\tPXB/' "$tmp/uneven.txt" >"$tmp/shared_nic.txt"
+expect smi_shared_nic 0 '4 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/shared_nic.txt"
 smi_table NV4 4 >"$tmp/four.txt" # 12 links of a GPU to three others
 check smi_direct "$(all_reduce_times "$tmp/four.txt" 4 analytic)" "$(all_reduce_times "gpu=a100-80 node=4 nvlink=300GB/s inside=full" 4 analytic)"
 sed 's/CPU Affinity.*/CPU Affinity NUMA Affinity GPU NUMA ID/; s/^GPU.*/& 0-71 0,3-9 2/' "$tmp/hopper.txt" >"$tmp/grace.txt"
@@ -327,6 +361,18 @@ mkdir "$tmp/mixed" && cp "$tmp/fabric.txt" "$tmp/cube.txt" "$tmp/mixed" && mkdir
 expect folder_counts 0 '2 files, 1 folder' "$STEPCAST" show "$tmp/mixed"
 # three nodes on one leaf: the smaller half sends all it can
 expect full-mesh 0 "bisection 1.024 TB/s, 57.1 %" "$STEPCAST" show --cluster amd-mi300x:8
+# links from every GPU to every other are no V100's cube: two GPUs have one of seven links (300 GB/s) between them
+full="gpu=a100 gpus=8 node=8 inside=full nvlink=2100GB/s nics=8 nic=100Gbps class=roce"
+{
+    echo '9 8 0 1 36 A100' && echo 8
+    for a in 0 1 2 3 4 5 6 7; do
+        for b in 0 1 2 3 4 5 6 7; do [ "$a" -ge "$b" ] || echo "$a $b 2400Gbps 0.000025ms 0"; done
+        echo "$a 8 100Gbps 0.0005ms 0"
+    done
+} >"$tmp/every_pair"
+expect mesh_of_every_pair 0 "bisection 4.8 TB/s, 57.1 %" "$STEPCAST" show --cluster "$tmp/every_pair"
+check two_of_a_full_mesh "$("$STEPCAST" coll alltoall --cluster "$tmp/every_pair" --gpus 2 -b 1G -e 1G | awk '!/^#/ && NF { print ($8 < 300) }')" 1
+for gpus in 2 4 8; do check "full_mesh_of_links_$gpus" "$(all_reduce_times "$tmp/every_pair" $gpus analytic)" "$(all_reduce_times "$full" $gpus analytic)"; done
 expect odd-nodes 0 "bisection 400 GB/s, 100 %" "$STEPCAST" show --cluster dgx-h100:24
 
 # a GPU with a slower NIC than the others, 12.5 GB/s: half of what its node sends, three quarters of 64 MiB, goes through it; one with none; links that lose packets

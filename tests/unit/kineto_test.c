@@ -495,6 +495,52 @@ static void one_trace_stands_for_a_larger_mesh(void **state) {
     unlink(path);
 }
 
+/* tp 2, cp 2, dp 2 and pp 2 of a world of 16, as rank 5 sees them: what its process groups
+ * are for, by Megatron's descriptions or, where they tell nothing, by their ranks. */
+static void groups_of_several_sizes_are_those_of_the_mesh(void **state) {
+    (void)state;
+    static const char *const as_it_is[] = {"cluster", "ideal", NULL};
+    static const struct {
+        const char *collective;
+        const char *label;
+        enum sc__group_kind kind;
+    } table[] = {
+#define ONE(size, ranks, what) COLLECTIVE("180", "5", size, ranks, what)
+        {ONE("4", "[4, 5, 12, 13]", "MODEL_PARALLEL_GROUP"), "model", SC__GROUP_MODEL},
+        {ONE("4", "[4, 5, 12, 13]", "undefined"), "model", SC__GROUP_MODEL},
+        {ONE("8", "[0, 1, 2, 3, 4, 5, 6, 7]", "TENSOR_AND_DATA_PARALLEL_GROUP_WITH_CP"),
+         "stage",
+         SC__GROUP_STAGE},
+        {ONE("2", "[5, 13]", "EMBEDDING_GROUP"), "embedding", SC__GROUP_EMBEDDING},
+        {ONE("2", "[4, 5]", "EXPERT_TENSOR_PARALLEL_GROUP"), "tp", SC__GROUP_ETP},
+        {ONE("2", "[5, 13]", "PIPELINE_MODEL_PARALLEL_GROUP"), "pp", SC__GROUP_PP},
+        {ONE("2", "[1, 5]", "DATA_PARALLEL_GROUP"), "dp", SC__GROUP_DP}};
+    for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[4096];
+        struct sc__job job;
+        snprintf(text,
+                 sizeof text,
+                 "{\"distributedInfo\": {\"rank\": 5, \"world_size\": 16}, "
+                 "\"traceEvents\": [%s, %s, %s, %s, %s]}",
+                 KERNEL("gemm", "100", "50", "7", "1"),
+                 COLLECTIVE("150", "2", "2", "[4, 5]", "TENSOR_MODEL_PARALLEL_GROUP"),
+                 COLLECTIVE("160", "3", "2", "[5, 7]", "CONTEXT_PARALLEL_GROUP"),
+                 COLLECTIVE("170", "4", "4", "[1, 3, 5, 7]", "DATA_PARALLEL_GROUP_WITH_CP"),
+                 table[i].collective);
+        const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
+        run_files(&path, 1, as_it_is, &job);
+        const struct sc__workload *w = job.workload;
+        const struct sc__group *last = &w->groups[w->ops[w->op_count - 1].group];
+        assert_int_equal(w->mesh.tp, 2);
+        assert_int_equal(w->mesh.cp, 2);
+        assert_int_equal(w->mesh.dp, 2);
+        assert_int_equal(w->mesh.pp, 2);
+        assert_int_equal(last->kind, table[i].kind);
+        assert_string_equal(last->label, table[i].label);
+        unlink(path);
+    }
+}
+
 static void bad_traces_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -584,6 +630,7 @@ int main(void) {
         TEST(collectives_without_a_number_are_matched_in_order),
         TEST(groups_of_the_same_ranks_are_told_apart),
         TEST(one_trace_stands_for_a_larger_mesh),
+        TEST(groups_of_several_sizes_are_those_of_the_mesh),
         TEST(bad_traces_are_refused),
         TEST(cut_files_are_refused),
         TEST(missing_ranks_are_refused)};

@@ -24,6 +24,14 @@ static void members_follow_the_formula(void **state) {
                         for (uint32_t i = 0; i < pp; i++)
                             assert_int_equal(sc__mesh_group_member(&m, SC__GROUP_PP, r, i),
                                              t + tp * (c + cp * (d + dp * i)));
+                        for (uint32_t i = 0; i < tp * cp * dp; i++)
+                            assert_int_equal(
+                                sc__mesh_group_member(&m, SC__GROUP_STAGE, r, i),
+                                i + tp * cp * dp * p);
+                        for (uint32_t i = 0; i < tp * pp; i++)
+                            assert_int_equal(
+                                sc__mesh_group_member(&m, SC__GROUP_MODEL, r, i),
+                                i % tp + tp * (c + cp * (d + dp * (i / tp))));
                     }
                 }
 }
@@ -39,6 +47,8 @@ static void groups_partition_the_ranks(void **state) {
                                                 SC__GROUP_DP_CP,
                                                 SC__GROUP_DP_EP,
                                                 SC__GROUP_ETP,
+                                                SC__GROUP_STAGE,
+                                                SC__GROUP_MODEL,
                                                 SC__GROUP_PP};
     static const char *const orders[] = {"tp-cp-ep-dp-pp",
                                          "pp-tp-cp-dp",

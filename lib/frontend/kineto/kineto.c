@@ -151,6 +151,8 @@ sc_status sc__kineto_make_document(struct sc_context *ctx,
                                    struct sc__document *out) {
     struct sc__kineto_plan plan;
     SC__TRY(read_plan(settings, &plan));
+    if (traces->count == 1 && !traces->items[0]->has_rank && !traces->items[0]->world)
+        sc__kineto_place(ctx, traces->items[0]);
     SC__TRY(order_traces(ctx, traces->items, traces->count));
     out->details = traces;
     out->files = files->items;

@@ -244,6 +244,7 @@ struct sc__kineto_group {
     uint32_t size;
     const char *label;
     enum sc__group_kind kind; /* what it seems to be */
+    bool told;                /* its description says so */
     uint32_t made;            /* group of the workload + 1, once it is there */
 };
 
@@ -258,6 +259,9 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx,
                                  const struct sc__kineto_trace *t,
                                  uint32_t world,
                                  struct sc__kineto_groups *out);
+/* A trace alone that does not say its rank nor of how many it is (autograd's own profiler,
+ * tools that write a trace anew): its process groups name ranks, and it is in all. */
+void sc__kineto_place(struct sc_context *ctx, struct sc__kineto_trace *t);
 /* What a process group is for, by its description: "tp", "pp" …; NULL: it does not tell. */
 const char *sc__kineto_label(const char *description);
 /* The group of a collective; SC__NONE when it was not found before. */
@@ -271,8 +275,12 @@ sc_status sc__kineto_stand_in(struct sc_context *ctx,
                               struct sc__kineto_trace *const *traces,
                               uint32_t count,
                               uint32_t *trace_of);
+/* Which groups of the mesh these of a rank are; false where one is none of its. */
+bool sc__kineto_groups_of_mesh(const struct sc__mesh *mesh,
+                               struct sc__kineto_groups *groups,
+                               uint32_t rank);
 /* The mesh that gives this rank exactly these groups; false when there is none. */
-bool sc__kineto_mesh(const struct sc__kineto_groups *groups,
+bool sc__kineto_mesh(struct sc__kineto_groups *groups,
                      uint32_t rank,
                      uint32_t world,
                      struct sc__mesh *mesh);

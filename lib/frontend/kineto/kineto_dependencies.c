@@ -7,6 +7,7 @@
  * than its own stream was free, waited for that one. What remains of a gap is
  * the host's, and is kept as an operation of its own (launch gaps). */
 #include "frontend/kineto/kineto.h"
+#include "frontend/kineto/kineto_lanes.h"
 #include "frontend/kineto/kineto_transfers.h"
 
 #include <string.h>
@@ -29,11 +30,14 @@ struct replay {
     /* of the step */
     int64_t start;
     int64_t end;
-    int64_t longest;   /* of all traces, ns */
-    uint8_t lane[256]; /* by stream of the trace */
-    struct last last[SC__MAX_STREAMS];
-    struct last ended[SC__MAX_STREAMS]; /* the last that had ended at the time looked at */
-    uint32_t *work;                     /* by name: class of work + 1 */
+    int64_t longest; /* of all traces, ns */
+    struct sc__kineto_lanes lanes;
+    uint8_t lane;    /* of the kernel looked at */
+    struct last own; /* the last of its stream, where that is on another lane */
+    /* by stream of the trace */
+    struct last *last;
+    struct last *ended; /* the last that had ended at the time looked at */
+    uint32_t *work;     /* by name: class of work + 1 */
     uint32_t block_first;
     /* operations + 1 */
     uint32_t first_update;
@@ -50,31 +54,40 @@ struct replay {
     uint32_t class;
 };
 
-/* The compute stream is the one with the most compute time. */
-static sc_status choose_lanes(struct replay *r) {
+static void begin_streams(struct replay *r) {
     const struct sc__kineto_trace *t = r->t;
-    int64_t time[256] = {0};
-    struct sc__place at = {.file = t->file};
-    if (t->stream_count > SC__MAX_STREAMS - 1)
+    sc__kineto_lanes_choose(&r->lanes, &r->ctx->arena, t, r->start);
+    r->last = SC__NEW_ARRAY(&r->ctx->arena, struct last, t->stream_count);
+    r->ended = SC__NEW_ARRAY(&r->ctx->arena, struct last, t->stream_count);
+    for (uint32_t s = 0; s < t->stream_count; s++)
+        if (!r->lanes.shared || s == r->lanes.main)
+            r->w->stream_names[r->lanes.of[s]] =
+                sc__format(r->w->arena, "stream %u", t->streams[s]);
+    if (r->lanes.shared)
+        for (unsigned l = 1; l < SC__KINETO_LANES; l++)
+            r->w->stream_names[l] = sc__format(r->w->arena, "streams, %u", l);
+}
+
+/* More streams than a replay has. */
+static sc_status check_lanes(const struct replay *r) {
+    struct sc__place at = {.file = r->t->file};
+    if (r->lanes.behind > (r->end - r->start) / 100)
         return sc__fail(r->ctx,
                         SC_INPUT,
                         &at,
                         NULL,
-                        "%u streams; at most %u can be replayed",
-                        t->stream_count,
-                        SC__MAX_STREAMS - 1);
-    for (uint32_t i = 0; i < t->kernel_count; i++)
-        if (t->kernels[i].kind == SC__KINETO_COMPUTE)
-            time[t->kernels[i].stream] += t->kernels[i].dur;
-    uint32_t main_stream = 0;
-    for (uint32_t s = 1; s < t->stream_count; s++)
-        if (time[s] > time[main_stream])
-            main_stream = s;
-    for (uint32_t s = 0, next = 1; s < t->stream_count; s++) {
-        r->lane[s] = (uint8_t)(s == main_stream ? 0 : next++);
-        r->w->stream_names[r->lane[s]] =
-            sc__format(r->w->arena, "stream %u", t->streams[s]);
-    }
+                        "%u streams, with more kernels at once than the %u that can be "
+                        "replayed",
+                        r->t->stream_count,
+                        SC__KINETO_LANES);
+    if (r->lanes.shared)
+        sc__note(r->ctx,
+                 "kineto-streams",
+                 "%s: %u streams share the %u of a replay, each kernel on one that was "
+                 "free when it began",
+                 r->t->file,
+                 r->t->stream_count,
+                 SC__KINETO_LANES);
     return SC_OK;
 }
 
@@ -166,7 +179,7 @@ static sc_status kineto_dependencies_add_collective(struct replay *r,
     struct sc__op *op = sc__block_add(r->w,
                                       SC__OP_COLLECTIVE,
                                       k->phase,
-                                      r->lane[k->stream],
+                                      r->lane,
                                       r->t->names.text[k->name]);
     op->coll = c->coll;
     op->group = group;
@@ -198,7 +211,7 @@ static void add_message(struct replay *r,
     struct sc__op *op = sc__block_add(r->w,
                                       SC__OP_COLLECTIVE,
                                       k->phase,
-                                      r->lane[k->stream],
+                                      r->lane,
                                       r->t->names.text[k->name]);
     op->coll = SC__SHIFT;
     op->group = sc__workload_group_alone(r->w, label ? label : "p2p");
@@ -214,27 +227,23 @@ static void add_message(struct replay *r,
 static void add_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
     enum sc__work work =
         k->kind == SC__KINETO_COMPUTE ? kineto_dependencies_work_of(r, k) : SC__WORK_COPY;
-    struct sc__op *op = sc__block_add(r->w,
-                                      SC__OP_COMPUTE,
-                                      k->phase,
-                                      r->lane[k->stream],
-                                      r->t->names.text[k->name]);
+    struct sc__op *op =
+        sc__block_add(r->w, SC__OP_COMPUTE, k->phase, r->lane, r->t->names.text[k->name]);
     op->work = (uint8_t)work;
     op->cost = k->dur * SC__PS_PER_NS;
 }
 
 /* What the kernel waited for: op index + 1 and its end. */
 static struct last waited_for(const struct replay *r, const struct sc__kineto_kernel *k) {
-    uint8_t lane = r->lane[k->stream];
     struct last best = {0};
-    for (unsigned s = 0; s < SC__MAX_STREAMS; s++) {
+    for (uint32_t s = 0; s < r->t->stream_count; s++) {
         const struct last *l = &r->ended[s];
         /* A collective needs what the compute stream made, however long ago; of
          * any other pair only a start right behind an end is evidence. */
-        bool of_comm = k->kind == SC__KINETO_COMM && s == 0;
+        bool of_comm = k->kind == SC__KINETO_COMM && s == r->lanes.main;
         /* What ended before its own stream came free cannot have held it up, and
          * of several the last did. */
-        if (s == lane || !l->op || l->end <= r->last[lane].end ||
+        if (s == k->stream || !l->op || l->end <= r->last[k->stream].end ||
             (best.op && l->end <= best.end))
             continue;
         /* of a collective without a record it is not known who waited for it: whoever
@@ -277,28 +286,37 @@ static void keep_transfer(struct replay *r,
                             r->measured->count - 1);
 }
 
+/* Of the operation that was added last. */
+static void depend(const struct replay *r, struct last dep) {
+    if (dep.op)
+        sc__block_depend(r->w, dep.op - 1);
+    if (r->own.op && r->own.op != dep.op)
+        sc__block_depend(r->w, r->own.op - 1);
+}
+
 /* The time between when a kernel could have started and when it did is the
  * host's: it launched late. The gap takes the dependency; the kernel then waits
  * for the gap by stream order. */
 static void add_gap(struct replay *r, const struct sc__kineto_kernel *k, struct last dep) {
-    uint8_t lane = r->lane[k->stream];
-    int64_t free = r->last[lane].op ? r->last[lane].end : r->start;
+    int64_t free = r->lanes.end[r->lane];
     if (dep.op && dep.end > free)
         free = dep.end;
+    if (r->own.op && r->own.end > free)
+        free = r->own.end;
     if (k->start <= free)
         return;
-    struct sc__op *op = sc__block_add(r->w, SC__OP_COMPUTE, k->phase, lane, "launch gap");
+    struct sc__op *op =
+        sc__block_add(r->w, SC__OP_COMPUTE, k->phase, r->lane, "launch gap");
     op->work = SC__WORK_HOST;
     op->cost = (k->start - free) * SC__PS_PER_NS;
     kineto_dependencies_keep_span(r, free, k->start);
-    if (dep.op)
-        sc__block_depend(r->w, dep.op - 1);
+    depend(r, dep);
 }
 
 /* From the last kernel of a step to the first of the next one, which ends it. */
 static void add_last_gap(struct replay *r) {
     struct last latest = {.end = r->start};
-    for (unsigned s = 0; s < SC__MAX_STREAMS; s++)
+    for (uint32_t s = 0; s < r->t->stream_count; s++)
         if (r->last[s].op && r->last[s].end > latest.end)
             latest = r->last[s];
     if (r->end <= latest.end)
@@ -313,13 +331,20 @@ static void add_last_gap(struct replay *r) {
 
 /* Streams whose last operation has ended by now move on. */
 static void advance(struct replay *r, int64_t now) {
-    for (unsigned s = 0; s < SC__MAX_STREAMS; s++)
+    for (uint32_t s = 0; s < r->t->stream_count; s++)
         if (r->last[s].op && r->last[s].end <= now)
             r->ended[s] = r->last[s];
 }
 
+static void choose_lane(struct replay *r, const struct sc__kineto_kernel *k) {
+    uint32_t before = r->lanes.of[k->stream];
+    r->lane = sc__kineto_lane(&r->lanes, k);
+    r->own = (struct last){0};
+    if (before != r->lane)
+        r->own = r->last[k->stream];
+}
+
 static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel *k) {
-    uint8_t lane = r->lane[k->stream];
     const struct sc__kineto_comm *c = k->comm == SC__NONE ? NULL : &r->t->comms[k->comm];
     advance(r, k->start);
     struct last dep = waited_for(r, k);
@@ -332,17 +357,20 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
         add_message(r, k, c);
     else
         add_kernel(r, k);
-    if (dep.op && !gap)
-        sc__block_depend(r->w, dep.op - 1);
+    if (!gap)
+        depend(r, dep);
     kineto_dependencies_keep_span(r, k->start, k->start + k->dur);
     if (c && c->coll < SC__COLLS && !c->by_name)
         keep_transfer(r, k, c);
     /* kernels of a graph lie beside each other on one stream: it is free when all have
      * ended */
     int64_t free = k->start + k->dur;
-    if (r->last[lane].op && r->last[lane].end > free)
-        free = r->last[lane].end;
-    r->last[lane] = (struct last){free, index_of_last(r) + 1, c && c->by_name};
+    struct last *last = &r->last[k->stream];
+    if (last->op && last->end > free)
+        free = last->end;
+    *last = (struct last){free, index_of_last(r) + 1, c && c->by_name};
+    if (free > r->lanes.end[r->lane])
+        r->lanes.end[r->lane] = free;
     if (k->phase == SC__BACKWARD)
         r->last_backward = index_of_last(r) + 1;
     if (k->phase == SC__UPDATE && !r->first_update)
@@ -409,8 +437,8 @@ static void add_gradients(struct replay *r, uint64_t bytes) {
     op->bytes = bytes;
     if (r->last_backward)
         sc__block_depend(r->w, r->last_backward - 1);
-    else if (r->last[0].op)
-        sc__block_depend(r->w, r->last[0].op - 1);
+    else if (r->last[r->lanes.main].op)
+        sc__block_depend(r->w, r->last[r->lanes.main].op - 1);
     r->w->stream_names[SC__MAX_STREAMS - 1] = "gradients";
 }
 
@@ -498,7 +526,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     sc__kineto_step_window(r->t, step, &r->start, &r->end);
     if (r->end - r->start > r->longest)
         r->longest = r->end - r->start;
-    SC__TRY(choose_lanes(r));
+    begin_streams(r);
     r->work = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->t->names.count);
     bool gradients = r->plan->dp > 1 && !r->t->comm_count;
     if (gradients)
@@ -513,10 +541,11 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
         const struct sc__kineto_kernel *k = &r->t->kernels[i];
         if (k->start < r->start || k->start >= r->end)
             continue;
+        choose_lane(r, k);
         if (due && k->phase == SC__UPDATE) {
             add_gradients(r, bytes);
-            sc__block_add(r->w, SC__OP_WAIT, SC__UPDATE, r->lane[k->stream], "wait")
-                ->after = 1u << (SC__MAX_STREAMS - 1);
+            sc__block_add(r->w, SC__OP_WAIT, SC__UPDATE, r->lane, "wait")->after =
+                1u << (SC__MAX_STREAMS - 1);
             due = false;
         }
         SC__TRY(replay_kernel(r, k));
@@ -524,6 +553,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     if (due)
         add_gradients(r, bytes);
     add_last_gap(r);
+    SC__TRY(check_lanes(r));
     *block = sc__block_end(r->w);
     return SC_OK;
 }
@@ -595,6 +625,8 @@ static sc_status replay_class(struct replay *r,
     one.ranks = world;
     one.messages = one.unknown = one.sizeless = one.comms = 0;
     SC__TRY(sc__kineto_find_groups(r->ctx, t, world, &one.groups));
+    if (r->meshed)
+        sc__kineto_groups_of_mesh(&r->w->mesh, &one.groups, t->rank);
     SC__TRY(
         replay_trace(&one, t->rank, ranks, sc__format(&r->ctx->arena, "rank %u", t->rank)));
     r->messages += one.messages;

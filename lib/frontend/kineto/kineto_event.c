@@ -171,6 +171,8 @@ event_member(struct sc__scan *s, struct sc__str key, struct sc__kineto_event *e)
             return once(s, e->dur.p) && sc__scan_number(s, &e->dur);
         if (SC__KINETO_IS(key, "tid"))
             return sc__scan_value(s, &e->tid);
+        if (SC__KINETO_IS(key, "pid"))
+            return sc__scan_value(s, &e->pid);
         break;
     case 4:
         if (SC__KINETO_IS(key, "name"))

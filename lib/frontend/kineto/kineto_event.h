@@ -10,6 +10,7 @@ struct sc__kineto_event {
     struct sc__str name;
     struct sc__str cat;
     struct sc__str tid;
+    struct sc__str pid;
     struct sc__str ts;
     struct sc__str dur;
     struct sc__str coll;

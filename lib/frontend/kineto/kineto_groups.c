@@ -8,26 +8,32 @@
 
 struct word {
     const char *part;
-    const char *label;
+    const char *label; /* NULL: several sizes together, of which their ranks tell */
     enum sc__group_kind kind;
 };
 
+/* The first counts, so that what names several sizes stands before what names one. */
 static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
+                                    {"EXPERT_TENSOR_PARALLEL", "tp", SC__GROUP_ETP},
+                                    {"EXPERT_TENSOR", NULL, 0},
                                     {"EXPERT", "ep", SC__GROUP_EP},
+                                    {"TENSOR_AND_", NULL, 0},
                                     {"DATA", "dp", SC__GROUP_DP},
                                     {"TENSOR", "tp", SC__GROUP_TP},
                                     {"PIPELINE", "pp", SC__GROUP_PP},
                                     {"CONTEXT", "cp", SC__GROUP_CP},
+                                    {"POSITION_EMBEDDING", NULL, 0},
+                                    {"EMBEDDING", "embedding", SC__GROUP_EMBEDDING},
+                                    {"MODEL_PARALLEL", "model", SC__GROUP_MODEL},
                                     {"mesh_tp", "tp", SC__GROUP_TP},
                                     {"mesh_dp", "dp", SC__GROUP_DP},
                                     {"mesh_pp", "pp", SC__GROUP_PP},
                                     {"mesh_cp", "cp", SC__GROUP_CP},
-                                    {"mesh_ep", "ep", SC__GROUP_EP},
-                                    {"MODEL_PARALLEL", "tp", SC__GROUP_TP}};
+                                    {"mesh_ep", "ep", SC__GROUP_EP}};
 
 static const struct word *kineto_groups_word_of(const char *description) {
-    for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
-        if (!strcmp(description, words[i].label))
+    for (unsigned i = sizeof words / sizeof *words; description && i-- > 0;)
+        if (words[i].label && !strcmp(description, words[i].label))
             return &words[i]; /* as our own traces say it */
     for (unsigned i = 0; description && i < sizeof words / sizeof *words; i++)
         if (strstr(description, words[i].part))
@@ -51,7 +57,8 @@ static void name_group(struct sc__arena *a,
                        const char *description,
                        uint32_t world) {
     const struct word *w = kineto_groups_word_of(description);
-    if (w) {
+    g->told = w && w->label;
+    if (g->told) {
         g->label = w->label;
         g->kind = w->kind;
         return;
@@ -156,6 +163,96 @@ static sc_status check_group(struct sc_context *ctx,
                     t->rank);
 }
 
+/* The ranks that groups name, each list once. */
+struct named {
+    uint32_t *ranks;
+    uint32_t count;
+    uint32_t size; /* of the group: more where the list is cut */
+};
+
+struct all_named {
+    struct named *items;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+static struct all_named name_all(struct sc__arena *a, const struct sc__kineto_trace *t) {
+    struct all_named all = {0};
+    struct sc__map seen;
+    sc__map_init(&seen, a);
+    for (uint32_t i = 0; i < t->comm_count; i++) {
+        const struct sc__kineto_comm *c = &t->comms[i];
+        bool fresh;
+        sc__map_at(&seen, c->ranks, &fresh);
+        if (!fresh || c->ranks == SC__NO_NAME)
+            continue;
+        const char *text = t->names.text[c->ranks];
+        struct named g = {.count = read_ranks(text, NULL, 0), .size = c->group_size};
+        g.ranks = SC__NEW_ARRAY(a, uint32_t, g.count + 1);
+        read_ranks(text, g.ranks, g.count);
+        *SC__PUSH(a, all.items, all.count, all.capacity) = g;
+    }
+    return all;
+}
+
+static bool holds(const struct named *g, uint32_t rank) {
+    uint32_t i = 0;
+    while (i < g->count && g->ranks[i] != rank)
+        i++;
+    return i < g->count;
+}
+
+static bool in_all(const struct all_named *all, uint32_t rank) {
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->items[i].count >= all->items[i].size && !holds(&all->items[i], rank))
+            return false;
+    return true;
+}
+
+/* The fewest ranks from `world` on that all groups fit in: each size divides them. */
+static uint32_t world_of(const struct all_named *all, uint64_t world) {
+    uint64_t step = 1;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct named *g = &all->items[i];
+        uint64_t x = step;
+        uint64_t y = g->size ? g->size : 1;
+        while (y) {
+            uint64_t rest = x % y;
+            x = y;
+            y = rest;
+        }
+        if (step / x * g->size <= SC__MOST_RANKS && g->size)
+            step = step / x * g->size;
+        for (uint32_t k = 0; k < g->count; k++)
+            if (g->ranks[k] >= world && g->ranks[k] < SC__MOST_RANKS)
+                world = g->ranks[k] + 1;
+    }
+    return (uint32_t)((world + step - 1) / step * step);
+}
+
+void sc__kineto_place(struct sc_context *ctx, struct sc__kineto_trace *t) {
+    struct sc__arena a;
+    sc__arena_init(&a);
+    struct all_named all = name_all(&a, t);
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < t->comm_count; i++)
+        if (t->comms[i].group_size > largest && t->comms[i].group_size < SC__MOST_RANKS)
+            largest = t->comms[i].group_size;
+    t->world = world_of(&all, largest);
+    while (t->rank < t->world && !in_all(&all, t->rank))
+        t->rank++;
+    t->rank = t->rank < t->world ? t->rank : 0;
+    sc__arena_free(&a);
+    if (t->world > 1)
+        sc__note(ctx,
+                 "kineto-place",
+                 "%s: the trace does not say its rank, nor of how many (distributedInfo): "
+                 "rank %u of %u, as its process groups have it at least",
+                 t->file,
+                 t->rank,
+                 t->world);
+}
+
 static uint64_t kineto_groups_key_of(const struct sc__kineto_comm *c) {
     uint32_t parts[3] = {c->ranks, c->description, c->group_size};
     return sc__hash(parts, sizeof parts, 0);
@@ -212,33 +309,77 @@ sc_status sc__kineto_find_groups(struct sc_context *ctx,
     return SC_OK;
 }
 
+/* Of the groups whose description says it, else of those that look so. */
 static uint32_t size_of_kind(const struct sc__kineto_groups *groups,
                              enum sc__group_kind kind) {
-    for (uint32_t i = 0; i < groups->count; i++)
-        if (groups->items[i].kind == kind)
-            return groups->items[i].size;
-    return 0;
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < groups->count; i++) {
+        const struct sc__kineto_group *g = &groups->items[i];
+        if (g->kind == kind && g->told)
+            return g->size;
+        if (g->kind == kind && !size)
+            size = g->size;
+    }
+    return size;
 }
 
-static bool
-agrees(const struct sc__mesh *m, const struct sc__kineto_group *g, uint32_t rank) {
-    if (sc__mesh_group_size(m, g->kind) != g->size)
+static bool is_kind(const struct sc__mesh *m,
+                    const struct sc__kineto_group *g,
+                    uint32_t rank,
+                    enum sc__group_kind kind) {
+    if (sc__mesh_group_size(m, kind) != g->size)
         return false;
     for (uint32_t i = 0; i < g->size; i++)
-        if (sc__mesh_group_member(m, g->kind, rank, i) != g->ranks[i])
+        if (sc__mesh_group_member(m, kind, rank, i) != g->ranks[i])
+            return false;
+    return true;
+}
+
+/* Which of the mesh's groups it is: what its description says; those of gradients may be of
+ * dp or dp × cp; where nothing says it, its ranks do. */
+static bool find_kind(const struct sc__mesh *m, struct sc__kineto_group *g, uint32_t rank) {
+    static const enum sc__group_kind any[] = {SC__GROUP_TP,
+                                              SC__GROUP_CP,
+                                              SC__GROUP_EP,
+                                              SC__GROUP_DP,
+                                              SC__GROUP_DP_CP,
+                                              SC__GROUP_DP_EP,
+                                              SC__GROUP_ETP,
+                                              SC__GROUP_PP,
+                                              SC__GROUP_EMBEDDING,
+                                              SC__GROUP_STAGE,
+                                              SC__GROUP_MODEL,
+                                              SC__GROUP_WORLD};
+    if (is_kind(m, g, rank, g->kind))
+        return true;
+    bool gradients = g->kind == SC__GROUP_DP;
+    for (unsigned i = 0; i < sizeof any / sizeof *any; i++)
+        if ((!g->told || (gradients && any[i] == SC__GROUP_DP_CP)) &&
+            is_kind(m, g, rank, any[i])) {
+            g->kind = any[i];
+            return true;
+        }
+    return false;
+}
+
+bool sc__kineto_groups_of_mesh(const struct sc__mesh *mesh,
+                               struct sc__kineto_groups *groups,
+                               uint32_t rank) {
+    for (uint32_t i = 0; i < groups->count; i++)
+        if (!find_kind(mesh, &groups->items[i], rank))
             return false;
     return true;
 }
 
 /* Stage sizes from the groups seen; what is left over is data parallel, or
  * pipeline where the data-parallel size is known. */
-bool sc__kineto_mesh(const struct sc__kineto_groups *groups,
+static bool fit_mesh(struct sc__kineto_groups *groups,
                      uint32_t rank,
                      uint32_t world,
+                     uint32_t dp,
                      struct sc__mesh *mesh) {
     uint32_t tp = size_of_kind(groups, SC__GROUP_TP);
     uint32_t cp = size_of_kind(groups, SC__GROUP_CP);
-    uint32_t dp = size_of_kind(groups, SC__GROUP_DP);
     uint32_t pp = size_of_kind(groups, SC__GROUP_PP);
     uint32_t ep = size_of_kind(groups, SC__GROUP_EP);
     tp = tp ? tp : 1;
@@ -251,11 +392,21 @@ bool sc__kineto_mesh(const struct sc__kineto_groups *groups,
         *mesh = sc__mesh(tp, cp, ep ? ep : 1, dp, pp, etp);
         bool fits =
             (uint64_t)tp * cp * dp * pp == world && (tp * cp * dp) % (mesh->ep * etp) == 0;
-        for (uint32_t i = 0; fits && i < groups->count; i++)
-            fits = agrees(mesh, &groups->items[i], rank);
-        if (fits || etp == 1)
-            return fits;
+        if (fits && sc__kineto_groups_of_mesh(mesh, groups, rank))
+            return true;
+        if (etp == 1)
+            return false;
     }
+}
+
+bool sc__kineto_mesh(struct sc__kineto_groups *groups,
+                     uint32_t rank,
+                     uint32_t world,
+                     struct sc__mesh *mesh) {
+    uint32_t dp = size_of_kind(groups, SC__GROUP_DP);
+    uint32_t cp = size_of_kind(groups, SC__GROUP_CP);
+    return fit_mesh(groups, rank, world, dp, mesh) ||
+           (cp > 1 && dp && dp % cp == 0 && fit_mesh(groups, rank, world, dp / cp, mesh));
 }
 
 static unsigned likeness(const struct sc__mesh *m, uint32_t rank, uint32_t of) {

@@ -25,6 +25,7 @@ struct parser {
     struct sc__input in;
     struct sc__scan scan;
     struct sc__map communicating; /* name of a kernel → whether it says so */
+    struct sc__str process;       /* that launches; no text: none did so far */
 };
 
 /* ---- what an event leaves behind ---- */
@@ -357,6 +358,21 @@ static void add_operator(struct parser *p,
             (struct sc__kineto_update){start, first_list_elements(e->dims)};
 }
 
+/* Traces of ranks that somebody joined in one file (SGLang's --merge-profiles, scripts for
+ * Perfetto) keep a pid each, and number streams and launches alike. A profiler sees the
+ * calls of its own process alone. */
+static bool of_one_process(struct parser *p, const struct sc__kineto_event *e) {
+    if (!sc__str_starts_any_case(e->cat, "cuda") || !e->pid.n)
+        return true;
+    if (!p->process.n)
+        p->process =
+            (struct sc__str){sc__strndup(p->t->arena, e->pid.p, e->pid.n), e->pid.n};
+    return (e->pid.n == p->process.n && !memcmp(e->pid.p, p->process.p, e->pid.n)) ||
+           sc__scan_fail(&p->scan,
+                         "several processes launch kernels in this trace: ranks joined in "
+                         "one file cannot be told apart; give the trace of each");
+}
+
 static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
     int64_t start;
     int64_t dur;
@@ -369,6 +385,8 @@ static bool keep_event(struct parser *p, const struct sc__kineto_event *e) {
                              "whole events (\"X\") are read");
     if (e->ph != 'X' || cat == CAT_OTHER)
         return true;
+    if (!of_one_process(p, e))
+        return false;
     if (!sc__kineto_nanoseconds(e->ts, &start) || !sc__kineto_nanoseconds(e->dur, &dur) ||
         dur < 0 || llabs(start) > INT64_MAX / 4 || dur > INT64_MAX / 4)
         return sc__scan_fail(&p->scan, "the ts or dur of an event is not a time");
