@@ -425,6 +425,30 @@ static void collectives_without_a_number_are_matched_in_order(void **state) {
     unlink(paths[1]);
 }
 
+/* … and each of them has a transfer of its own: 30 and 25 us. */
+static void collectives_in_order_are_several(void **state) {
+    (void)state;
+    static const char *const options[] = {"cluster", "ideal", "comm", "measured", NULL};
+    const char *r0 = TRACE("0", "20", REDUCE("120", "50") ", " REDUCE("175", "25"));
+    const char *r1 = TRACE("1", "40", REDUCE("140", "30") ", " REDUCE("175", "25"));
+    const char *paths[2] = {sc__strdup(&ctx->arena, temporary_file(r0, strlen(r0))),
+                            sc__strdup(&ctx->arena, temporary_file(r1, strlen(r1)))};
+    struct sc__job job;
+    uint32_t count[2] = {0};
+    assert_int_equal(run_files(paths, 2, options, &job), 150 * SC__PS_PER_US);
+    for (uint32_t i = 0; i < job.workload->op_count; i++) {
+        const struct sc__op *op = &job.workload->ops[i];
+        if (op->kind != SC__OP_COLLECTIVE)
+            continue;
+        count[0] += op->cost == 30 * SC__PS_PER_US;
+        count[1] += op->cost == 25 * SC__PS_PER_US;
+    }
+    assert_int_equal(count[0], 2);
+    assert_int_equal(count[1], 2);
+    unlink(paths[0]);
+    unlink(paths[1]);
+}
+
 #define REDUCE_OF(group, ts, dur)                                                          \
     "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce\", "         \
     "\"ts\": " ts ", \"dur\": " dur                                                        \
@@ -628,6 +652,7 @@ int main(void) {
         TEST(gradients_are_those_the_optimizer_touches),
         TEST(ranks_meet_in_their_collectives),
         TEST(collectives_without_a_number_are_matched_in_order),
+        TEST(collectives_in_order_are_several),
         TEST(groups_of_the_same_ranks_are_told_apart),
         TEST(one_trace_stands_for_a_larger_mesh),
         TEST(groups_of_several_sizes_are_those_of_the_mesh),
