@@ -54,8 +54,20 @@ struct replay {
     uint32_t class;
 };
 
-static void begin_streams(struct replay *r) {
+/* Each kernel looks at the last one of every stream. */
+enum { MOST_STREAMS = 1024 };
+
+static sc_status begin_streams(struct replay *r) {
     const struct sc__kineto_trace *t = r->t;
+    struct sc__place at = {.file = t->file};
+    if (t->stream_count > MOST_STREAMS)
+        return sc__fail(r->ctx,
+                        SC_INPUT,
+                        &at,
+                        NULL,
+                        "%u streams; at most %d can be replayed",
+                        t->stream_count,
+                        MOST_STREAMS);
     sc__kineto_lanes_choose(&r->lanes, &r->ctx->arena, t, r->start);
     r->last = SC__NEW_ARRAY(&r->ctx->arena, struct last, t->stream_count);
     r->ended = SC__NEW_ARRAY(&r->ctx->arena, struct last, t->stream_count);
@@ -66,6 +78,7 @@ static void begin_streams(struct replay *r) {
     if (r->lanes.shared)
         for (unsigned l = 1; l < SC__KINETO_LANES; l++)
             r->w->stream_names[l] = sc__format(r->w->arena, "streams, %u", l);
+    return SC_OK;
 }
 
 /* More streams than a replay has. */
@@ -526,7 +539,7 @@ static sc_status make_block(struct replay *r, uint32_t *block) {
     sc__kineto_step_window(r->t, step, &r->start, &r->end);
     if (r->end - r->start > r->longest)
         r->longest = r->end - r->start;
-    begin_streams(r);
+    SC__TRY(begin_streams(r));
     r->work = SC__NEW_ARRAY(&r->ctx->arena, uint32_t, r->t->names.count);
     bool gradients = r->plan->dp > 1 && !r->t->comm_count;
     if (gradients)
