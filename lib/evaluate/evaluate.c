@@ -86,7 +86,7 @@ static void split_places(const struct sc__cluster *c, struct sc__workload *w) {
     sc__arena_free(&arena);
 }
 
-/* GPUs of what a launcher takes for a machine: a tray of an NVL72; 0: not known. */
+/* GPUs of what a launcher takes for a machine: a tray of an NVL72; 0: there is none. */
 static sc_status host_gpus(struct sc_context *ctx,
                            const struct sc__cluster_description *given,
                            const char *gpu,
@@ -97,7 +97,10 @@ static sc_status host_gpus(struct sc_context *ctx,
         given = &usual;
     }
     const struct sc__cluster *c = &given->cluster;
-    *out = c->ideal ? 0 : c->tray ? c->tray : c->node_gpus;
+    uint32_t node = c->node_gpus;
+    if (!node && c->fabric.kind != SC__FABRIC_DIMS)
+        node = SC__USUAL_NODE_GPUS;
+    *out = c->ideal ? 0 : c->tray ? c->tray : node;
     return SC_OK;
 }
 
@@ -124,6 +127,13 @@ sc_status sc__evaluation_hosts(struct sc_context *ctx,
         return SC_OK;
     }
     uint64_t gpus = (all + least - 1) / least * least;
+    if (!each)
+        sc__note(
+            ctx,
+            "hosts",
+            "the cluster has no hosts: as few GPUs are taken as the plan needs, %" PRIu64
+            " (--gpus says otherwise)",
+            least);
     if (!each || gpus > UINT32_MAX)
         return SC_OK; /* the sizes say it, or cannot be */
     plan->gpus = (uint32_t)gpus;

@@ -232,6 +232,9 @@ sc_status sc__cluster_parse(struct sc_context *ctx,
                             uint32_t gpus,
                             struct sc__cluster *out);
 
+/* GPUs of a node, where nothing says how many. */
+enum { SC__USUAL_NODE_GPUS = 8 };
+
 /* The description of the cluster of a job that names none: the machine its GPU comes in,
  * or nodes of eight such cards with the NICs of a dgx-h100; a dgx-h100 where gpu is NULL or
  * a file of one's own. */

@@ -567,10 +567,11 @@ sc_status sc__cluster_finish(struct sc_context *ctx,
                              const struct sc__place *at,
                              uint32_t gpus) {
     if (!c->node_gpus && c->fabric.kind != SC__FABRIC_DIMS) {
-        c->node_gpus = 8;
+        c->node_gpus = SC__USUAL_NODE_GPUS;
         sc__note(ctx,
                  "node-gpus",
-                 "the cluster does not say how many GPUs a node has: assuming 8");
+                 "the cluster does not say how many GPUs a node has: assuming %u",
+                 c->node_gpus);
     }
     SC__TRY(resolve_count(ctx, c, at, gpus));
     SC__TRY(resolve_class(ctx, c));

@@ -303,6 +303,13 @@ bool sc__gpu_is_guessed(const struct sc__gpu *g) {
     return g->grade && !strcmp(g->grade, "guessed");
 }
 
+/* Of an SM in fp32; where a sheet does not say it, as many units as the base's. */
+static double
+carried_fp32(const struct sc__gpu *g, const struct sc__gpu *base, double clock) {
+    bool said = g->peak[SC__FP32] > 0 && base->peak[SC__FP32] > 0;
+    return said ? g->peak[SC__FP32] / g->sms / (base->peak[SC__FP32] / base->sms) : clock;
+}
+
 void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     struct sc__gpu sheet = *g;
     *g = *base;
@@ -331,7 +338,7 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     carry_gemm(g, base, sm_rate, dram, clock);
     carry_dtypes(g, base);
     carry_unaligned(&g->unaligned, issue, clock);
-    double fp32_rate = g->peak[SC__FP32] / g->sms / (base->peak[SC__FP32] / base->sms);
+    double fp32_rate = carried_fp32(g, base, clock);
     double rate = 1e6 * sc__gpu_main_peak(base) / base->sms;
     struct attention_ratios attention = {rate,
                                          rate * sm_rate,

@@ -251,6 +251,12 @@ check beside_each_other_measured "$("$STEPCAST" compare "$tmp/beside.json" "$tmp
 document 0 1 "$(kernel copy 0 10 7)" "$(kernel gemm 10 100 7 '"device": 0')" >"$tmp/unsaid.json"
 check gpu_not_said "$("$STEPCAST" show "$tmp/unsaid.json" | sed -n -e 's/.*on \([0-9]*\) streams.*/\1/p' -e 's/.*several GPUs.*/several/p')" 1
 
+# ranks whose step begins with the first and with the second collective of their group are of different steps
+pair "$(exchange allreduce Float 64 64)" "$(exchange allreduce Float 64 64 | sed 's/"Seq": 1/"Seq": 2/')" >/dev/null
+expect other_step 0 "1 time a group begins with another collective (Seq)" "$STEPCAST" run "$tmp/pair" --cluster dgx-h100:2
+pair "$(exchange allreduce Float 64 64)" "$(exchange allreduce Float 64 64)" >/dev/null
+check same_step "$("$STEPCAST" run "$tmp/pair" --cluster dgx-h100:2 | grep -c '(Seq)')" 0
+
 # messages of a pipeline keep their measured times, with what they waited, and are no compute:
 # 300 us until the first comes, 20 us for the next, of 520
 message() { printf '"Collective name": "%s", "dtype": "BFloat16", "In msg nelems": 1048576, "Out msg nelems": 1048576, "Group size": 2, "Process Group Ranks": "[0, 1]", "Process Group Description": "PIPELINE_MODEL_PARALLEL_GROUP"' "$1"; }

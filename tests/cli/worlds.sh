@@ -75,6 +75,8 @@ same of_a_sized_cluster "$dir/launch.sh" --cluster dgx-h100:32 -- $tuned --clust
 same of_a_tray "$dir/launch.sh" --gpu gb200 -- $tuned --gpu gb200 --gpus 4
 same of_a_card "$dir/launch.sh" --gpu a100-80 -- $tuned --gpu a100-80 --gpus 8
 same gpus_say_more "$dir/launch.sh" --gpus 2 -- $tuned --gpus 2
+same of_other_cards "$dir/launch.sh" --gpu a10g -- $tuned --gpu a10g --gpus 8
+same of_a_cluster_of_cards "$dir/launch.sh" --cluster rtx-3090 -- $tuned --cluster rtx-3090 --gpus 8
 same nodes_say_more "$dir/launch.sh" --nodes 2 -- $tuned --gpus 16
 same copies_say_more "$dir/launch.sh" --dp 4 -- $tuned --dp 4
 "$S" run --model llama3.2-1b --hosts 2 --dp 4 >"$dir/out" 2>&1
@@ -84,6 +86,9 @@ expect copies_are_not_the_hosts 0 '2 hosts of 8 GPUs, but dp 4 takes 4' cat "$di
 "$S" run --model llama3.2-1b --hosts 2 --tp 2 --dp 8 >"$dir/out" 2>&1
 check copies_are_the_hosts "$(grep -c "GPUs: tp 2" "$dir/out") $(grep -c 'but dp' "$dir/out")" "1 0"
 same no_host_is_known "$dir/launch.sh" --cluster ideal -- $tuned --cluster ideal
+"$S" run "$dir/launch.sh" --cluster ideal >"$dir/out" 2>&1
+tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
+expect no_host_is_said 0 'the cluster has no hosts: as few GPUs are taken as the plan needs, 1 (--gpus says otherwise)' cat "$dir/notes"
 "$S" run "$dir/launch.sh" >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect said 0 'launches on all GPUs of 1 host: those of the cluster, or as many as its hosts have, are taken (--gpus says otherwise)' cat "$dir/notes"

@@ -709,6 +709,18 @@ static sc_status replay_one(struct replay *r) {
     return SC_OK;
 }
 
+static void note_shifted(const struct replay *r) {
+    uint32_t shifted = r->transfers->shifted;
+    if (shifted)
+        sc__note(
+            r->ctx,
+            "kineto-shifted",
+            "%u time%s a group begins with another collective (Seq) on one rank than on "
+            "another: the traces are not of the same step, and are matched in order",
+            shifted,
+            shifted == 1 ? "" : "s");
+}
+
 /* The mesh the groups of all traces are cut from. */
 static sc_status common_mesh(struct replay *r,
                              struct sc__kineto_trace *const *traces,
@@ -803,6 +815,7 @@ sc_status sc__kineto_replay(struct sc_context *ctx,
     sc__map_init(&lists, &ctx->arena);
     SC__TRY(count == 1 ? replay_one(&r) : replay_all(&r, traces, count));
     sc__kineto_transfers_settle(&transfers, r.w, r.measured);
+    note_shifted(&r);
     if (count > 1)
         notes(&r, sc__format(&ctx->arena, "%u traces", count));
     return SC_OK;

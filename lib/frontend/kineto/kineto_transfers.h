@@ -17,7 +17,12 @@ struct sc__kineto_transfer {
 struct sc__kineto_transfers {
     struct sc__arena *arena;
     struct sc__map least; /* collective → its least duration, ns */
-    struct sc__map met;   /* group → its collectives on the rank that is looked at */
+    /* group → its collectives on the rank that is looked at, the lowest number of them, and
+     * that of the first rank */
+    struct sc__map met;
+    struct sc__map lowest;
+    struct sc__map begins;
+    uint32_t shifted; /* groups that begin with another number on a later rank */
     struct sc__kineto_transfer *items;
     uint32_t count;
     uint32_t capacity;
@@ -38,7 +43,7 @@ void sc__kineto_transfer_add(struct sc__kineto_transfers *x,
                              uint32_t span);
 /* Once all ranks are there: operations that keep their measured times take the transfer's,
  * and what a kernel lasted before it was waiting. */
-void sc__kineto_transfers_settle(const struct sc__kineto_transfers *x,
+void sc__kineto_transfers_settle(struct sc__kineto_transfers *x,
                                  struct sc__workload *w,
                                  struct sc__timeline *measured);
 
