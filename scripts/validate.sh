@@ -11,7 +11,8 @@ fourth=$(mktemp)
 fifth=$(mktemp)
 sixth=$(mktemp)
 seventh=$(mktemp)
-trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth" "$fifth" "$sixth" "$seventh"' EXIT
+eighth=$(mktemp)
+trap 'rm -f "$tables" "$unseen" "$second" "$third" "$fourth" "$fifth" "$sixth" "$seventh" "$eighth"' EXIT
 stepcast=$1
 shared=${STEPCAST_SHARED:-../shared}/truth
 if [ -f "$shared/collectives.csv" ]; then
@@ -22,7 +23,7 @@ steps=data/truth/training_steps.csv
 printf '\n== training steps: %s\n' "$steps"
 "$stepcast" validate "$steps" -j "$(getconf _NPROCESSORS_ONLN)" \
     --markdown "$tables" --plot docs/validation.svg || exit
-python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/training_steps_5.csv data/truth/training_steps_6.csv data/truth/training_steps_7.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
+python3 scripts/bands.py "$stepcast" "$steps" data/truth/training_steps_2.csv data/truth/training_steps_3.csv data/truth/training_steps_4.csv data/truth/training_steps_5.csv data/truth/training_steps_6.csv data/truth/training_steps_7.csv data/truth/training_steps_8.csv data/truth/nemo_steps.csv >data/bands.json.tmp || exit
 mv data/bands.json.tmp data/bands.json
 printf '\n== a second table, a third of it left out of every fit\n'
 "$stepcast" validate data/truth/training_steps_2.csv --markdown "$second" || exit
@@ -36,6 +37,8 @@ printf '\n== a sixth table, MLPerf, campaigns and reports, half of its sources l
 "$stepcast" validate data/truth/training_steps_6.csv --markdown "$sixth" || exit
 printf '\n== a seventh table, papers, MLPerf v5.1 and framework documentation, half of its sources left out of every mending\n'
 "$stepcast" validate data/truth/training_steps_7.csv --markdown "$seventh" || exit
+printf '\n== an eighth table, reports of users and framework documentation, half of its sources left out of every mending\n'
+"$stepcast" validate data/truth/training_steps_8.csv --markdown "$eighth" || exit
 printf '\n== steps that no constant was fitted to\n'
 "$stepcast" validate data/truth/nemo_steps.csv --markdown "$unseen" || exit
 {
@@ -56,6 +59,8 @@ printf '\n== steps that no constant was fitted to\n'
     cat "$sixth"
     printf '\n## A seventh table\n\n'
     cat "$seventh"
+    printf '\n## An eighth table\n\n'
+    cat "$eighth"
     cat <<TEXT
 
 ## Steps that no constant was fitted to

@@ -345,6 +345,24 @@ static void take_recomputation(struct sc__launch *l,
     sc__config_add(l, out, "recompute", off ? "none" : "full");
 }
 
+/* Axolotl turns Liger's kernels on one by one: norms, rotary positions and activations
+ * together are what others mean by one word. */
+static bool takes_liger_apart(struct sc__launch *l, const struct sc__config *c) {
+    bool activations =
+        sc__config_on(c, "liger_glu_activation") || sc__config_on(c, "liger_swiglu");
+    bool norms = sc__config_on(c, "liger_rms_norm");
+    bool rotary = sc__config_on(c, "liger_rope");
+    bool all = activations && norms && rotary;
+    if (!all && (activations || norms || rotary))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: a part of Liger's kernels (liger_rms_norm, liger_rope, "
+                 "liger_glu_activation) is not modelled: the modules run as in "
+                 "transformers",
+                 l->file);
+    return all;
+}
+
 /* Apple's kernels make the loss of the last layer's input piece by piece, so that logits
  * never stand whole; so do Liger's, which come with others (fused_linear_cross_entropy is
  * on in Liger's patches). */
@@ -359,14 +377,17 @@ take_loss(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
                                          "liger_fused_linear_cross_entropy",
                                          NULL};
     bool kernels = sc__config_any_on(c, liger);
+    bool apart = !kernels && takes_liger_apart(l, c);
     bool pieces = sc__config_any_on(c, losses);
     for (uint32_t i = 0; i < c->count; i++)
         pieces = pieces || (sc__str_starts(sc__str(c->items[i].key), "plugins") &&
                             strstr(c->items[i].value, "CutCrossEntropy"));
-    if (pieces && !kernels)
-        sc__config_add(l, out, "cross-entropy", "chunked");
-    if (kernels)
+    if (kernels || apart)
         sc__config_add(l, out, "liger-kernel", NULL);
+    if (apart && !pieces)
+        sc__config_add(l, out, "cross-entropy", "fp32");
+    else if (pieces && !kernels && !apart)
+        sc__config_add(l, out, "cross-entropy", "chunked");
 }
 
 /* fp8 of Axolotl and LLaMA-Factory is torchao's, unless a key names another one's. */

@@ -295,6 +295,16 @@ static double gathered_width(const struct sc__model *m, const struct sc__plan *p
     return (double)sc__model_routed_width(m) * p->mesh.etp;
 }
 
+/* Bytes of an element of the experts' outputs that stay for the gradient of their weights:
+ * TorchTitan's MoE weights them as an fp32 copy, which scatter_add need not keep. */
+static double outputs_keep(const struct sc__plan *p, const struct kept_sizes *s) {
+    if (p->software_constants.titan_routes > 0 && !p->dedup)
+        return sc__dtype_bytes(SC__FP32);
+    if (!sc__fusion_eager(p->fusion))
+        return 0;
+    return sc__routes_by_modules(p) ? s->width : 2 * s->width;
+}
+
 /* Permuted tokens and what the experts keep. Megatron (since Core 0.12) multiplies the
  * weights of the router's choice into the activation; in PyTorch they meet the experts'
  * outputs, which stay for them, and index_add keeps the product as well, which
@@ -309,10 +319,9 @@ static double experts_keep(const struct sc__model *m, const struct sc__plan *p) 
     bool again = recomputes(p, SC__MODULE_EXPERT_ACTIVATION);
     double routed = routed_tokens(m, p);
     bool modules = sc__routes_by_modules(p);
-    double outputs = sc__fusion_eager(p->fusion) ? (modules ? 1 : 2) : 0;
     double input = linear_input(p, 1, s.cast, SC__LORA_GATE | SC__LORA_UP);
     double sum = routed * input * gathered_width(m, p);
-    sum += routed * outputs * s.width * sc__model_routed_width(m);
+    sum += routed * outputs_keep(p, &s) * sc__model_routed_width(m);
     sum += routed * between_linears(m, p, &s, m->expert_ffn, again);
     sum += 8 * s.tokens / s.sp * m->experts; /* the router's scores in fp32, and softmax */
     if (modules && m->wide_router)

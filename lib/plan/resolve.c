@@ -486,9 +486,7 @@ static void resolve_update(struct sc_context *ctx, const sc_plan *g, struct sc__
                     choice(g->exp_avg_sq_dtype, SC__FP32)},
         .precise = sc__is_on(g->precision_aware),
     };
-    unsigned usual = p->liger                      ? SC__LOSS_CHUNKED
-                     : sc__fusion_eager(p->fusion) ? SC__LOSS_FP32
-                                                   : SC__LOSS_FUSED;
+    unsigned usual = sc__fusion_eager(p->fusion) ? SC__LOSS_FP32 : SC__LOSS_FUSED;
     p->loss = choice(g->cross_entropy, usual);
 }
 
@@ -714,6 +712,8 @@ sc_status sc__plan_resolve(struct sc_context *ctx,
         g.attention = SC_ATTENTION_AUTO;
     else if (g.fusion == SC_FUSION_2021 && !g.attention) /* before a profile says its own */
         g.attention = SC_ATTENTION_UNFUSED;
+    if (sc__is_on(g.liger_kernel) && !g.cross_entropy) /* the same */
+        g.cross_entropy = SC_CROSS_ENTROPY_CHUNKED;
     uint32_t said = g.pipeline_batch;
     SC__TRY(resolve_profile(ctx, m, around, &g, p));
     if (fused && g.attention == SC_ATTENTION_UNFUSED)

@@ -326,6 +326,12 @@ printf "${trainer}cutoff_len: 1024\nfinetuning_type: full\nfsdp: full_shard auto
 same trainer_fp8 "$dir/fp8.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --fp8 --fp8-scaling dynamic --fp8-param-gather --recompute full --software fsdp-eager
 printf "${trainer}max_length: 1024\noptim: paged_adamw_8bit\nuse_liger_kernel: true\nfsdp: shard_grad_op auto_wrap\n" >"$dir/liger.yaml"
 same trainer_liger "$dir/liger.yaml" --gpus 8 -- $hf --use-torch-fsdp2 --reshard-after-forward no --optimizer adam-8bit --liger-kernel --software fsdp-eager
+printf "base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: 1024\nmicro_batch_size: 1\ngradient_accumulation_steps: 8\nbf16: true\nfsdp: no_shard\nplugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_rms_norm: true\nliger_glu_activation: true\n" >"$dir/liger.yaml"
+noted liger_in_part "a part of Liger's kernels" "$S" run "$dir/liger.yaml" --gpus 8 --cluster dgx-h100:8 --ignore-memory
+printf "liger_rope: true\n" >>"$dir/liger.yaml"
+same liger_apart "$dir/liger.yaml" --gpus 8 -- $hf --update plain --liger-kernel --cross-entropy fp32 --software hf-transformers
+printf "liger_fused_linear_cross_entropy: true\n" >>"$dir/liger.yaml"
+same liger_apart_with_its_loss "$dir/liger.yaml" --gpus 8 -- $hf --update plain --liger-kernel --software hf-transformers
 printf "${trainer}max_length: 1024\nplugins:\n  - axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\noptimizer: muon\nfsdp: no_shard\n" >"$dir/cut.yaml"
 same trainer_cut "$dir/cut.yaml" --gpus 8 -- $hf --update amp --optimizer muon --cross-entropy chunked --software hf-transformers
 # numbers of ShardingStrategy, as older files of accelerate have them

@@ -216,3 +216,9 @@ liger() { "$STEPCAST" run --model llama3.2-1b --gpus 1 --seq 4096 --micro-batch 
 chunked="--cross-entropy chunked"
 check liger_keeps "$(($(liger "$chunked" activations) - $(liger "--liger-kernel" activations)))" $((4096 * (16 * (2 * 4 * 2048 + 2 * 8192) + 4 * 2048)))
 check liger_loss "$(liger "--liger-kernel" logits)" "$(liger "$chunked" logits)"
+# … whatever loss a profile has, unless one is asked for
+shards() { "$STEPCAST" run --model llama3-8b --gpus 8 --zero 3 --recompute full --seq 4096 --micro-batch 8 --global-batch 64 --cluster dgx-a100:8 --software fsdp-eager --liger-kernel $1 --json - 2>/dev/null | python3 -S -c 'import json, sys; print(int(json.load(sys.stdin)["memory_bytes"]["total"] / 2**30))'; }
+check liger_loss_of_profiles "$(shards "") $(shards "--cross-entropy fp32")" "$(shards "$chunked") 71"
+# TorchTitan's MoE keeps an fp32 copy of what experts make (until blocks are one graph): 26 layers, 6 experts a token of 2048
+titan() { "$STEPCAST" run --model deepseek-v2-lite --gpus 8 --ep 1 --seq 4096 --micro-batch 4 --global-batch 32 --recompute none --cluster hgx-b200:8 --software "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(int(json.load(sys.stdin)["memory_bytes"]["activations"]))'; }
+check titan_keeps "$(($(titan torchtitan-2024) - $(titan torchtitan-2026)))" $((26 * 4 * 4096 * 6 * 2048 * 4))
