@@ -126,16 +126,18 @@ sc_status sc__evaluation_hosts(struct sc_context *ctx,
                      plan->dp * least);
         return SC_OK;
     }
-    uint64_t gpus = (all + least - 1) / least * least;
-    if (!each)
+    if (!each) {
         sc__note(
             ctx,
             "hosts",
             "the cluster has no hosts: as few GPUs are taken as the plan needs, %" PRIu64
             " (--gpus says otherwise)",
             least);
-    if (!each || gpus > UINT32_MAX)
-        return SC_OK; /* the sizes say it, or cannot be */
+        return SC_OK;
+    }
+    uint64_t gpus = (all + least - 1) / least * least;
+    if (gpus > UINT32_MAX)
+        return SC_OK; /* the sizes say it */
     plan->gpus = (uint32_t)gpus;
     if (gpus != all)
         sc__note(ctx,
