@@ -248,8 +248,11 @@ carry_fallback(double *c, double rate, double written, double dram, double clock
     c[SC__FALLBACK_BW] *= dram;
 }
 
-/* Other architectures have other kernels for tf32; those of fp32 are old ones on all. */
+/* Other architectures have other kernels for tf32, whose instructions take transposed
+ * operands too; those of fp32 are old ones on all. */
 static void forget_products_tf32(struct sc__gpu *g) {
+    g->dtype[SC__TF32].dgrad = 0;
+    g->dtype[SC__TF32].wgrad = 0;
     for (unsigned i = SC__PRODUCT_TF32; i <= SC__PRODUCT_TF32_WGRAD; i++)
         g->batched_fallback[i][SC__FALLBACK_T0] = 0;
 }

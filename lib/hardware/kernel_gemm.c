@@ -616,7 +616,7 @@ enum sc__memory_op sc__quantize_op(enum sc__dtype t) {
     return t == SC__FP4 ? SC__MEM_QUANTIZE_FP4 : SC__MEM_QUANTIZE_FP8;
 }
 
-/* tf32 has no instructions for transposed operands: gradients take longer. */
+/* Hopper's tf32 has no instructions for transposed operands: gradients take longer. */
 static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__gemm_dtype *f = &gpu->dtype[key->dtype];
     if (key->dtype != SC__TF32 || !(gpu->peak[SC__TF32] > 0))
@@ -624,6 +624,14 @@ static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key 
     if (key->size[5] == SC__LAYOUT_DGRAD)
         return or_one(f->dgrad);
     return key->size[5] == SC__LAYOUT_WGRAD ? or_one(f->wgrad) : 1;
+}
+
+/* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the shorter k is,
+ * but no longer than a kernel that does nothing else. */
+static double accumulate_us(const struct sc__gpu *gpu, uint64_t m, uint64_t n, uint64_t k) {
+    double fused = (gpu->accumulate.element + gpu->accumulate.over_k / to_double(k)) *
+                   to_double(m) * to_double(n) * 1e-6;
+    return fmin(fused, sc__memory_op_us(gpu, SC__MEM_ACCUMULATE_FP32, SC__BF16, m, n));
 }
 
 double sc__gemm_layers_cost(const struct sc__gpu *gpu,
@@ -644,11 +652,8 @@ double sc__gemm_layers_cost(const struct sc__gpu *gpu,
     us *= (key->size[4] ? gpu->bias : 1);
     if (key->size[7] && sc__dtype_bytes(type) < 2)
         us += sc__memory_op_us(gpu, sc__quantize_op(type), SC__BF16, m, k);
-    /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the
-     * shorter k is. */
     if (key->size[6])
-        us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m *
-              (double)n * 1e-6;
+        us += accumulate_us(gpu, m, n, k);
     return sc__gemm_unaligned(key) ? fmax(us, unaligned_us(gpu, key)) : us;
 }
 
