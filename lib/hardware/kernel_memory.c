@@ -225,16 +225,27 @@ struct sc__kernel sc__embedding_forward(struct sc__kernel_model *p,
     return k;
 }
 
+/* Sums that the gradient's rows are added up in, as PyTorch cuts them (Embedding.cu): of
+ * ten rows of a place at most, so that where places are few there are fewer than rows. With
+ * rows at random a place has N of them, Poisson around x: its sums are 1 - e^-x in the mean
+ * up to x of 5 or so, then the tenth of x and nearly a half for the last. Threads for as
+ * many sums as rows or places start anyhow: to half a row a place rows count. */
+static double embedding_sums(double rows, double places) {
+    double x = rows / places;
+    return places * fmax(1 - exp(-x), fmin(x, 0.45 + x / 10));
+}
+
 static double embedding_cost_backward(const struct sc__gpu *gpu,
                                       const struct sc__kernel_key *key) {
     const double *e = gpu->embedding;
     double rows = (double)key->size[0];
     double vocab = (double)key->size[1];
     double hidden = (double)key->size[2];
-    double us = e[2] + e[3] * vocab * hidden * 1e-6 + e[4] * rows * hidden * 1e-6 +
-                e[5] * rows * 1e-3;
+    double sums = embedding_sums(rows, vocab);
+    double us = e[2] + e[3] * vocab * hidden * 1e-6 + e[4] * sums * hidden * 1e-6 +
+                e[5] * rows * 1e-3 + more_us(gpu, 2 * (rows - sums) * hidden);
     if (key->dtype == SC__FP32)
-        us += more_us(gpu, (2 * vocab + 4 * rows) * hidden);
+        us += more_us(gpu, 2 * (vocab + rows + sums) * hidden);
     return us;
 }
 
