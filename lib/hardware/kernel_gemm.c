@@ -391,13 +391,17 @@ static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
 
 /* What a lower clock under load makes of a time: within tens of us the clock falls by a
  * step, as the first load is felt, within milliseconds to what the power limit allows. */
-static double clock_factor(const struct sc__gemm_constants *c, double us) {
+static double clock_factor(const struct sc__gpu *gpu, enum sc__dtype type, double us) {
+    const struct sc__gemm_constants *c = &gpu->gemm;
+    const struct sc__gemm_dtype *f = &gpu->dtype[available(gpu, type)];
     if (!(c->hot_us > 0))
         return 1;
+    double hot = f->felt > 0 ? f->felt - 1 : c->hot;
+    double limit = f->felt > 0 ? f->limited - f->felt : c->limit;
     double loaded = c->hot_us / us;
     double limited = c->limit_us / us;
     loaded *= loaded;
-    return 1 + c->hot / (1 + loaded * loaded) + c->limit / (1 + limited * limited);
+    return 1 + hot / (1 + loaded * loaded) + limit / (1 + limited * limited);
 }
 
 /* The load lasts as long as the layers that are timed in turn: so many where the constants
@@ -446,7 +450,7 @@ static double gemm_us(const struct sc__gpu *gpu,
     struct gemm p = describe(gpu, type, 1, m, n, k, layers);
     struct search f;
     double load = layers > 0 ? layers / USUAL_LAYERS : 1;
-    struct limits l = {.clock = clock_factor(&gpu->gemm, load * p.chip),
+    struct limits l = {.clock = clock_factor(gpu, type, load * p.chip),
                        .odd = m & 1 ? 1 + gpu->gemm.odd : 1};
     search_tiles(&p, &f);
     p.chip *= l.clock;

@@ -105,6 +105,37 @@ static void more_is_not_slower(void **state) {
     assert_true(pairs > 40);
 }
 
+/* A GPU whose peak of one type is `times` that of its base: its time for a type over the
+ * base's. */
+static double
+with_other_peak(const char *name, enum sc__dtype more, double times, enum sc__dtype t) {
+    const struct sc__gpu *base = gpu(name);
+    struct sc__gpu mine = *base;
+    mine.peak[more] *= times;
+    mine.gemm.peak = 0;
+    sc__gpu_carry_over(&mine, base);
+    return square_us(&mine, t) / square_us(base, t);
+}
+
+/* More units for one type are that type's: neither the clock nor the rate of the chip falls
+ * for the others (fp16 of an L40S took 1.4 times as long beside twice the bf16), and its
+ * own products are no slower, however little it is. */
+static void units_of_one_type(void **state) {
+    static const char *const names[] =
+        {"h200", "a100-80", "l40s", "b200", "gb300", "mi300x", "rtx-4090", "rtx-5090"};
+    static const enum sc__dtype others[] = {SC__FP16, SC__FP8, SC__TF32, SC__FP32};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (gpu(names[i])->peak[others[k]] > 0)
+                near(with_other_peak(names[i], SC__BF16, 2, others[k]), 1);
+        assert_true(with_other_peak(names[i], SC__BF16, 2, SC__BF16) < 0.9);
+        assert_true(with_other_peak(names[i], SC__BF16, 1.001, SC__BF16) < 1.000001);
+        near(with_other_peak(names[i], SC__FP16, 2, SC__BF16), 1);
+        assert_true(with_other_peak(names[i], SC__FP16, 2, SC__FP16) < 0.9);
+    }
+}
+
 /* Before Ampere there is no bf16: a product takes as long as one of fp16. */
 static void without_bf16(void **state) {
     static const char *const names[] = {"v100", "t4", "rtx-2080-ti"};
@@ -167,6 +198,7 @@ int main(void) {
                                         close_context),
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
+        cmocka_unit_test_setup_teardown(units_of_one_type, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
         cmocka_unit_test_setup_teardown(transposed_tf32, open_context, close_context),
         cmocka_unit_test_setup_teardown(bytes_take_time, open_context, close_context),
