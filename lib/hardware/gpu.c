@@ -2,6 +2,7 @@
 #include "hardware/gpu.h"
 
 #include "hardware/gpu_read.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,6 +123,8 @@ static void carry_dtype(struct sc__gpu *g,
     double share = peaks / (sc__gpu_main_peak(g) / sc__gpu_main_peak(base));
     f->r *= share;
     f->rp *= share;
+    /* the power of a FLOP/s of the main type is the base's, and so is this type's */
+    f->energy = sc__flop_energy(base, t);
     if (fabs(share - 1) < ROUNDED)
         return;
     double of_main = base->peak[t] / sc__gpu_main_peak(base);

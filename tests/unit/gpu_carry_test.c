@@ -136,6 +136,24 @@ static void units_of_one_type(void **state) {
     }
 }
 
+/* … nor does a FLOP of another type take more energy: a step in tf32 on an H200 with twice
+ * the bf16 was throttled to 1.2 times its time. */
+static void energy_of_one_type(void **state) {
+    static const char *const names[] = {"h200", "a100-80", "b200", "mi300x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct sc__gpu *base = gpu(names[i]);
+        struct sc__gpu mine = *base;
+        mine.peak[SC__BF16] *= 2;
+        mine.gemm.peak = 0;
+        sc__gpu_carry_over(&mine, base);
+        for (unsigned t = 0; t < SC__DTYPES; t++)
+            if (t != SC__BF16 && base->peak[t] > 0)
+                near(sc__flop_energy(&mine, (enum sc__dtype)t),
+                     sc__flop_energy(base, (enum sc__dtype)t));
+    }
+}
+
 /* Before Ampere there is no bf16: a product takes as long as one of fp16. */
 static void without_bf16(void **state) {
     static const char *const names[] = {"v100", "t4", "rtx-2080-ti"};
@@ -199,6 +217,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
         cmocka_unit_test_setup_teardown(units_of_one_type, open_context, close_context),
+        cmocka_unit_test_setup_teardown(energy_of_one_type, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
         cmocka_unit_test_setup_teardown(transposed_tf32, open_context, close_context),
         cmocka_unit_test_setup_teardown(bytes_take_time, open_context, close_context),
