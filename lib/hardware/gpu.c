@@ -132,8 +132,8 @@ static void carry_dtype(struct sc__gpu *g,
     c.rp *= base->dtype[t].rp > 0 ? base->dtype[t].rp : of_main;
     c.most *= of_main;
     if (f->felt > 0) {
-        c.hot = f->felt - 1;
-        c.limit = f->limited - f->felt;
+        c.hot = fmax(0, f->felt - 1);
+        c.limit = fmax(0, f->limited - f->felt);
     }
     double load = carry_load(g, base, peaks, clock);
     carry_chip_rate(&c, 1e6 * g->peak[t], peaks, issue, load);

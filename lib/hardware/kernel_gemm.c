@@ -396,8 +396,8 @@ static double clock_factor(const struct sc__gpu *gpu, enum sc__dtype type, doubl
     const struct sc__gemm_dtype *f = &gpu->dtype[available(gpu, type)];
     if (!(c->hot_us > 0))
         return 1;
-    double hot = f->felt > 0 ? f->felt - 1 : c->hot;
-    double limit = f->felt > 0 ? f->limited - f->felt : c->limit;
+    double hot = f->felt > 0 ? fmax(0, f->felt - 1) : c->hot;
+    double limit = f->felt > 0 ? fmax(0, f->limited - f->felt) : c->limit;
     double loaded = c->hot_us / us;
     double limited = c->limit_us / us;
     loaded *= loaded;

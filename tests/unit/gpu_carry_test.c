@@ -136,7 +136,20 @@ static void units_of_one_type(void **state) {
     }
 }
 
-/* … nor does a FLOP of another type take more energy: a step in tf32 on an H200 with twice
+/* A file may say the one and not the other: at the power limit no faster than before it. */
+static void clock_of_one_type(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("l40s");
+    g.gemm.hot = 0.2;
+    g.gemm.limit = 0;
+    double like = square_us(&g, SC__BF16);
+    g.dtype[SC__FP16].felt = 1.2;
+    near(square_us(&g, SC__FP16), like);
+    g.dtype[SC__FP16].limited = 1.5;
+    assert_true(square_us(&g, SC__FP16) > 1.2 * like);
+}
+
+/* Nor does a FLOP of another type take more energy: a step in tf32 on an H200 with twice
  * the bf16 was throttled to 1.2 times its time. */
 static void energy_of_one_type(void **state) {
     static const char *const names[] = {"h200", "a100-80", "b200", "mi300x"};
@@ -217,6 +230,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
         cmocka_unit_test_setup_teardown(units_of_one_type, open_context, close_context),
+        cmocka_unit_test_setup_teardown(clock_of_one_type, open_context, close_context),
         cmocka_unit_test_setup_teardown(energy_of_one_type, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
         cmocka_unit_test_setup_teardown(transposed_tf32, open_context, close_context),
