@@ -93,9 +93,14 @@ static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitt
     return g->peak[t] > 0 ? g->peak[t] / sc__gpu_main_peak(g) : 1;
 }
 
-/* FLOP/us that no product of a type is faster than. */
+/* FLOP/us that no product of a type is faster than. Factors of narrow types carried over
+ * may be above what other chips have: where the file does not say, their datasheet's peak.
+ * Of the main type it may be another's while its constants are fitted. */
 static double most_of(const struct sc__gpu *g, enum sc__dtype t) {
-    return g->gemm.most * g->peak[t] / sc__gpu_main_peak(g);
+    double share = g->gemm.most / sc__gpu_main_peak(g);
+    if (!(share > 0))
+        share = sc__dtype_bytes(t) < 2 ? 1e6 : INFINITY;
+    return share * g->peak[t];
 }
 
 static double or_one(double x) {
@@ -219,7 +224,7 @@ static struct gemm describe(const struct sc__gpu *g,
     p.chip = 2 * count * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
-    if (c->most > 0)
+    if (g->peak[t] > 0)
         p.floor = fmax(p.floor, 2 * count * dm * dn * dk / most_of(g, t));
     return p;
 }
