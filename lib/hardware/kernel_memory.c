@@ -231,6 +231,8 @@ struct sc__kernel sc__embedding_forward(struct sc__kernel_model *p,
  * up to x of 5 or so, then the tenth of x and nearly a half for the last. Threads for as
  * many sums as rows or places start anyhow: to half a row a place rows count. */
 static double embedding_sums(double rows, double places) {
+    if (!(places > 0))
+        return 0;
     double x = rows / places;
     return places * fmax(1 - exp(-x), fmin(x, 0.45 + x / 10));
 }
