@@ -2,6 +2,7 @@
 #include "hardware/gpu.h"
 
 #include "hardware/gpu_read.h"
+#include "hardware/kernel_model.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,26 +68,16 @@ double sc__gpu_main_peak(const struct sc__gpu *g) {
     return g->gemm.peak > 0 ? g->gemm.peak : sc__gpu_sheet_peak(g);
 }
 
-/* A type's share of the main type's rate may differ between the two. */
-static void carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base) {
-    for (unsigned t = 0; t < SC__DTYPES; t++) {
-        if (!(g->peak[t] > 0 && base->peak[t] > 0))
-            continue;
-        double share =
-            g->peak[t] / sc__gpu_main_peak(g) / (base->peak[t] / sc__gpu_main_peak(base));
-        g->dtype[t].r *= share;
-        g->dtype[t].rp *= share;
-    }
-}
-
 /* The clock under full load falls until the power limit holds it: a FLOP takes energy with
  * the square of the voltage, about with the clock at that moment, so that it falls with the
  * root of what the rated clock would take of the limit, over what it takes of the base's.
+ * peaks: of the type that multiplies, over the base's.
  */
-static double
-carry_load(const struct sc__gpu *g, const struct sc__gpu *base, double clock) {
-    double rate = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
-    return sqrt(rate * clock * base->tdp / g->tdp);
+static double carry_load(const struct sc__gpu *g,
+                         const struct sc__gpu *base,
+                         double peaks,
+                         double clock) {
+    return sqrt(peaks * clock * base->tdp / g->tdp);
 }
 
 /* Below 1, as on a card of half the rate at the same power, it does not fall. */
@@ -101,12 +92,11 @@ static void carry_clock(struct sc__gemm_constants *c, double load) {
 /* What keeps a chip from its peak is not what multiplies: it goes with SMs and clock, so
  * that tensor cores of half the rate (GeForce cards where they add in fp32) reach theirs,
  * the most there is. Where it is the power, and less than the limit is taken, it falls
- * away. Of other chips no more than the peak is believed. */
-static void
-carry_chip_rate(struct sc__gpu *g, const struct sc__gpu *base, double issue, double load) {
-    struct sc__gemm_constants *c = &g->gemm;
-    double peak = 1e6 * sc__gpu_main_peak(g);
-    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+ * away. Of other chips no more than the peak is believed, but for what the base was
+ * believed where they have more. */
+static void carry_chip_rate(
+    struct sc__gemm_constants *c, double peak, double peaks, double issue, double load) {
+    double believed = peaks > 1 ? fmax(peak, c->rp) : peak;
     bool spare = c->most > 0 && c->rp > c->most; /* rp is what units of the base can do */
     c->rp *= spare ? issue : fmax(peaks, issue);
     if (spare)
@@ -115,8 +105,54 @@ carry_chip_rate(struct sc__gpu *g, const struct sc__gpu *base, double issue, dou
         c->rp /= fmin(1, (1 + c->hot + c->limit) * load);
     bool bounded = c->hot_us > 0 || c->most > 0;
     if (!bounded && (peaks < 1 || peaks > 1))
-        c->rp = fmin(c->rp, peak);
+        c->rp = fmin(c->rp, believed);
     c->most = bounded ? peak : 0;
+}
+
+/* Data sheets round: shares of peaks that differ by less are one. */
+static const double ROUNDED = 0.02;
+
+/* A type whose peak is another share of the main type's than that of the base goes by its
+ * own: what more units for one type do to the clock and the rate of the chip is that
+ * type's. Four-byte types are held by their sustained share of the peak. */
+static void carry_dtype(struct sc__gpu *g,
+                        const struct sc__gpu *base,
+                        enum sc__dtype t,
+                        double clock,
+                        double issue) {
+    struct sc__gemm_dtype *f = &g->dtype[t];
+    double peaks = g->peak[t] / base->peak[t];
+    double share = peaks / (sc__gpu_main_peak(g) / sc__gpu_main_peak(base));
+    f->r *= share;
+    f->rp *= share;
+    /* the power of a FLOP/s of the main type is the base's, and so is this type's */
+    f->energy = sc__flop_energy(base, t);
+    if (fabs(share - 1) < ROUNDED)
+        return;
+    double of_main = base->peak[t] / sc__gpu_main_peak(base);
+    struct sc__gemm_constants c = base->gemm;
+    c.rp *= base->dtype[t].rp > 0 ? base->dtype[t].rp : of_main;
+    c.most *= of_main;
+    if (f->felt > 0) {
+        c.hot = fmax(0, f->felt - 1);
+        c.limit = fmax(0, f->limited - f->felt);
+    }
+    double load = carry_load(g, base, peaks, clock);
+    carry_chip_rate(&c, 1e6 * g->peak[t], peaks, issue, load);
+    if (sc__dtype_bytes(t) < 4)
+        f->rp = c.rp / g->gemm.rp;
+    if (!(c.hot_us > 0))
+        return;
+    carry_clock(&c, load);
+    f->felt = 1 + c.hot;
+    f->limited = 1 + c.hot + c.limit;
+}
+
+static void
+carry_dtypes(struct sc__gpu *g, const struct sc__gpu *base, double clock, double issue) {
+    for (unsigned t = 0; t < SC__DTYPES; t++)
+        if (g->peak[t] > 0 && base->peak[t] > 0)
+            carry_dtype(g, base, (enum sc__dtype)t, clock, issue);
 }
 
 static void carry_gemm(struct sc__gpu *g,
@@ -125,10 +161,12 @@ static void carry_gemm(struct sc__gpu *g,
                        double dram,
                        double clock) {
     double issue = clock * g->sms / base->sms;
-    double load = carry_load(g, base, clock);
+    double peaks = sc__gpu_main_peak(g) / sc__gpu_main_peak(base);
+    double load = carry_load(g, base, peaks, clock);
     g->gemm.r *= sm_rate;
-    carry_chip_rate(g, base, issue, load);
+    carry_chip_rate(&g->gemm, 1e6 * sc__gpu_main_peak(g), peaks, issue, load);
     carry_clock(&g->gemm, load);
+    carry_dtypes(g, base, clock, issue);
     g->gemm.b /= clock;
     g->gemm.bw *= dram;
     g->gemm.write *= dram;
@@ -250,8 +288,11 @@ carry_fallback(double *c, double rate, double written, double dram, double clock
     c[SC__FALLBACK_BW] *= dram;
 }
 
-/* Other architectures have other kernels for tf32; those of fp32 are old ones on all. */
+/* Other architectures have other kernels for tf32, whose instructions take transposed
+ * operands too; those of fp32 are old ones on all. */
 static void forget_products_tf32(struct sc__gpu *g) {
+    g->dtype[SC__TF32].dgrad = 0;
+    g->dtype[SC__TF32].wgrad = 0;
     for (unsigned i = SC__PRODUCT_TF32; i <= SC__PRODUCT_TF32_WGRAD; i++)
         g->batched_fallback[i][SC__FALLBACK_T0] = 0;
 }
@@ -336,7 +377,6 @@ void sc__gpu_carry_over(struct sc__gpu *g, const struct sc__gpu *base) {
     double sm_rate = sc__gpu_main_peak(g) / g->sms / (sc__gpu_main_peak(base) / base->sms);
     double issue = g->sms / base->sms * clock;
     carry_gemm(g, base, sm_rate, dram, clock);
-    carry_dtypes(g, base);
     carry_unaligned(&g->unaligned, issue, clock);
     double fp32_rate = carried_fp32(g, base, clock);
     double rate = 1e6 * sc__gpu_main_peak(base) / base->sms;

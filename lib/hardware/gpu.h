@@ -185,6 +185,10 @@ struct sc__gemm_dtype {
     /* share of the peak that the largest products (of tf32 and fp32) reach; 0: as on
      * Hopper */
     double sustained;
+    /* times as long as at the rated clock once the load is felt, and at the power limit,
+     * where that is other than of the main type (1 + hot, 1 + hot + limit); 0: as that */
+    double felt;
+    double limited;
 };
 
 /* Leading dimensions that are no multiple of 8 elements (of 4 in tf32): FLOP/us of the

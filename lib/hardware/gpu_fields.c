@@ -65,6 +65,8 @@ const struct sc__gpu_field sc__gpu_dtype_fields[] = {{"r", DTYPE(r)},
                                                      {"rows", DTYPE(rows)},
                                                      {"energy", DTYPE(energy)},
                                                      {"sustained", DTYPE(sustained), 1},
+                                                     {"felt", DTYPE(felt)},
+                                                     {"limited", DTYPE(limited)},
                                                      {0}};
 const struct sc__gpu_field sc__gpu_grouped_fields[] = {
     {"step", AT(grouped.step)},

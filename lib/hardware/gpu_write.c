@@ -184,7 +184,7 @@ static void put_constants(struct sc__json *j, const struct sc__gpu *g) {
     put_tiles(j, &g->gemm);
     sc__json_object(j, "dtype");
     for (unsigned t = 0; t < SC__DTYPES; t++)
-        if (g->dtype[t].r > 0)
+        if (g->dtype[t].r > 0 || g->dtype[t].energy > 0)
             put_fields(j, sc__dtype_name(t), sc__gpu_dtype_fields, &g->dtype[t]);
     sc__json_end_object(j);
     put_fields(j, "grouped", sc__gpu_grouped_fields, g);

@@ -93,17 +93,14 @@ static double rate_factor(const struct sc__gpu *g, enum sc__dtype t, double fitt
     return g->peak[t] > 0 ? g->peak[t] / sc__gpu_main_peak(g) : 1;
 }
 
-/* FLOP/us of the whole chip. Factors are those of a chip that reaches less than its peak:
- * where the main type reaches all of it, so does another, and no more. */
-static double chip_rate(const struct sc__gpu *g, enum sc__dtype t, double fitted) {
-    double rate = g->gemm.rp * rate_factor(g, t, fitted);
-    double reached = fmax(1, g->gemm.rp / (1e6 * sc__gpu_main_peak(g)));
-    return fitted > 0 ? fmin(rate, reached * 1e6 * g->peak[t]) : rate;
-}
-
-/* FLOP/us that no product of a type is faster than. */
+/* FLOP/us that no product of a type is faster than. Factors of narrow types carried over
+ * may be above what other chips have: where the file does not say, their datasheet's peak.
+ * Of the main type it may be another's while its constants are fitted. */
 static double most_of(const struct sc__gpu *g, enum sc__dtype t) {
-    return g->gemm.most * g->peak[t] / sc__gpu_main_peak(g);
+    double share = g->gemm.most / sc__gpu_main_peak(g);
+    if (!(share > 0))
+        share = sc__dtype_bytes(t) < 2 ? 1e6 : INFINITY;
+    return share * g->peak[t];
 }
 
 static double or_one(double x) {
@@ -202,7 +199,7 @@ static struct gemm describe(const struct sc__gpu *g,
         p.k_step = (uint64_t)(128 / e);
     p.r = c->r * rate_factor(g, t, f->r);
     p.element_step = 2 * (double)p.k_step / p.r;
-    p.rp = chip_rate(g, t, f->rp);
+    p.rp = c->rp * rate_factor(g, t, f->rp);
     if (t == SC__FP32 || t == SC__TF32)
         p.rp = fmin(
             p.rp,
@@ -227,7 +224,7 @@ static struct gemm describe(const struct sc__gpu *g,
     p.chip = 2 * count * dm * dn * dk / p.rp;
     if (c->write > 0)
         p.floor = (read + output_us(c, output, 1 / c->write)) * slower;
-    if (c->most > 0)
+    if (g->peak[t] > 0)
         p.floor = fmax(p.floor, 2 * count * dm * dn * dk / most_of(g, t));
     return p;
 }
@@ -399,13 +396,17 @@ static bool can_split(const struct sc__gpu *gpu, uint64_t k, uint64_t s) {
 
 /* What a lower clock under load makes of a time: within tens of us the clock falls by a
  * step, as the first load is felt, within milliseconds to what the power limit allows. */
-static double clock_factor(const struct sc__gemm_constants *c, double us) {
+static double clock_factor(const struct sc__gpu *gpu, enum sc__dtype type, double us) {
+    const struct sc__gemm_constants *c = &gpu->gemm;
+    const struct sc__gemm_dtype *f = &gpu->dtype[available(gpu, type)];
     if (!(c->hot_us > 0))
         return 1;
+    double hot = f->felt > 0 ? fmax(0, f->felt - 1) : c->hot;
+    double limit = f->felt > 0 ? fmax(0, f->limited - f->felt) : c->limit;
     double loaded = c->hot_us / us;
     double limited = c->limit_us / us;
     loaded *= loaded;
-    return 1 + c->hot / (1 + loaded * loaded) + c->limit / (1 + limited * limited);
+    return 1 + hot / (1 + loaded * loaded) + limit / (1 + limited * limited);
 }
 
 /* The load lasts as long as the layers that are timed in turn: so many where the constants
@@ -454,7 +455,7 @@ static double gemm_us(const struct sc__gpu *gpu,
     struct gemm p = describe(gpu, type, 1, m, n, k, layers);
     struct search f;
     double load = layers > 0 ? layers / USUAL_LAYERS : 1;
-    struct limits l = {.clock = clock_factor(&gpu->gemm, load * p.chip),
+    struct limits l = {.clock = clock_factor(gpu, type, load * p.chip),
                        .odd = m & 1 ? 1 + gpu->gemm.odd : 1};
     search_tiles(&p, &f);
     p.chip *= l.clock;
@@ -624,7 +625,7 @@ enum sc__memory_op sc__quantize_op(enum sc__dtype t) {
     return t == SC__FP4 ? SC__MEM_QUANTIZE_FP4 : SC__MEM_QUANTIZE_FP8;
 }
 
-/* tf32 has no instructions for transposed operands: gradients take longer. */
+/* Hopper's tf32 has no instructions for transposed operands: gradients take longer. */
 static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key *key) {
     const struct sc__gemm_dtype *f = &gpu->dtype[key->dtype];
     if (key->dtype != SC__TF32 || !(gpu->peak[SC__TF32] > 0))
@@ -632,6 +633,14 @@ static double transposed(const struct sc__gpu *gpu, const struct sc__kernel_key 
     if (key->size[5] == SC__LAYOUT_DGRAD)
         return or_one(f->dgrad);
     return key->size[5] == SC__LAYOUT_WGRAD ? or_one(f->wgrad) : 1;
+}
+
+/* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the shorter k is,
+ * but no longer than a kernel that does nothing else. */
+static double accumulate_us(const struct sc__gpu *gpu, uint64_t m, uint64_t n, uint64_t k) {
+    double fused = (gpu->accumulate.element + gpu->accumulate.over_k / to_double(k)) *
+                   to_double(m) * to_double(n) * 1e-6;
+    return fmin(fused, sc__memory_op_us(gpu, SC__MEM_ACCUMULATE_FP32, SC__BF16, m, n));
 }
 
 double sc__gemm_layers_cost(const struct sc__gpu *gpu,
@@ -652,11 +661,8 @@ double sc__gemm_layers_cost(const struct sc__gpu *gpu,
     us *= (key->size[4] ? gpu->bias : 1);
     if (key->size[7] && sc__dtype_bytes(type) < 2)
         us += sc__memory_op_us(gpu, sc__quantize_op(type), SC__BF16, m, k);
-    /* Adding to an fp32 buffer: us per 1e6 elements of the output, and more the
-     * shorter k is. */
     if (key->size[6])
-        us += (gpu->accumulate.element + gpu->accumulate.over_k / (double)k) * (double)m *
-              (double)n * 1e-6;
+        us += accumulate_us(gpu, m, n, k);
     return sc__gemm_unaligned(key) ? fmax(us, unaligned_us(gpu, key)) : us;
 }
 

@@ -181,6 +181,25 @@ static void add_one_hot_product(struct sc__lowering *l,
     sc__step_add_kernel(l, list, product, phase, SC__WORK_EMBEDDING);
 }
 
+/* A tensor-parallel rank has a part of the words; those of others are masked and come to
+ * one place, so that no sums of rows are saved by its having fewer places than the
+ * vocabulary. What they take one after another was not measured: each counts as a place of
+ * its own. */
+static struct sc__kernel lookup_gradient(struct sc__kernel_model *q,
+                                         enum sc__dtype t,
+                                         uint64_t rows,
+                                         uint64_t words,
+                                         uint64_t part,
+                                         uint64_t hidden) {
+    struct sc__kernel k = sc__embedding_backward(q, t, rows, part, hidden);
+    if (part >= words || k.measured)
+        return k;
+    double zeroed = sc__embedding_backward(q, t, 1, words, hidden).us -
+                    sc__embedding_backward(q, t, 1, part, hidden).us;
+    k.us = sc__embedding_backward(q, t, rows, words, hidden).us - zeroed;
+    return k;
+}
+
 static void add_lookup(struct sc__lowering *l) {
     const struct sc__plan *p = &l->plan;
     struct sc__kernel_model *q = l->kernel_model;
@@ -204,7 +223,7 @@ static void add_lookup(struct sc__lowering *l) {
                         SC__WORK_EMBEDDING);
     sc__step_add_kernel(l,
                         &l->embedding[1],
-                        sc__embedding_backward(q, t, rows, v, h),
+                        lookup_gradient(q, t, rows, (uint64_t)p->vocab, v, h),
                         SC__BACKWARD,
                         SC__WORK_EMBEDDING);
 }

@@ -2,7 +2,7 @@
 
     check_operators.py STEPCAST FOLDER TRUTH
 
-Half of them, by their names, were left out of every mending: both halves are judged.
+Half of them, by their names, were left out of every mending but that of embedding_fp32: both halves are judged.
 """
 
 import csv
@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-BOUNDS = {"no": (12, 8), "yes": (17, 11)}  # mean and median, %
+BOUNDS = {"no": (12, 8), "yes": (14, 11)}  # mean and median, %
 
 
 def forecast(program, path):

@@ -100,30 +100,6 @@ static unsigned built_in(const struct sc__gpu *of[MOST_GPUS]) {
     return count;
 }
 
-/* Factors of narrow types are of chips that reach less than their peak; one of few units
- * (H20) reaches it. */
-static void no_type_above_its_peak(void **state) {
-    static const enum sc__dtype types[] = {SC__FP16,
-                                           SC__BF16,
-                                           SC__TF32,
-                                           SC__FP32,
-                                           SC__FP8,
-                                           SC__FP8_ROW,
-                                           SC__FP8_BLOCK,
-                                           SC__FP4};
-    const struct sc__gpu *of[MOST_GPUS];
-    (void)state;
-    unsigned count = built_in(of);
-    for (unsigned i = 0; i < count; i++) {
-        const struct sc__gpu *g = of[i];
-        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-            double least = 2 * pow(8192, 3) / (1e6 * g->peak[types[t]]);
-            if (g->peak[types[t]] > 0 && square_us(g, types[t]) < least)
-                fail_msg("%s is above its peak in %s", g->name, sc__dtype_name(types[t]));
-        }
-    }
-}
-
 static bool has_more(const struct sc__gpu *a, const struct sc__gpu *b) {
     return a != b && a->peak[SC__FP16] >= b->peak[SC__FP16] && a->dram >= b->dram &&
            a->sms >= b->sms && a->boost_mhz >= b->boost_mhz && a->tdp >= b->tdp &&
@@ -203,6 +179,90 @@ static void fp32_is_not_held(void **state) {
     }
 }
 
+/* A GPU whose peak of one type is `times` that of its base: its time for a type over the
+ * base's. */
+static double
+with_other_peak(const char *name, enum sc__dtype more, double times, enum sc__dtype t) {
+    const struct sc__gpu *base = gpu(name);
+    struct sc__gpu mine = *base;
+    mine.peak[more] *= times;
+    mine.gemm.peak = 0;
+    sc__gpu_carry_over(&mine, base);
+    return square_us(&mine, t) / square_us(base, t);
+}
+
+/* More units for one type are that type's: neither the clock nor the rate of the chip falls
+ * for the others (fp16 of an L40S took 1.4 times as long beside twice the bf16), and its
+ * own products are no slower, however little it is. */
+static void units_of_one_type(void **state) {
+    static const char *const names[] =
+        {"h200", "a100-80", "l40s", "b200", "gb300", "mi300x", "rtx-4090", "rtx-5090"};
+    static const enum sc__dtype others[] = {SC__FP16, SC__FP8, SC__TF32, SC__FP32};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (gpu(names[i])->peak[others[k]] > 0)
+                near(with_other_peak(names[i], SC__BF16, 2, others[k]), 1);
+        assert_true(with_other_peak(names[i], SC__BF16, 2, SC__BF16) < 0.9);
+        assert_true(with_other_peak(names[i], SC__BF16, 1.001, SC__BF16) < 1.000001);
+        near(with_other_peak(names[i], SC__FP16, 2, SC__BF16), 1);
+        assert_true(with_other_peak(names[i], SC__FP16, 2, SC__FP16) < 0.9);
+    }
+}
+
+/* No product of any type is faster than its peak: an H20 took scales of rows, which an H200
+ * has factors for, at 325 of 296 TFLOP/s. */
+static void products_below_their_peaks(void **state) {
+    const struct sc__gpu *of[MOST_GPUS];
+    (void)state;
+    unsigned count = built_in(of);
+    for (unsigned i = 0; i < count; i++) {
+        const struct sc__gpu *g = of[i];
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
+        for (unsigned t = 0; t < SC__DTYPES; t++) {
+            enum sc__dtype type = (enum sc__dtype)t;
+            double most = g->peak[t] * 1e6 * 1.000001;
+            if (!(most > 0))
+                continue;
+            struct sc__kernel one = sc__gemm(p, NULL, type, 16384, 16384, 16384);
+            struct sc__kernel four = sc__gemm_grouped(p, NULL, type, 4, 8192, 8192, 8192);
+            if (one.flop / one.us > most || four.flop / four.us > most)
+                fail_msg("%s in %s", g->name, sc__dtype_name(type));
+        }
+    }
+}
+
+/* A file may say the one and not the other: at the power limit no faster than before it. */
+static void clock_of_one_type(void **state) {
+    (void)state;
+    struct sc__gpu g = *gpu("l40s");
+    g.gemm.hot = 0.2;
+    g.gemm.limit = 0;
+    double like = square_us(&g, SC__BF16);
+    g.dtype[SC__FP16].felt = 1.2;
+    near(square_us(&g, SC__FP16), like);
+    g.dtype[SC__FP16].limited = 1.5;
+    assert_true(square_us(&g, SC__FP16) > 1.2 * like);
+}
+
+/* Nor does a FLOP of another type take more energy: a step in tf32 on an H200 with twice
+ * the bf16 was throttled to 1.2 times its time. */
+static void energy_of_one_type(void **state) {
+    static const char *const names[] = {"h200", "a100-80", "b200", "mi300x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct sc__gpu *base = gpu(names[i]);
+        struct sc__gpu mine = *base;
+        mine.peak[SC__BF16] *= 2;
+        mine.gemm.peak = 0;
+        sc__gpu_carry_over(&mine, base);
+        for (unsigned t = 0; t < SC__DTYPES; t++)
+            if (t != SC__BF16 && base->peak[t] > 0)
+                near(sc__flop_energy(&mine, (enum sc__dtype)t),
+                     sc__flop_energy(base, (enum sc__dtype)t));
+    }
+}
+
 /* Before Ampere there is no bf16: a product takes as long as one of fp16. */
 static void without_bf16(void **state) {
     static const char *const names[] = {"v100", "t4", "rtx-2080-ti"};
@@ -217,6 +277,47 @@ static void without_bf16(void **state) {
     }
 }
 
+/* Only Hopper's tf32 takes longer with transposed operands: torch.mm of two matrices as
+ * they lie, the layout of an input gradient, reaches the peak of an RTX 4090
+ * (data/truth/cards_products.csv). */
+static void transposed_tf32(void **state) {
+    static const char *const names[] = {"a100-80", "l40s", "rtx-4090", "b200", "mi300x"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu(names[i]));
+        double us = sc__gemm(p, NULL, SC__TF32, 8192, 8192, 8192).us;
+        near(sc__gemm_dgrad(p, NULL, SC__TF32, 8192, 8192, 8192).us, us);
+        near(sc__gemm_wgrad(p, NULL, SC__TF32, 8192, 8192, 8192, false).us, us);
+    }
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, gpu("rtx-4090"));
+    double measured = 2 * pow(8192, 3) / 85.65e6;
+    assert_within(sc__gemm_dgrad(p, NULL, SC__TF32, 8192, 8192, 8192).us, measured, 0.1);
+}
+
+/* A kernel whose constants count no bytes, or were fitted to operands that the cache had,
+ * takes the time of its bytes at least; what fits in the cache is found there. */
+static void bytes_take_time(void **state) {
+    (void)state;
+    const struct sc__gpu *t4 = gpu("t4");
+    double bytes = 2.0 * 1024 * 50304;
+    assert_within(sc__memory_op_us(t4, SC__MEM_BIAS_GRAD, SC__BF16, 1024, 50304),
+                  bytes / 0.32e6,
+                  0.001);
+    /* 17 MB, of which the L2 of an L4 has all and its memory would take 56 us */
+    near(sc__memory_op_us(gpu("l4"), SC__MEM_BIAS_GRAD, SC__BF16, 1024, 8192),
+         17.75 + 0.169 * 8.192);
+    /* as measured together with a product of 32 columns, 2404 us */
+    const struct sc__gpu *l40s = gpu("l40s");
+    double cast = sc__memory_op_us(l40s, SC__MEM_QUANTIZE_FP8, SC__BF16, 16384, 16384);
+    assert_within(
+        cast + sc__gemm_cost(l40s,
+                             &(struct sc__kernel_key){.what = SC__KERNEL_OP_GEMM,
+                                                      .dtype = SC__FP8,
+                                                      .size = {16384, 32, 16384, 1}}),
+        2404,
+        0.2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(carried_over, open_context, close_context),
@@ -225,13 +326,18 @@ int main(void) {
                                         close_context),
         cmocka_unit_test_setup_teardown(without_fp32, open_context, close_context),
         cmocka_unit_test_setup_teardown(half_rate_as_base, open_context, close_context),
-        cmocka_unit_test_setup_teardown(no_type_above_its_peak,
-                                        open_context,
-                                        close_context),
         cmocka_unit_test_setup_teardown(more_is_not_slower, open_context, close_context),
         cmocka_unit_test_setup_teardown(held_by_its_power, open_context, close_context),
         cmocka_unit_test_setup_teardown(fp32_is_not_held, open_context, close_context),
+        cmocka_unit_test_setup_teardown(units_of_one_type, open_context, close_context),
+        cmocka_unit_test_setup_teardown(products_below_their_peaks,
+                                        open_context,
+                                        close_context),
+        cmocka_unit_test_setup_teardown(clock_of_one_type, open_context, close_context),
+        cmocka_unit_test_setup_teardown(energy_of_one_type, open_context, close_context),
         cmocka_unit_test_setup_teardown(without_bf16, open_context, close_context),
+        cmocka_unit_test_setup_teardown(transposed_tf32, open_context, close_context),
+        cmocka_unit_test_setup_teardown(bytes_take_time, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,23 @@ static void fallback_batches(void **state) {
     near(sc__gemm_batched_us(&g, SC__BF16, 64, 512, 512, 64), bf16);
 }
 
+static double accumulated_us(const struct sc__gpu *g, uint64_t k) {
+    struct sc__kernel_model *p = sc__kernel_model_new(&ctx->arena, g);
+    return sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, k, true).us -
+           sc__gemm_wgrad(p, NULL, SC__BF16, 4096, 4096, k, false).us;
+}
+
+/* Adding to an fp32 buffer in the epilogue: the shorter k the more, but no more than the
+ * kernel that does it apart (481.96 us for 16384 x 8192 on an H200). */
+static void accumulated_products(void **state) {
+    (void)state;
+    const struct sc__gpu *g = gpu("h200");
+    double apart = sc__memory_op_us(g, SC__MEM_ACCUMULATE_FP32, SC__BF16, 4096, 4096);
+    near(accumulated_us(g, 2048), (0.5036 + 1630 / 2048.0) * 4096 * 4096e-6);
+    near(accumulated_us(g, 128), apart);
+    assert_within(apart, 481.96 / 8, 0.02);
+}
+
 /* A GPU whose products take as long as their operands take to be read: 1 us for a MB, from
  * the cache nothing. */
 static struct sc__gpu reader(void) {
@@ -330,6 +347,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(unaligned_gemms, open_context, close_context),
         cmocka_unit_test_setup_teardown(unaligned_heads, open_context, close_context),
         cmocka_unit_test_setup_teardown(fallback_batches, open_context, close_context),
+        cmocka_unit_test_setup_teardown(accumulated_products, open_context, close_context),
         cmocka_unit_test_setup_teardown(layers_of_a_replay, open_context, close_context),
         cmocka_unit_test_setup_teardown(layers_that_stay_in_the_cache,
                                         open_context,
