@@ -120,3 +120,8 @@ launch $max ici_fsdp_parallelism=8 dcn_data_parallelism=2
 same mesh "$dir/launch.sh" -- --model llama3.1-8b --seq 2048 --micro-batch 1 --recompute full --zero 3 --gpus 16 --shard-group 8 --software maxtext
 launch $max ici_fsdp_parallelism=-1 dcn_data_parallelism=1
 same mesh_open "$dir/launch.sh" --gpus 16 -- --model llama3.1-8b --seq 2048 --micro-batch 1 --recompute full --zero 3 --gpus 16 --software maxtext
+# one that leaves the copies across nodes open has the GPUs of a node at least
+for copies in "" dcn_data_parallelism=-1; do
+    launch $max ici_fsdp_parallelism=4 ici_tensor_parallelism=2 $copies
+    same "mesh_of_a_node $copies" "$dir/launch.sh" -- --model llama3.1-8b --seq 2048 --micro-batch 2 --recompute full --zero 3 --tp 2 --gpus 8 --software maxtext
+done
