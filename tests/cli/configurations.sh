@@ -218,10 +218,16 @@ same bridge_recipe $data/bridge_recipe.py --gpus 128 -- --model llama3-70b --tp 
 # recipes of precision by their names, called or in quotes; a module of NeMo's recipes names the model, types of PyTorch are values
 printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import bf16_with_fp8_mixed\ndef executor(nodes: int = 1, devices: int = 2):\n    return run.LocalExecutor(ntasks_per_node=devices)\nrecipe = llm.llama31_70b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\nrecipe.trainer.strategy.tensor_model_parallel_size=4\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\nrecipe.trainer.plugins = bf16_with_fp8_mixed()\n' >"$dir/run.py"
 same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no --zero 1
+expect_text() { # name, what it says, command…
+    name=$1 text=$2
+    shift 2
+    if "$@" 2>&1 | grep -qF -- "$text"; then echo "ok $name"; else echo "not ok $name"; fi
+}
 expect_notes() { tr '\n' ' ' <"$dir/out" | tr -s ' ' | grep -qF -- "$2" && echo "ok $1" || echo "not ok $1"; }
 expect_notes nemo_run_recipe 'does not say pipeline_model_parallel_size,context_parallel_size: 1 is taken'
 # a recipe that is called and says no degree is one, too
 printf 'from nemo.collections import llm\nrecipe = llm.llama3_8b.pretrain_recipe(num_nodes=1, num_gpus_per_node=8)\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\n' >"$dir/called.py"
+for shown in called run; do expect_text "shown_$shown" "layers    " "$S" show "$dir/$shown.py"; done
 same nemo_run_called "$dir/called.py" -- --model llama3-8b --gpus 8 --global-batch 64 --micro-batch 1 --seq 4096 --zero 1 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
 same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \
