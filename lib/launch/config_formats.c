@@ -353,6 +353,14 @@ static void take_followed(struct config_taking *t) {
     }
 }
 
+/* Published files often name the devices of one node for a plan that needs many. */
+static bool fits_a_node(const struct sc__config *c, uint32_t local) {
+    uint64_t ranks = sc__config_number(c, "tensor_model_parallel_size", 1);
+    ranks *= sc__config_number(c, "pipeline_model_parallel_size", 1);
+    return ranks <= local &&
+           ranks * sc__config_number(c, "context_parallel_size", 1) <= local;
+}
+
 static void take_nodes(struct config_taking *t) {
     uint32_t nodes = sc__config_number(t->c, "num_nodes", 0);
     /* NeMo Run's recipes have helpers with other devices beside it */
@@ -367,6 +375,12 @@ static void take_nodes(struct config_taking *t) {
     const char *devices = local ? NULL : sc__config_value(t->c, "devices");
     if (devices && (!strcmp(devices, "-1") || !strcmp(devices, "auto")))
         t->l->all_of_hosts = nodes ? nodes : 1;
+    bool said = sc__config_has(t->c, "num_nodes") || sc__config_has(t->c, "nnodes");
+    if (!said && local && fits_a_node(t->c, local)) {
+        nodes = 1; /* num_nodes of Lightning's Trainer and of NeMo 2's recipes */
+        if (!sc__launch_overridden(t->l, "gpus"))
+            sc__config_note_default(t->l, "num_nodes", "1");
+    }
     if (nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
 }

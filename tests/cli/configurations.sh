@@ -198,6 +198,11 @@ for devices in -1 auto; do
     sed "s/devices: [0-9]*/devices: $devices/" "$dir/nemo.yaml" >"$dir/nemo_all.yaml"
     same "nemo_devices $devices" "$dir/nemo_all.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16
 done
+# one node unless it is said, where the plan fits there
+sed 's/num_nodes: [0-9]*, //; s/, num_nodes: [0-9]*//' "$dir/nemo.yaml" >"$dir/nemo_one.yaml"
+same nemo_one_node "$dir/nemo_one.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 8
+sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 4, pipeline_model_parallel_size: 4/' "$dir/nemo_one.yaml" >"$dir/nemo_wide.yaml"
+same nemo_more_than_a_node "$dir/nemo_wide.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16 --tp 4 --pp 4
 # fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
 sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
     s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
