@@ -195,8 +195,8 @@ static void take_gpt_config(struct sc__launch *l, struct sc__config *c) {
         sc__config_usual(l, c, usual[i].key, usual[i].flag, usual[i].value);
     if (sc__launch_asks(l)) /* as a launcher has it */
         return;
-    put_unsaid(l, c, "trainer.devices", "1");
-    put_unsaid(l, c, "trainer.num_nodes", "1");
+    sc__config_usual(l, c, "trainer.devices", "gpus", "1");
+    sc__config_usual(l, c, "trainer.num_nodes", "gpus", "1");
 }
 
 static sc_status read_nemo(struct sc__launch *l, struct sc__config *c) {

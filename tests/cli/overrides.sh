@@ -51,6 +51,7 @@ same nemo "$dir/launch.sh" -- $shape --gpus 16 --tp 4 --sequence-parallel --micr
 launch python megatron_gpt_pretraining.py trainer.devices=8 $nemo trainer.precision=bf16
 same nemo_defaults "$dir/launch.sh" --global-batch 32 -- $shape --gpus 8 --micro-batch 4 --global-batch 32 --bf16
 expect nemo_defaults_said 0 'does not say model.micro_batch_size: it is 4 there' cat "$dir/out"
+expect nemo_nodes_said 0 'does not say trainer.num_nodes: it is 1 there' cat "$dir/out"
 launch python megatron_gpt_pretraining.py trainer.devices=-1 trainer.num_nodes=2 $nemo trainer.precision=bf16
 same nemo_all_devices "$dir/launch.sh" --global-batch 64 -- $shape --gpus 16 --micro-batch 4 --global-batch 64 --bf16
 launch torchrun --nproc_per_node 8 megatron_gpt_pretraining.py $nemo trainer.precision=bf16
