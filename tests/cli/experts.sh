@@ -52,6 +52,11 @@ echo '{"model_type": "minimax_m2", "hidden_size": 1024, "intermediate_size": 512
     "num_hidden_layers": 4, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 32000,
     "max_position_embeddings": 8192}' >"$tmp/minimax.json"
 check of_modules_minimax "$(around "$tmp/minimax.json" forward)" "$(echo "$deepseek" | sed "s/gate_wide //")"
+# Llama 4's modules repeat all tokens for each expert (Llama4TextMoe), which is not counted
+for software in hf-transformers megatron-core-2025; do
+    check "every_expert $software" "$("$STEPCAST" run --model llama4-scout-17b-16e --gpus 8 --software $software --ignore-memory 2>/dev/null | tr '\n' ' ' | tr -s ' ' | grep -c 'each of the 16 experts of llama4-scout-17b-16e multiplies all tokens')" \
+        "$(test $software = hf-transformers && echo 1 || echo 0)"
+done
 # a router operator by operator with its balancing loss (270 and 64 us for 8192 tokens of 128 experts, of which softmax and choice are 57
 # and 11), and what a gate in fp32 costs backward (201.5 us where bf16 takes 39.9)
 "$STEPCAST" kernels --model nemotron-3-nano-30b-a3b --gpus 8 --ep 8 --etp 1 --micro-batch 1 --seq 8192 --global-batch 8 --gpu h200 --cold --software bridge-26.04 2>/dev/null >"$tmp/layer"
