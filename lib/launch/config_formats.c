@@ -637,7 +637,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     l->config = c;
     if (sc__config_is_internevo(l->text)) {
         struct config_taking t = {.l = l, .c = c, .kind = *kind = SC__CONFIG_INTERNEVO};
-        sc__config_read_dictionaries(l, c);
+        sc__config_read_dictionaries(l, l->text, c);
         return take_keys(&t);
     }
     if (sc__config_looks_like_python(l)) {

@@ -120,6 +120,13 @@ intern 1 '2, mode="mtp"' 1 1 True
 same internevo_whole "$dir/intern.py" --gpus 16 -- $evo --tp 2 --recompute full
 intern 4 '2, mode="isp"' 1 4 0.5
 same internevo_isp "$dir/intern.py" --gpus 16 -- $evo --cp 2 --cp-comm-type a2a --zero 3 --shard-group 4 --recompute full --recompute-method block --recompute-num-layers 16
+# a launch that names such a file
+for named in "--config intern.py --launcher torch" "--config=./intern.py"; do
+    launch torchrun --nnodes=2 --nproc_per_node=8 train.py $named
+    same "internevo_launch $named" "$dir/launch.sh" -- --megatron-args "$dir/intern.py" --gpus 16
+done
+launch torchrun --nproc_per_node=8 train.py --config none.py
+expect internevo_launch_missing 3 'launch.sh:1: error: what is trained stands in none.py' "$S" run "$dir/launch.sh"
 expect internevo_shown 0 "layers    32 of width 4000" "$S" show "$dir/intern.py" --gpus 16
 # a share of the layers is rounded up; PyTorch's FSDP is a switch beside zero1
 intern -1 '1, mode="mtp"' 1 1 0.3
