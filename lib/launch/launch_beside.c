@@ -194,6 +194,58 @@ static sc_status read_configuration(const struct sc__launch *l, struct sc__confi
                                    name);
 }
 
+static void put_unsaid(const struct sc__launch *l,
+                       struct sc__config *c,
+                       const char *key,
+                       const char *value) {
+    const char *dot = strrchr(key, '.');
+    if (!is_said(c, c->count, key))
+        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) =
+            (struct sc__config_item){.key = key,
+                                     .last = dot ? dot + 1 : key,
+                                     .value = value};
+}
+
+/* --accelerate_config of TRL is one of its own files (trl/accelerate_configs), or a path.
+ * How many processes its multi_gpu has differs by version. */
+static void take_accelerate_config(const struct sc__launch *l, struct sc__config *c) {
+    static const struct {
+        const char *name;
+        const char *key;
+        const char *value;
+        const char *processes;
+    } own[] = {{"single_gpu", NULL, NULL, "1"},
+               {"multi_gpu", NULL, NULL, NULL},
+               {"fsdp1", "fsdp_config.fsdp_version", "1", "8"},
+               {"fsdp2", "fsdp_config.fsdp_version", "2", "8"},
+               {"zero1", "deepspeed_config.zero_stage", "1", "8"},
+               {"zero2", "deepspeed_config.zero_stage", "2", "8"},
+               {"zero3", "deepspeed_config.zero_stage", "3", "8"}};
+    const char *name = sc__config_exact(c, "accelerate_config");
+    if (!name)
+        return;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strcmp(own[i].name, name) != 0)
+            continue;
+        if (own[i].key)
+            put_unsaid(l, c, own[i].key, own[i].value);
+        if (own[i].processes)
+            put_unsaid(l, c, "num_processes", own[i].processes);
+        const char *processes = own[i].processes;
+        sc__note(l->ctx,
+                 "launch-beside",
+                 "%s names TRL's own accelerate_config %s%s",
+                 l->file,
+                 name,
+                 processes ? sc__format(&l->ctx->arena,
+                                        ", of %s processes unless it says another number",
+                                        processes)
+                           : "");
+        return;
+    }
+    put_unsaid(l, c, "config_file", name);
+}
+
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
     static const char *const endings[] = {".json", ".yaml", ".yml", ".conf", NULL};
     static const char *const keys[] = {"config",
@@ -206,12 +258,14 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
         bool in_sections = !strcmp(*key, "deepspeed_config_file"); /* accelerate's file */
         const char *name =
             in_sections ? sc__config_value(c, *key) : sc__config_exact(c, *key);
-        bool found;
-        if (!name || !has_ending(name, endings))
-            continue;
-        SC__TRY(sc__config_take_beside(l, name, c, &found));
+        bool found = true;
+        bool read = name && has_ending(name, endings);
+        if (read)
+            SC__TRY(sc__config_take_beside(l, name, c, &found));
         if (!found)
             note_missing(l, *key, name);
+        if (!strcmp(*key, "config")) /* which may say it */
+            take_accelerate_config(l, c);
     }
     return SC_OK;
 }

@@ -68,6 +68,16 @@ launch accelerate launch --config_file fsdp.yaml $trainer
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect accelerate_file_missing 0 'launches what fsdp.yaml says, which is not known: all GPUs of 1 host:' cat "$dir/notes"
 
+# TRL's own files of accelerate by their names, and others by path
+for pair in "zero2=--bf16 --zero 2 --software deepspeed" "fsdp2=--use-torch-fsdp2 --software fsdp-eager"; do
+    launch trl sft --accelerate_config ${pair%%=*} ${trainer#train.py}
+    same "trl_${pair%%=*}" "$dir/launch.sh" -- --model llama3.2-1b --seq 2048 --micro-batch 1 --micro-batches 2 --gpus 8 ${pair#*=}
+done
+launch trl sft --accelerate_config single_gpu ${trainer#train.py}
+same trl_single "$dir/launch.sh" -- $tuned --gpus 1
+launch trl sft --accelerate_config my/zero2.yaml --num_processes 4 ${trainer#train.py}
+same trl_path "$dir/launch.sh" -- $deep --gpus 4
+
 # ---- how many those are ----
 launch torchrun --nproc_per_node gpu $trainer
 same of_the_cluster "$dir/launch.sh" --cluster dgx-2 -- $tuned --gpus 16 --cluster dgx-2
