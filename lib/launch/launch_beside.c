@@ -147,7 +147,8 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
              offloads ? "offloading is taken from its name, and what else it says (ZeRO)"
              : !strcmp(key, "config")
                  ? "what it says (length, batch, checkpointing and all else)"
-                 : "what it says (ZeRO, FSDP, offloading)");
+             : !strcmp(key, "fsdp_config") ? "what it says (checkpointing, offloading)"
+                                           : "what it says (ZeRO, FSDP, offloading)");
 }
 
 /* `llamafactory-cli train FILE`, `axolotl train FILE`, `-m axolotl.cli.train FILE`, and
@@ -246,12 +247,22 @@ static void take_accelerate_config(const struct sc__launch *l, struct sc__config
     put_unsaid(l, c, "config_file", name);
 }
 
+/* The keys from one on are those of a section. */
+static void put_in_section(const struct sc__launch *l,
+                           struct sc__config *c,
+                           uint32_t from,
+                           const char *section) {
+    for (uint32_t i = from; i < c->count; i++)
+        c->items[i].key = sc__format(&l->ctx->arena, "%s.%s", section, c->items[i].key);
+}
+
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
     static const char *const endings[] = {".json", ".yaml", ".yml", ".conf", NULL};
     static const char *const keys[] = {"config",
                                        "config_file",
                                        "deepspeed",
                                        "deepspeed_config_file",
+                                       "fsdp_config", /* of TrainingArguments */
                                        NULL};
     SC__TRY(read_configuration(l, c));
     for (const char *const *key = keys; *key; key++) {
@@ -260,8 +271,11 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
             in_sections ? sc__config_value(c, *key) : sc__config_exact(c, *key);
         bool found = true;
         bool read = name && has_ending(name, endings);
+        uint32_t own = c->count;
         if (read)
             SC__TRY(sc__config_take_beside(l, name, c, &found));
+        if (!strcmp(*key, "fsdp_config"))
+            put_in_section(l, c, own, *key);
         if (!found)
             note_missing(l, *key, name);
         if (!strcmp(*key, "config")) /* which may say it */
