@@ -78,13 +78,27 @@ static bool is_said(const struct sc__config *c, uint32_t count, const char *key)
     return false;
 }
 
+/* Behind what c says itself. */
+static void
+add_keys(const struct sc__launch *l, struct sc__config *c, struct sc__config *more) {
+    uint32_t own = c->count;
+    sc__config_yaml_truth(more);
+    sc__config_interpolate(l->ctx, more);
+    for (uint32_t i = 0; i < more->count; i++) {
+        struct sc__config_item *item = &more->items[i];
+        if (is_said(c, own, item->key) || !strcmp(item->value, "auto"))
+            continue;
+        item->line = 0; /* of another file */
+        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) = *item;
+    }
+}
+
 sc_status sc__config_take_beside(const struct sc__launch *l,
                                  const char *name,
                                  struct sc__config *c,
                                  bool *found) {
     struct sc__config more = {0};
     struct sc__str text;
-    uint32_t own = c->count;
     const char *written = written_text(l, name);
     const char *path = written ? name : path_beside(l, name);
     *found = path != NULL;
@@ -98,16 +112,22 @@ sc_status sc__config_take_beside(const struct sc__launch *l,
         SC__TRY(sc__config_read_toml(l->ctx, path, text, &more));
     else
         SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
-    sc__config_yaml_truth(&more);
-    sc__config_interpolate(l->ctx, &more);
-    for (uint32_t i = 0; i < more.count; i++) {
-        struct sc__config_item *item = &more.items[i];
-        if (is_said(c, own, item->key) || !strcmp(item->value, "auto"))
-            continue;
-        item->line = 0; /* of another file */
-        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) = *item;
-    }
+    add_keys(l, c, &more);
     sc__note(l->ctx, "launch-beside", "%s, which %s names, is read too", name, l->file);
+    return SC_OK;
+}
+
+/* JSON in place of a file's name, as TrainingArguments takes it. */
+static sc_status take_json(const struct sc__launch *l,
+                           struct sc__config *c,
+                           const char *key,
+                           const char *text) {
+    struct sc__config more = {0};
+    SC__TRY(sc__config_read_yaml(l->ctx, l->file, sc__str(text), &more));
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!strcmp(c->items[i].key, key))
+            c->items[i].value = "given.json"; /* whose name says nothing */
+    add_keys(l, c, &more);
     return SC_OK;
 }
 
@@ -274,6 +294,8 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
         uint32_t own = c->count;
         if (read)
             SC__TRY(sc__config_take_beside(l, name, c, &found));
+        else if (name && *name == '{' && l->command)
+            SC__TRY(take_json(l, c, *key, name));
         if (!strcmp(*key, "fsdp_config"))
             put_in_section(l, c, own, *key);
         if (!found)
