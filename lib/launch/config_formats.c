@@ -319,9 +319,16 @@ const char *sc__config_primus_model(const struct sc__config *c) {
  * told only where a key says so; recipes of NeMo 2 and Megatron-Bridge (which trains after
  * pretraining in Primus) are functions that set more than is seen. */
 static bool leaves_core_defaults(const struct sc__config *c) {
-    return !sc__config_exact(c, "train.global_batch_size") &&
-           !sc__config_exact(c, "trainer.strategy.tensor_model_parallel_size") &&
-           !sc__config_value(c, "post_trainer.model");
+    static const char *const keys[] = {"=train.global_batch_size",
+                                       "=train.micro_batch_size",
+                                       "=train.train_iters",
+                                       "=trainer.strategy.tensor_model_parallel_size",
+                                       "post_trainer.model",
+                                       NULL};
+    for (const char *const *key = keys; *key; key++)
+        if (sc__config_has(c, *key))
+            return false;
+    return true;
 }
 
 /* Primus names a file of its own for the model, and may take its latent attention away. */

@@ -198,6 +198,9 @@ for devices in -1 auto; do
     sed "s/devices: [0-9]*/devices: $devices/" "$dir/nemo.yaml" >"$dir/nemo_all.yaml"
     same "nemo_devices $devices" "$dir/nemo_all.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16
 done
+# Megatron-Bridge's functions set the loss themselves
+printf 'train: {train_iters: 10}\nmodel: {num_layers: 12, hidden_size: 1024, num_attention_heads: 16, ffn_hidden_size: 4096, seq_length: 2048, tensor_model_parallel_size: 2}\n' >"$dir/bridge.yaml"
+same bridge_loss "$dir/bridge.yaml" --gpus 8 --micro-batch 1 --global-batch 32 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --ffn-hidden-size 4096 --seq 2048 --tp 2 --gpus 8 --micro-batch 1 --global-batch 32 --overlap-grad no
 # one node unless it is said, where the plan fits there
 sed 's/num_nodes: [0-9]*, //; s/, num_nodes: [0-9]*//' "$dir/nemo.yaml" >"$dir/nemo_one.yaml"
 same nemo_one_node "$dir/nemo_one.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 8
