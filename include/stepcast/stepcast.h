@@ -427,7 +427,7 @@ typedef struct sc_plan {
     uint32_t hosts; /* where neither gpus, dp nor the cluster's size says it: all GPUs of so
                        many hosts of the cluster, and as many more as the sizes need */
     sc_dtype grad_accum_dtype; /* gradients beside a main copy of the weights, over
-                                  micro-batches; as on the wire */
+                                  micro-batches; as on the wire, but fp32 for fp16 */
     sc_toggle liger_kernel;    /* Liger's kernels in transformers' modules; usually off */
 } sc_plan;
 

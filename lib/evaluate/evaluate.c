@@ -109,23 +109,10 @@ sc_status sc__evaluation_hosts(struct sc_context *ctx,
                                sc_plan *plan) {
     uint64_t least = sc__plan_least_gpus(plan);
     uint32_t each;
-    if (!plan->hosts || plan->gpus || (cluster && cluster->sized))
+    if (!plan->hosts || plan->gpus || plan->dp || (cluster && cluster->sized))
         return SC_OK;
     SC__TRY(host_gpus(ctx, cluster, plan->gpu, &each));
     uint64_t all = (uint64_t)plan->hosts * each;
-    if (plan->dp) { /* which says how many, whatever the hosts have */
-        if (each && plan->dp * least != all)
-            sc__note(ctx,
-                     "hosts",
-                     "%" PRIu32 " host%s of %" PRIu32 " GPUs, but dp %" PRIu32 " takes "
-                     "%" PRIu64,
-                     plan->hosts,
-                     plan->hosts == 1 ? "" : "s",
-                     each,
-                     plan->dp,
-                     plan->dp * least);
-        return SC_OK;
-    }
     if (!each) {
         sc__note(
             ctx,

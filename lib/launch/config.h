@@ -255,8 +255,10 @@ sc_status sc__config_foundry(struct sc__launch *l,
 sc_status sc__config_torchtune(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
-/* Dictionaries in Python, of the text of a launch (config_dictionaries.c). */
-void sc__config_read_dictionaries(struct sc__launch *l, struct sc__config *c);
+/* Dictionaries in Python (config_dictionaries.c). */
+void sc__config_read_dictionaries(struct sc__launch *l,
+                                  struct sc__str text,
+                                  struct sc__config *c);
 /* Configurations of InternEvo, which are such (config_internevo.c). */
 bool sc__config_is_internevo(struct sc__str text);
 sc_status sc__config_internevo(struct sc__launch *l,
@@ -266,7 +268,8 @@ sc_status sc__config_internevo(struct sc__launch *l,
  * trainer of supervised fine-tuning SC__CONFIG_TRAINER, of MaxText SC__CONFIG_MAXTEXT), or
  * SC__CONFIG_NONE (launch_settings.c). */
 enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t count);
-/* The same of torchtitan and NeMo 1 (launch_overrides.c), whose settings c has. */
+/* The same of torchtitan, torchtune, NeMo 1 and InternEvo (launch_overrides.c), whose
+ * settings c has. */
 sc_status sc__config_read_overrides(struct sc__launch *l,
                                     enum sc__config_kind kind,
                                     struct sc__config *c);

@@ -279,12 +279,10 @@ static void take_value(struct python_keys *r, const char *key, unsigned depth) {
     take_entries(r, key, depth);
 }
 
-void sc__config_read_dictionaries(struct sc__launch *l, struct sc__config *c) {
-    struct python_keys r = {.l = l,
-                            .c = c,
-                            .p = l->text.p,
-                            .end = l->text.p + l->text.n,
-                            .line = 1};
+void sc__config_read_dictionaries(struct sc__launch *l,
+                                  struct sc__str text,
+                                  struct sc__config *c) {
+    struct python_keys r = {.l = l, .c = c, .p = text.p, .end = text.p + text.n, .line = 1};
     *c = (struct sc__config){0};
     for (;;) {
         skip_space(&r);

@@ -319,9 +319,16 @@ const char *sc__config_primus_model(const struct sc__config *c) {
  * told only where a key says so; recipes of NeMo 2 and Megatron-Bridge (which trains after
  * pretraining in Primus) are functions that set more than is seen. */
 static bool leaves_core_defaults(const struct sc__config *c) {
-    return !sc__config_exact(c, "train.global_batch_size") &&
-           !sc__config_exact(c, "trainer.strategy.tensor_model_parallel_size") &&
-           !sc__config_value(c, "post_trainer.model");
+    static const char *const keys[] = {"=train.global_batch_size",
+                                       "=train.micro_batch_size",
+                                       "=train.train_iters",
+                                       "=trainer.strategy.tensor_model_parallel_size",
+                                       "post_trainer.model",
+                                       NULL};
+    for (const char *const *key = keys; *key; key++)
+        if (sc__config_has(c, *key))
+            return false;
+    return true;
 }
 
 /* Primus names a file of its own for the model, and may take its latent attention away. */
@@ -353,6 +360,14 @@ static void take_followed(struct config_taking *t) {
     }
 }
 
+/* Published files often name the devices of one node for a plan that needs many. */
+static bool fits_a_node(const struct sc__config *c, uint32_t local) {
+    uint64_t ranks = sc__config_number(c, "tensor_model_parallel_size", 1);
+    ranks *= sc__config_number(c, "pipeline_model_parallel_size", 1);
+    return ranks <= local &&
+           ranks * sc__config_number(c, "context_parallel_size", 1) <= local;
+}
+
 static void take_nodes(struct config_taking *t) {
     uint32_t nodes = sc__config_number(t->c, "num_nodes", 0);
     /* NeMo Run's recipes have helpers with other devices beside it */
@@ -367,6 +382,12 @@ static void take_nodes(struct config_taking *t) {
     const char *devices = local ? NULL : sc__config_value(t->c, "devices");
     if (devices && (!strcmp(devices, "-1") || !strcmp(devices, "auto")))
         t->l->all_of_hosts = nodes ? nodes : 1;
+    bool said = sc__config_has(t->c, "num_nodes") || sc__config_has(t->c, "nnodes");
+    if (!said && local && fits_a_node(t->c, local)) {
+        nodes = 1; /* num_nodes of Lightning's Trainer and of NeMo 2's recipes */
+        if (!sc__launch_overridden(t->l, "gpus"))
+            sc__config_note_default(t->l, "num_nodes", "1");
+    }
     if (nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
         add_flag(t, "gpus", sc__format(&t->l->ctx->arena, "%u", nodes * local));
 }
@@ -623,7 +644,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     l->config = c;
     if (sc__config_is_internevo(l->text)) {
         struct config_taking t = {.l = l, .c = c, .kind = *kind = SC__CONFIG_INTERNEVO};
-        sc__config_read_dictionaries(l, c);
+        sc__config_read_dictionaries(l, l->text, c);
         return take_keys(&t);
     }
     if (sc__config_looks_like_python(l)) {

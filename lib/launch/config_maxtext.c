@@ -121,11 +121,15 @@ take_batch(struct sc__launch *l, const struct sc__config *c, struct sc__flag_lis
 }
 
 /* A mesh of which every axis is given says how many GPUs there are (others than these are
- * refused above 1). */
+ * refused above 1); where one of data is left open, what the others need. */
 static void
 take_gpus(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     static const char *const axes[] = {"tensor", "pipeline", "expert", "context", NULL};
-    uint64_t all = axis_size(l, c, "fsdp", "ici") * axis_size(l, c, "data", "dcn");
+    uint64_t shards = axis_size(l, c, "fsdp", "ici");
+    uint64_t copies = axis_size(l, c, "data", "dcn");
+    uint64_t all = shards * copies;
+    if (!all && shards + copies < MOST_GPUS)
+        l->least_data = (uint32_t)(shards + copies); /* one of them is 0 */
     for (const char *const *axis = axes; *axis && all < MOST_GPUS; axis++)
         all *= axis_size(l, c, *axis, NULL);
     if (all > 1 && all < MOST_GPUS)

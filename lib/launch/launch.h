@@ -1,9 +1,10 @@
 /* launch: a launch script as flags. launch_script.c evaluates the script and finds
- * the command that trains; launch_flags.c says what each flag means here;
- * launch_words.c which words other programs have for them; launch_world.c how many
- * GPUs it asks for; launch_follow.c what several flags say together; launch_mlperf.c what
- * variables of a script that runs nothing say; launch_beside.c
- * reads files that it names. */
+ * the command that trains; launch_flags.c says what each flag means here; launch_words.c
+ * which words other programs have for them, launch_settings.c and launch_overrides.c what
+ * words name=value and --a.b mean over a file; launch_world.c how many GPUs it asks for;
+ * launch_follow.c what several flags say together, launch_noop.c and launch_vocabulary.c
+ * two of these; launch_mlperf.c what variables of a script that runs nothing say;
+ * launch_beside.c reads files that it names; launch_pins.c has --set. */
 #ifndef SC_LAUNCH_LAUNCH_H
 #define SC_LAUNCH_LAUNCH_H
 
@@ -49,12 +50,13 @@ struct sc__launch {
     struct sc__str text;
     struct sc__settings first; /* of the command line: these win */
     const struct sc__option *known;
-    struct sc__setting_list pinned;  /* --set */
-    uint32_t all_of_hosts;           /* its configuration takes all GPUs of so many; or 0 */
-    bool reads_files;                /* that it names and that lie beside it */
-    bool other_program;              /* than Megatron, which must be told what overlaps */
-    bool whole_stage_0;              /* shards nothing, in bf16 either: not DeepSpeed */
-    bool own_defaults;               /* where it is silent, not those of Megatron-Core */
+    struct sc__setting_list pinned; /* --set */
+    uint32_t all_of_hosts;          /* its configuration takes all GPUs of so many; or 0 */
+    uint32_t least_data; /* ranks of data parallelism that it has a multiple of */
+    bool reads_files;    /* that it names and that lie beside it */
+    bool other_program;  /* than Megatron, which must be told what overlaps */
+    bool whole_stage_0;  /* shards nothing, in bf16 either: not DeepSpeed */
+    bool own_defaults;   /* where it is silent, not those of Megatron-Core */
     const struct sc__config *config; /* whose keys the words stand for, or NULL */
     struct sc__str deepspeed; /* the text that has the file of --deepspeed_config in it */
     struct sc__shell_result shell;

@@ -78,13 +78,27 @@ static bool is_said(const struct sc__config *c, uint32_t count, const char *key)
     return false;
 }
 
+/* Behind what c says itself. */
+static void
+add_keys(const struct sc__launch *l, struct sc__config *c, struct sc__config *more) {
+    uint32_t own = c->count;
+    sc__config_yaml_truth(more);
+    sc__config_interpolate(l->ctx, more);
+    for (uint32_t i = 0; i < more->count; i++) {
+        struct sc__config_item *item = &more->items[i];
+        if (is_said(c, own, item->key) || !strcmp(item->value, "auto"))
+            continue;
+        item->line = 0; /* of another file */
+        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) = *item;
+    }
+}
+
 sc_status sc__config_take_beside(const struct sc__launch *l,
                                  const char *name,
                                  struct sc__config *c,
                                  bool *found) {
     struct sc__config more = {0};
     struct sc__str text;
-    uint32_t own = c->count;
     const char *written = written_text(l, name);
     const char *path = written ? name : path_beside(l, name);
     *found = path != NULL;
@@ -98,16 +112,22 @@ sc_status sc__config_take_beside(const struct sc__launch *l,
         SC__TRY(sc__config_read_toml(l->ctx, path, text, &more));
     else
         SC__TRY(sc__config_read_yaml(l->ctx, path, text, &more));
-    sc__config_yaml_truth(&more);
-    sc__config_interpolate(l->ctx, &more);
-    for (uint32_t i = 0; i < more.count; i++) {
-        struct sc__config_item *item = &more.items[i];
-        if (is_said(c, own, item->key) || !strcmp(item->value, "auto"))
-            continue;
-        item->line = 0; /* of another file */
-        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) = *item;
-    }
+    add_keys(l, c, &more);
     sc__note(l->ctx, "launch-beside", "%s, which %s names, is read too", name, l->file);
+    return SC_OK;
+}
+
+/* JSON in place of a file's name, as TrainingArguments takes it. */
+static sc_status take_json(const struct sc__launch *l,
+                           struct sc__config *c,
+                           const char *key,
+                           const char *text) {
+    struct sc__config more = {0};
+    SC__TRY(sc__config_read_yaml(l->ctx, l->file, sc__str(text), &more));
+    for (uint32_t i = 0; i < c->count; i++)
+        if (!strcmp(c->items[i].key, key))
+            c->items[i].value = "given.json"; /* whose name says nothing */
+    add_keys(l, c, &more);
     return SC_OK;
 }
 
@@ -147,7 +167,8 @@ static void note_missing(const struct sc__launch *l, const char *key, const char
              offloads ? "offloading is taken from its name, and what else it says (ZeRO)"
              : !strcmp(key, "config")
                  ? "what it says (length, batch, checkpointing and all else)"
-                 : "what it says (ZeRO, FSDP, offloading)");
+             : !strcmp(key, "fsdp_config") ? "what it says (checkpointing, offloading)"
+                                           : "what it says (ZeRO, FSDP, offloading)");
 }
 
 /* `llamafactory-cli train FILE`, `axolotl train FILE`, `-m axolotl.cli.train FILE`, and
@@ -194,24 +215,93 @@ static sc_status read_configuration(const struct sc__launch *l, struct sc__confi
                                    name);
 }
 
+static void put_unsaid(const struct sc__launch *l,
+                       struct sc__config *c,
+                       const char *key,
+                       const char *value) {
+    const char *dot = strrchr(key, '.');
+    if (!is_said(c, c->count, key))
+        *SC__PUSH(&l->ctx->arena, c->items, c->count, c->capacity) =
+            (struct sc__config_item){.key = key,
+                                     .last = dot ? dot + 1 : key,
+                                     .value = value};
+}
+
+/* --accelerate_config of TRL is one of its own files (trl/accelerate_configs), or a path.
+ * How many processes its multi_gpu has differs by version. */
+static void take_accelerate_config(const struct sc__launch *l, struct sc__config *c) {
+    static const struct {
+        const char *name;
+        const char *key;
+        const char *value;
+        const char *processes;
+    } own[] = {{"single_gpu", NULL, NULL, "1"},
+               {"multi_gpu", NULL, NULL, NULL},
+               {"fsdp1", "fsdp_config.fsdp_version", "1", "8"},
+               {"fsdp2", "fsdp_config.fsdp_version", "2", "8"},
+               {"zero1", "deepspeed_config.zero_stage", "1", "8"},
+               {"zero2", "deepspeed_config.zero_stage", "2", "8"},
+               {"zero3", "deepspeed_config.zero_stage", "3", "8"}};
+    const char *name = sc__config_exact(c, "accelerate_config");
+    if (!name)
+        return;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strcmp(own[i].name, name) != 0)
+            continue;
+        if (own[i].key)
+            put_unsaid(l, c, own[i].key, own[i].value);
+        if (own[i].processes)
+            put_unsaid(l, c, "num_processes", own[i].processes);
+        const char *processes = own[i].processes;
+        sc__note(l->ctx,
+                 "launch-beside",
+                 "%s names TRL's own accelerate_config %s%s",
+                 l->file,
+                 name,
+                 processes ? sc__format(&l->ctx->arena,
+                                        ", of %s processes unless it says another number",
+                                        processes)
+                           : "");
+        return;
+    }
+    put_unsaid(l, c, "config_file", name);
+}
+
+/* The keys from one on are those of a section. */
+static void put_in_section(const struct sc__launch *l,
+                           struct sc__config *c,
+                           uint32_t from,
+                           const char *section) {
+    for (uint32_t i = from; i < c->count; i++)
+        c->items[i].key = sc__format(&l->ctx->arena, "%s.%s", section, c->items[i].key);
+}
+
 sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *c) {
     static const char *const endings[] = {".json", ".yaml", ".yml", ".conf", NULL};
     static const char *const keys[] = {"config",
                                        "config_file",
                                        "deepspeed",
                                        "deepspeed_config_file",
+                                       "fsdp_config", /* of TrainingArguments */
                                        NULL};
     SC__TRY(read_configuration(l, c));
     for (const char *const *key = keys; *key; key++) {
         bool in_sections = !strcmp(*key, "deepspeed_config_file"); /* accelerate's file */
         const char *name =
             in_sections ? sc__config_value(c, *key) : sc__config_exact(c, *key);
-        bool found;
-        if (!name || !has_ending(name, endings))
-            continue;
-        SC__TRY(sc__config_take_beside(l, name, c, &found));
+        bool found = true;
+        bool read = name && has_ending(name, endings);
+        uint32_t own = c->count;
+        if (read)
+            SC__TRY(sc__config_take_beside(l, name, c, &found));
+        else if (name && *name == '{' && l->command)
+            SC__TRY(take_json(l, c, *key, name));
+        if (!strcmp(*key, "fsdp_config"))
+            put_in_section(l, c, own, *key);
         if (!found)
             note_missing(l, *key, name);
+        if (!strcmp(*key, "config")) /* which may say it */
+            take_accelerate_config(l, c);
     }
     return SC_OK;
 }

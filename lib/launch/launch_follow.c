@@ -604,7 +604,9 @@ static uint32_t least_world(const struct sc__launch *l) {
     uint64_t experts = ep * etp * pp;
     if (dense > UINT32_MAX || experts > UINT32_MAX)
         return 0;
-    uint64_t least = sc__common_multiple(dense, experts);
+    if (l->least_data)
+        dense *= l->least_data;
+    uint64_t least = dense <= UINT32_MAX ? sc__common_multiple(dense, experts) : 0;
     return least <= UINT32_MAX ? (uint32_t)least : 0;
 }
 

@@ -1,7 +1,8 @@
 /* launch_overrides: commands whose words change what a file or a function of their program
  * says: torchtitan (--training.local_batch_size 4 over a TOML file, or over a function of
  * its config_registry.py), torchtune (batch_size=4 over the YAML of --config) and NeMo 1
- * (Hydra's model.micro_batch_size=4 over megatron_gpt_config.yaml). */
+ * (Hydra's model.micro_batch_size=4 over megatron_gpt_config.yaml); and InternEvo's, which
+ * name a file in Python. */
 #include "launch/config.h"
 
 #include <string.h>
@@ -195,8 +196,8 @@ static void take_gpt_config(struct sc__launch *l, struct sc__config *c) {
         sc__config_usual(l, c, usual[i].key, usual[i].flag, usual[i].value);
     if (sc__launch_asks(l)) /* as a launcher has it */
         return;
-    put_unsaid(l, c, "trainer.devices", "1");
-    put_unsaid(l, c, "trainer.num_nodes", "1");
+    sc__config_usual(l, c, "trainer.devices", "gpus", "1");
+    sc__config_usual(l, c, "trainer.num_nodes", "gpus", "1");
 }
 
 static sc_status read_nemo(struct sc__launch *l, struct sc__config *c) {
@@ -243,11 +244,36 @@ static sc_status read_torchtune(struct sc__launch *l, struct sc__config *c) {
     return take_file(l, c, file);
 }
 
+/* ---- InternEvo ---- */
+
+static sc_status read_internevo(struct sc__launch *l, struct sc__config *c) {
+    const char *file = sc__launch_word_behind(l, "config");
+    struct sc__str text = {NULL, 0};
+    sc__note(l->ctx, "config-kind", "%s is read as a launch of InternEvo", l->file);
+    if (file)
+        SC__TRY(sc__launch_read_beside(l, file, &text));
+    if (!text.p || !sc__config_is_internevo(text))
+        return sc__launch_fail(l,
+                               l->line,
+                               "stepcast run reads InternEvo's configurations, beside the "
+                               "script that names them or alone",
+                               "what is trained stands in %.80s, which is not beside this "
+                               "script, or no configuration of InternEvo",
+                               file);
+    sc__config_read_dictionaries(l, text, c);
+    for (uint32_t i = 0; i < c->count; i++)
+        c->items[i].line = 0; /* of another file */
+    sc__note(l->ctx, "launch-beside", "%s, which %s names, is read too", file, l->file);
+    return SC_OK;
+}
+
 sc_status sc__config_read_overrides(struct sc__launch *l,
                                     enum sc__config_kind kind,
                                     struct sc__config *c) {
     bool titan = kind == SC__CONFIG_TORCHTITAN;
     bool tune = kind == SC__CONFIG_TORCHTUNE;
+    if (kind == SC__CONFIG_INTERNEVO)
+        return read_internevo(l, c);
     sc__note(l->ctx,
              "config-kind",
              "%s is read as a launch of %s: what it does not say has the values there",

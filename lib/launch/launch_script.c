@@ -240,6 +240,7 @@ acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
         sc__launch_calls_swift(words, count) || sc__config_launches_trainer(words, count) ||
         sc__launch_settings(words, count) == SC__CONFIG_TORCHTITAN ||
         sc__launch_settings(words, count) == SC__CONFIG_TORCHTUNE ||
+        sc__launch_settings(words, count) == SC__CONFIG_INTERNEVO ||
         (sc__launch_settings(words, count) && sc__launch_setting_count(words, count));
     for (uint32_t i = 0; i < count; i++) {
         struct sc__flag as;

@@ -25,6 +25,26 @@ static bool has_part(const char *word, const char *const *parts) {
     return false;
 }
 
+/* train.py --config configs/7B_sft.py of InternEvo: nothing else says what is trained. */
+static bool names_dictionaries(const char *const *words, uint32_t count) {
+    static const char *const others[] = {"--model_name_or_path",
+                                         "--per_device_train_batch_size",
+                                         "--num-layers",
+                                         NULL};
+    static const char *const program[] = {"train.py", NULL};
+    bool trains = false;
+    bool named = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (has_part(words[i], others))
+            return false;
+        bool file = sc__str_ends(sc__str(words[i]), ".py");
+        trains = trains || (file && has_part(words[i], program));
+        named = named || (trains && file && i && !strcmp(words[i - 1], "--config")) ||
+                (trains && file && sc__str_starts(sc__str(words[i]), "--config="));
+    }
+    return named;
+}
+
 enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t count) {
     static const char *const verl[] = {"verl.trainer.fsdp_sft_trainer",
                                        "verl/trainer/fsdp_sft_trainer.py",
@@ -56,7 +76,7 @@ enum sc__config_kind sc__launch_settings(const char *const *words, uint32_t coun
         if (has_part(words[i], tune))
             return SC__CONFIG_TORCHTUNE;
     }
-    return SC__CONFIG_NONE;
+    return names_dictionaries(words, count) ? SC__CONFIG_INTERNEVO : SC__CONFIG_NONE;
 }
 
 uint32_t sc__launch_setting_count(const char *const *words, uint32_t count) {
@@ -193,7 +213,7 @@ sc_status sc__config_read_settings(struct sc__launch *l,
         if (is_setting(l->words[i]))
             put_setting(l, c, l->words[i]);
     if (kind == SC__CONFIG_TORCHTITAN || kind == SC__CONFIG_NESTED ||
-        kind == SC__CONFIG_TORCHTUNE)
+        kind == SC__CONFIG_TORCHTUNE || kind == SC__CONFIG_INTERNEVO)
         return sc__config_read_overrides(l, kind, c);
     sc__note(l->ctx,
              "config-kind",

@@ -233,6 +233,14 @@ static void note_assumptions(const struct sc__lowering *l) {
                  "embedding and the loss as a layer each evens them out, they are counted",
                  l->model->layers,
                  sc__plan_parts(p));
+    if (l->model->every_expert && p->fusion == SC__FUSION_HF)
+        sc__note(
+            l->ctx,
+            "every-expert",
+            "in transformers each of the %u experts of %s multiplies all tokens: those "
+            "that are sent to it are counted, and steps there take longer",
+            l->model->experts,
+            l->model->name);
     if (l->model->mtp_layers)
         sc__note(l->ctx,
                  "mtp",

@@ -213,6 +213,7 @@ static const struct {
     {"afmoe", SC__HF_ATTENTION_GATE | SC__HF_WIDE_ROUTES},
     {"mamba2", SC__HF_MAMBA_ALONE},
     {"mixtral", SC__HF_WIDE_ROUTES},
+    {"llama4_text", SC__HF_EVERY_EXPERT},
     {"deepseek_v2", SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
     {"deepseek_v3", SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
     {"deepseek_v32", SC__HF_WIDE_ROUTES | SC__HF_WIDE_ROUTER},
@@ -429,6 +430,7 @@ static void apply_details(unsigned d, struct sc__model *m) {
     m->sub_norms = d & SC__HF_SUB_NORMS;
     m->wide_routes = d & SC__HF_WIDE_ROUTES;
     m->wide_router = d & SC__HF_WIDE_ROUTER;
+    m->every_expert = d & SC__HF_EVERY_EXPERT;
 }
 
 void sc__hf_apply_traits(const struct sc__hf_family *family, struct sc__model *m) {

@@ -61,7 +61,8 @@ enum sc__hf_detail {
     SC__HF_WINDOW_IF_ASKED = 1 << 14, /* no windows unless "use_sliding_window" is true */
     SC__HF_SIDE_BY_SIDE = 1 << 15,    /* one norm unless "parallel_attn" is false */
     SC__HF_WIDE_ROUTES = 1 << 16,     /* routed tokens are weighted in fp32 */
-    SC__HF_WIDE_ROUTER = 1 << 17      /* the gate is a product of fp32 */
+    SC__HF_WIDE_ROUTER = 1 << 17,     /* the gate is a product of fp32 */
+    SC__HF_EVERY_EXPERT = 1 << 18     /* multiplies all tokens, of which most weigh 0 */
 };
 
 struct sc__hf_family {

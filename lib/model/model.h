@@ -93,8 +93,9 @@ struct sc__model {
     uint32_t experts_listed; /* of so many layers layer_parts says which have experts, and
                                 the two above do not count; 0 = no list */
     bool router_bias;
-    bool wide_routes; /* in transformers: tokens are weighted in fp32, */
-    bool wide_router; /* and the gate is a product of fp32 */
+    bool wide_routes;  /* in transformers: tokens are weighted in fp32, */
+    bool wide_router;  /* and the gate is a product of fp32 */
+    bool every_expert; /* in transformers: multiplies all tokens */
     bool expert_bias;
     bool shared_gate;    /* the shared expert has a gate of its own */
     bool shared_norm;    /* and a norm (Arctic's dense part) */

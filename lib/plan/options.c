@@ -286,7 +286,7 @@ const struct sc__option sc__model_options[] = {
          grad_dtype),
     WORD("grad-accum-dtype",
          "TYPE",
-         "as on the wire",
+         "as on the wire; fp32 for fp16",
          TRAIN,
          "gradients as they add up over micro-batches: fp32, bf16 or fp16",
          grad_dtypes,

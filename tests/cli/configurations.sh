@@ -198,6 +198,14 @@ for devices in -1 auto; do
     sed "s/devices: [0-9]*/devices: $devices/" "$dir/nemo.yaml" >"$dir/nemo_all.yaml"
     same "nemo_devices $devices" "$dir/nemo_all.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16
 done
+# Megatron-Bridge's functions set the loss themselves
+printf 'train: {train_iters: 10}\nmodel: {num_layers: 12, hidden_size: 1024, num_attention_heads: 16, ffn_hidden_size: 4096, seq_length: 2048, tensor_model_parallel_size: 2}\n' >"$dir/bridge.yaml"
+same bridge_loss "$dir/bridge.yaml" --gpus 8 --micro-batch 1 --global-batch 32 -- --num-layers 12 --hidden-size 1024 --num-attention-heads 16 --ffn-hidden-size 4096 --seq 2048 --tp 2 --gpus 8 --micro-batch 1 --global-batch 32 --overlap-grad no
+# one node unless it is said, where the plan fits there
+sed 's/num_nodes: [0-9]*, //; s/, num_nodes: [0-9]*//' "$dir/nemo.yaml" >"$dir/nemo_one.yaml"
+same nemo_one_node "$dir/nemo_one.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 8
+sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 4, pipeline_model_parallel_size: 4/' "$dir/nemo_one.yaml" >"$dir/nemo_wide.yaml"
+same nemo_more_than_a_node "$dir/nemo_wide.yaml" -- --megatron-args "$dir/nemo.yaml" --gpus 16 --tp 4 --pp 4
 # fp8 is a switch of NeMo 1 beside two that name the format; what it says of overlap and of gradients goes to Megatron's classes
 sed 's/tensor_model_parallel_size: 1/tensor_model_parallel_size: 2, fp8: true, fp8_e4m3: false, fp8_hybrid: true, ub_tp_comm_overlap: true, sequence_parallel: true/
     s/distributed_fused_adam/mcore_distributed_optim, grad_sync_dtype: bf16, overlap_grad_sync: true, overlap_param_sync: true/' "$dir/nemo.yaml" >"$dir/nemo_fp8.yaml"
@@ -218,10 +226,16 @@ same bridge_recipe $data/bridge_recipe.py --gpus 128 -- --model llama3-70b --tp 
 # recipes of precision by their names, called or in quotes; a module of NeMo's recipes names the model, types of PyTorch are values
 printf 'import nemo_run as run\nfrom nemo.collections import llm\nfrom x import bf16_with_fp8_mixed\ndef executor(nodes: int = 1, devices: int = 2):\n    return run.LocalExecutor(ntasks_per_node=devices)\nrecipe = llm.llama31_70b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\nrecipe.trainer.strategy.tensor_model_parallel_size=4\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\nrecipe.trainer.plugins = bf16_with_fp8_mixed()\n' >"$dir/run.py"
 same nemo_run_fp8 "$dir/run.py" -- --model llama3.1-70b --gpus 16 --tp 4 --global-batch 64 --micro-batch 1 --seq 4096 --fp8 --fp8-param-gather --overlap-grad no --zero 1
+expect_text() { # name, what it says, command…
+    name=$1 text=$2
+    shift 2
+    if "$@" 2>&1 | grep -qF -- "$text"; then echo "ok $name"; else echo "not ok $name"; fi
+}
 expect_notes() { tr '\n' ' ' <"$dir/out" | tr -s ' ' | grep -qF -- "$2" && echo "ok $1" || echo "not ok $1"; }
 expect_notes nemo_run_recipe 'does not say pipeline_model_parallel_size,context_parallel_size: 1 is taken'
 # a recipe that is called and says no degree is one, too
 printf 'from nemo.collections import llm\nrecipe = llm.llama3_8b.pretrain_recipe(num_nodes=1, num_gpus_per_node=8)\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\n' >"$dir/called.py"
+for shown in called run; do expect_text "shown_$shown" "layers    " "$S" show "$dir/$shown.py"; done
 same nemo_run_called "$dir/called.py" -- --model llama3-8b --gpus 8 --global-batch 64 --micro-batch 1 --seq 4096 --zero 1 --overlap-grad no
 { cat $data/bridge_recipe.py; printf '\ncfg.mixed_precision = get("bf16_with_fp8_current_scaling_mixed")\ncfg.optimizer.exp_avg_dtype = torch.bfloat16\ncfg.mixed_precision.grad_reduce_in_fp32 = False\ncfg.optimizer.main_grads_dtype = torch.float32\n'; } >"$dir/current.py"
 same bridge_current_scaling "$dir/current.py" --gpus 128 -- --model llama3-70b --tp 4 --pp 8 --cp 2 --sequence-parallel --seq 8192 --global-batch 512 --micro-batch 1 --gpus 128 --overlap-grad no \

@@ -68,6 +68,11 @@ near titan_scatter_back scatter_rows router 1574 0.03 backward
 # … and the room behind 128 experts is one row to which 1024 are added, 1.3 us each; behind the 16 of a rank it is 128
 room() { "$STEPCAST" kernels --model qwen3-30b-a3b --gpu h200 --seq 1024 --gpus "$1" --ep "$1" --etp 1 --software torchtitan-2024 2>/dev/null | awk '$1 == "add_rows" { print $(NF - 3) }'; }
 check titan_room "$(room 1) $(room 8)" "$(room 1) $(awk -v all="$(room 1)" 'BEGIN { printf "%.2f", all - 1.3 * (1024 - 128) }')"
+# Llama 4's modules repeat all tokens for each expert (Llama4TextMoe), which is not counted
+for software in hf-transformers megatron-core-2025; do
+    check "every_expert $software" "$("$STEPCAST" run --model llama4-scout-17b-16e --gpus 8 --software $software --ignore-memory 2>/dev/null | tr '\n' ' ' | tr -s ' ' | grep -c 'each of the 16 experts of llama4-scout-17b-16e multiplies all tokens')" \
+        "$(test $software = hf-transformers && echo 1 || echo 0)"
+done
 # a router operator by operator with its balancing loss (270 and 64 us for 8192 tokens of 128 experts, of which softmax and choice are 57
 # and 11), and what a gate in fp32 costs backward (201.5 us where bf16 takes 39.9)
 "$STEPCAST" kernels --model nemotron-3-nano-30b-a3b --gpus 8 --ep 8 --etp 1 --micro-batch 1 --seq 8192 --global-batch 8 --gpu h200 --cold --software bridge-26.04 2>/dev/null >"$tmp/layer"

@@ -51,6 +51,7 @@ same nemo "$dir/launch.sh" -- $shape --gpus 16 --tp 4 --sequence-parallel --micr
 launch python megatron_gpt_pretraining.py trainer.devices=8 $nemo trainer.precision=bf16
 same nemo_defaults "$dir/launch.sh" --global-batch 32 -- $shape --gpus 8 --micro-batch 4 --global-batch 32 --bf16
 expect nemo_defaults_said 0 'does not say model.micro_batch_size: it is 4 there' cat "$dir/out"
+expect nemo_nodes_said 0 'does not say trainer.num_nodes: it is 1 there' cat "$dir/out"
 launch python megatron_gpt_pretraining.py trainer.devices=-1 trainer.num_nodes=2 $nemo trainer.precision=bf16
 same nemo_all_devices "$dir/launch.sh" --global-batch 64 -- $shape --gpus 16 --micro-batch 4 --global-batch 64 --bf16
 launch torchrun --nproc_per_node 8 megatron_gpt_pretraining.py $nemo trainer.precision=bf16
@@ -119,6 +120,14 @@ intern 1 '2, mode="mtp"' 1 1 True
 same internevo_whole "$dir/intern.py" --gpus 16 -- $evo --tp 2 --recompute full
 intern 4 '2, mode="isp"' 1 4 0.5
 same internevo_isp "$dir/intern.py" --gpus 16 -- $evo --cp 2 --cp-comm-type a2a --zero 3 --shard-group 4 --recompute full --recompute-method block --recompute-num-layers 16
+# a launch that names such a file
+for named in "--config intern.py --launcher torch" "--config=./intern.py"; do
+    launch torchrun --nnodes=2 --nproc_per_node=8 train.py $named
+    same "internevo_launch $named" "$dir/launch.sh" -- --megatron-args "$dir/intern.py" --gpus 16
+done
+launch torchrun --nproc_per_node=8 train.py --config none.py
+expect internevo_launch_missing 3 'launch.sh:1: error: what is trained stands in none.py' "$S" run "$dir/launch.sh"
+expect internevo_shown 0 "layers    32 of width 4000" "$S" show "$dir/intern.py" --gpus 16
 # a share of the layers is rounded up; PyTorch's FSDP is a switch beside zero1
 intern -1 '1, mode="mtp"' 1 1 0.3
 same internevo_share "$dir/intern.py" --gpus 16 -- $evo --zero 1 --recompute full --recompute-method block --recompute-num-layers 10

@@ -131,6 +131,22 @@ refused sums_unknown 'of these we know: fp32, float32, float, torch.float32, fp1
 sed 's/"allgather_bucket_size"/"stage3_gather_16bit_weights_on_model_save"/' "$dir/silent.json" >"$dir/trainer.json"
 echo "deepspeed --num_gpus 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json" >"$dir/trainer.sh"
 same bf16_stage_of_a_trainer "$dir/trainer.sh" -- $of_zero --grad-accum-dtype fp32
+# the file of TrainingArguments' --fsdp_config is read, too
+echo '{"activation_checkpointing": true, "reshard_after_forward": false}' >"$dir/fsdp.json"
+sharded() { echo "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --fsdp 'full_shard auto_wrap' --fsdp_config $1" >"$dir/sharded.sh"; }
+of_fsdp="--model llama3-8b --seq 2048 --gpus 8 --use-torch-fsdp2 --micro-batch 1 --micro-batches 4 --bf16 --software fsdp-eager"
+sharded fsdp.json
+same fsdp_file "$dir/sharded.sh" -- $of_fsdp --recompute full --reshard-after-forward no
+sharded "'{\"activation_checkpointing\": true, \"reshard_after_forward\": false}'"
+same fsdp_json "$dir/sharded.sh" -- $of_fsdp --recompute full --reshard-after-forward no
+sharded none.json
+same fsdp_file_missing "$dir/sharded.sh" -- $of_fsdp
+said fsdp_file_missing_is_said 'names none.json, which is not beside it: what it says (checkpointing, offloading) does not count'
+# … and JSON in place of a file
+echo "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --per_device_train_batch_size 1 --deepspeed '{\"zero_optimization\": {\"stage\": 1, \"offload_optimizer\": {\"device\": \"none\"}}}' --max_seq_length 2048 --gradient_accumulation_steps 4 --bf16" >"$dir/json.sh"
+same deepspeed_json "$dir/json.sh" -- $of_zero
+echo "torchrun --nproc_per_node 8 train.py --model_name_or_path meta-llama/Meta-Llama-3-8B --deepspeed '{\"zero_optimization\": {' --max_seq_length 2048" >"$dir/json.sh"
+refused deepspeed_json_cut 'json.sh:' "$dir/json.sh"
 # of a flag that stands twice the last one counts
 echo "deepspeed --num_gpus 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size 8 --deepspeed zero3.json --max_seq_length 2048 --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --bf16 --deepspeed trainer.json --model_name_or_path meta-llama/Meta-Llama-3-8B" >"$dir/twice.sh"
 same flags_twice "$dir/twice.sh" -- $of_zero --grad-accum-dtype fp32

@@ -68,6 +68,16 @@ launch accelerate launch --config_file fsdp.yaml $trainer
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect accelerate_file_missing 0 'launches what fsdp.yaml says, which is not known: all GPUs of 1 host:' cat "$dir/notes"
 
+# TRL's own files of accelerate by their names, and others by path
+for pair in "zero2=--bf16 --zero 2 --software deepspeed" "fsdp2=--use-torch-fsdp2 --software fsdp-eager"; do
+    launch trl sft --accelerate_config ${pair%%=*} ${trainer#train.py}
+    same "trl_${pair%%=*}" "$dir/launch.sh" -- --model llama3.2-1b --seq 2048 --micro-batch 1 --micro-batches 2 --gpus 8 ${pair#*=}
+done
+launch trl sft --accelerate_config single_gpu ${trainer#train.py}
+same trl_single "$dir/launch.sh" -- $tuned --gpus 1
+launch trl sft --accelerate_config my/zero2.yaml --num_processes 4 ${trainer#train.py}
+same trl_path "$dir/launch.sh" -- $deep --gpus 4
+
 # ---- how many those are ----
 launch torchrun --nproc_per_node gpu $trainer
 same of_the_cluster "$dir/launch.sh" --cluster dgx-2 -- $tuned --gpus 16 --cluster dgx-2
@@ -79,12 +89,6 @@ same of_other_cards "$dir/launch.sh" --gpu a10g -- $tuned --gpu a10g --gpus 8
 same of_a_cluster_of_cards "$dir/launch.sh" --cluster rtx-3090 -- $tuned --cluster rtx-3090 --gpus 8
 same nodes_say_more "$dir/launch.sh" --nodes 2 -- $tuned --gpus 16
 same copies_say_more "$dir/launch.sh" --dp 4 -- $tuned --dp 4
-"$S" run --model llama3.2-1b --hosts 2 --dp 4 >"$dir/out" 2>&1
-tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
-expect copies_of_hosts 0 '4 GPUs: tp 1' cat "$dir/notes"
-expect copies_are_not_the_hosts 0 '2 hosts of 8 GPUs, but dp 4 takes 4' cat "$dir/notes"
-"$S" run --model llama3.2-1b --hosts 2 --tp 2 --dp 8 >"$dir/out" 2>&1
-check copies_are_the_hosts "$(grep -c "GPUs: tp 2" "$dir/out") $(grep -c 'but dp' "$dir/out")" "1 0"
 same no_host_is_known "$dir/launch.sh" --cluster ideal -- $tuned --cluster ideal
 "$S" run "$dir/launch.sh" --cluster ideal >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
@@ -131,3 +135,8 @@ launch $max ici_fsdp_parallelism=8 dcn_data_parallelism=2
 same mesh "$dir/launch.sh" -- --model llama3.1-8b --seq 2048 --micro-batch 1 --recompute full --zero 3 --gpus 16 --shard-group 8 --software maxtext
 launch $max ici_fsdp_parallelism=-1 dcn_data_parallelism=1
 same mesh_open "$dir/launch.sh" --gpus 16 -- --model llama3.1-8b --seq 2048 --micro-batch 1 --recompute full --zero 3 --gpus 16 --software maxtext
+# one that leaves the copies across nodes open has the GPUs of a node at least
+for copies in "" dcn_data_parallelism=-1; do
+    launch $max ici_fsdp_parallelism=4 ici_tensor_parallelism=2 $copies
+    same "mesh_of_a_node $copies" "$dir/launch.sh" -- --model llama3.1-8b --seq 2048 --micro-batch 2 --recompute full --zero 3 --tp 2 --gpus 8 --software maxtext
+done
