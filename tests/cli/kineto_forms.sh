@@ -57,6 +57,20 @@ copy|void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>
 attention|void flashinfer::BatchDecodeWithPagedKVCacheKernel<>
 gemm|fused_moe_kernel
 gemm|triton_tem_fused_mm_0
+attention|triton_tem_fused_flex_attention_0
+elementwise|triton_poi_fused__unsafe_view_mul_silu_silu_backward_view_32
+elementwise|triton_poi_fused_bmm_mul_permute_silu_split_view_4
+elementwise|triton_poi_fused__scaled_dot_product_flash_attention_add_3
+elementwise|triton_poi_fused_convolution_0
+elementwise|triton_poi_fused_exp_view_1
+copy|triton_poi_fused_permute_6
+copy|triton_poi_fused__unsafe_view_clone_expand_transpose_unsqueeze_view_7
+attention|triton_red_fused__softmax_mul_2
+loss|triton_red_fused__log_softmax_view_3
+attention|bwd_kernel_dk_dv
+norm|void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>
+embedding|void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16>
+elementwise|_swiglu_forward_kernel
 router|moe_align_block_size_kernel
 router|void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel
 NAMES

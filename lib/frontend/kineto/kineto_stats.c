@@ -150,13 +150,12 @@ enum sc__work sc__kineto_work(const char *name) {
                  {"Sort", SC__WORK_ROUTER},
                  {"sort", SC__WORK_ROUTER},
                  {"permute", SC__WORK_ROUTER},
-                 {"_rsqrt", SC__WORK_NORM}, /* Inductor's, where a norm is one kernel */
-                 {"fused__to_copy", SC__WORK_ELEMENTWISE}, /* its casts */
                  {"copy", SC__WORK_COPY},
                  {"CatArray", SC__WORK_COPY},
                  {"elementwise", SC__WORK_ELEMENTWISE},
                  {"reduce_kernel", SC__WORK_ELEMENTWISE}};
-    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+    bool fused = sc__profile_by_inductor(name);
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts && !fused; i++)
         if (strstr(name, parts[i].part))
             return parts[i].work;
     uint8_t class = sc__profile_class(name);

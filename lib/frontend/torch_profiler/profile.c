@@ -55,6 +55,8 @@ static const struct {
     {"gammabeta", SC__WORK_NORM},
     {"bn_fw", SC__WORK_NORM},
     {"bn_bw", SC__WORK_NORM},
+    {"rowwisemoments", SC__WORK_NORM},
+    {"cucomputegradinput", SC__WORK_NORM},
     {"moegate", SC__WORK_ROUTER},
     {"gating", SC__WORK_ROUTER},
     {"router", SC__WORK_ROUTER},
@@ -73,6 +75,8 @@ static const struct {
     {"sdpa", SC__WORK_ATTENTION},
     {"flash", SC__WORK_ATTENTION},
     {"fmha", SC__WORK_ATTENTION},
+    {"bwd_kernel_dk_dv", SC__WORK_ATTENTION}, /* AOTriton's, of ROCm */
+    {"bwd_kernel_dq", SC__WORK_ATTENTION},
     {"softmax", SC__WORK_ATTENTION},
     {"cudnn::fusion", SC__WORK_ATTENTION},
     {"fused_moe", SC__WORK_GEMM},
@@ -103,6 +107,7 @@ static const struct {
     {"expert", SC__WORK_GEMM},
     {"embedding", SC__WORK_EMBEDDING},
     {"index_select", SC__WORK_EMBEDDING},
+    {"indexselect", SC__WORK_EMBEDDING},
     {"gather_kernel", SC__WORK_EMBEDDING},
     {"compute_grad_weight", SC__WORK_EMBEDDING},
     {"_rsqrt", SC__WORK_NORM}, /* Inductor's, where a norm is one kernel */
@@ -129,6 +134,9 @@ static const struct {
     {"gelu", SC__WORK_ELEMENTWISE},
     {"relu", SC__WORK_ELEMENTWISE},
     {"silu", SC__WORK_ELEMENTWISE},
+    {"swiglu", SC__WORK_ELEMENTWISE},
+    {"fused_rope", SC__WORK_ELEMENTWISE},
+    {"rotary", SC__WORK_ELEMENTWISE},
     {"tanh", SC__WORK_ELEMENTWISE},
     {"pow", SC__WORK_ELEMENTWISE},
     {"sum", SC__WORK_ELEMENTWISE},
@@ -146,10 +154,16 @@ const char *sc__class_name(unsigned class) {
     return class == SC__CLASS_COMM ? "communication" : sc__work_name((enum sc__work) class);
 }
 
+/* Templates (triton_tem_fused_mm_0) are not meant: they are products and attention. */
+static bool by_inductor(const char *small) {
+    return strstr(small, "triton_") && strstr(small, "_fused_") &&
+           !strstr(small, "triton_tem_");
+}
+
 /* Inductor names its kernels after what it fused, and what waits for a collective or copies
  * for it is none ("triton_poi_fused_all_gather_into_tensor_view_3"). */
 static bool exchanges(const char *small) {
-    if (strstr(small, "triton_") && strstr(small, "_fused_"))
+    if (by_inductor(small))
         return false;
     for (size_t i = 0; i < sizeof exchange_words / sizeof *exchange_words; i++)
         if (strstr(small, exchange_words[i]))
@@ -174,11 +188,54 @@ bool sc__profile_exchanges(const char *name) {
     return exchanges(small_letters(name).text);
 }
 
+static bool is_word_of(const char *words, const char *at, size_t n) {
+    for (const char *w = words; *w; w += strlen(w) + 1)
+        if (strlen(w) == n && !memcmp(w, at, n))
+            return true;
+    return false;
+}
+
+/* All that a kernel of Inductor fused moves its data and computes nothing. */
+static bool only_moves(const char *small) {
+    static const char moves[] =
+        "unsafe\0view\0clone\0permute\0transpose\0t\0unsqueeze\0squeeze\0expand\0"
+        "slice\0select\0split\0with\0sizes\0cat\0copy\0reshape\0contiguous\0stack\0"
+        "repeat\0index\0scatter\0backward\0as\0strided\0alias\0";
+    const char *at = strstr(small, "_fused_") + strlen("_fused_");
+    while (*at) {
+        size_t n = strcspn(at, "_");
+        if (n && strspn(at, "0123456789") < n && !is_word_of(moves, at, n))
+            return false;
+        at += n + (at[n] == '_');
+    }
+    return true;
+}
+
+/* What it fused stands in its name, with views of what products and attention beside it
+ * made: itself it is neither. */
+static uint8_t class_of_inductor(const char *small) {
+    for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++) {
+        uint8_t class = class_words[i].class;
+        bool beside =
+            class == SC__WORK_GEMM || class == SC__WORK_COPY ||
+            (class == SC__WORK_ATTENTION && strcmp(class_words[i].word, "softmax"));
+        if (!beside && strstr(small, class_words[i].word))
+            return class;
+    }
+    return only_moves(small) ? SC__WORK_COPY : SC__WORK_ELEMENTWISE;
+}
+
+bool sc__profile_by_inductor(const char *name) {
+    return by_inductor(small_letters(name).text);
+}
+
 uint8_t sc__profile_class(const char *name) {
     struct small_name letters = small_letters(name);
     const char *small = letters.text;
     if (exchanges(small))
         return SC__CLASS_COMM;
+    if (by_inductor(small))
+        return class_of_inductor(small);
     for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++)
         if (strstr(small, class_words[i].word))
             return class_words[i].class;

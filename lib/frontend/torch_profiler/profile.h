@@ -77,6 +77,8 @@ void sc__profile_take_marks_off(struct sc_context *ctx, struct sc__profile *p);
 void sc__profile_classify(struct sc__arena *a, struct sc__profile *p);
 /* What a kernel or operator of this name does: enum sc__work, or SC__CLASS_COMM. */
 uint8_t sc__profile_class(const char *name);
+/* Whether torch.compile wrote the kernel: its name is that of what it fused. */
+bool sc__profile_by_inductor(const char *name);
 /* A kernel that exchanges data with other ranks, of another library than NCCL. */
 bool sc__profile_exchanges(const char *name);
 /* "gemm", "communication" … */
