@@ -178,6 +178,11 @@ steps_of 1 6 7
 check step_of_one_name "$(step_of "$tmp/steps" --step 2)" 1000
 check step_of_one_name_ends "$("$STEPCAST" run "$tmp/steps" --step 2 --json - | sed -n 's/.*"end_us": \([0-9.]*\),.*/\1/p' | paste -sd,)" 60,1000
 expect step_of_no_such_name 3 "rank1.json: error: step 1 is ProfilerStep#5 in $tmp/steps/rank0.json, which is not in this trace" "$STEPCAST" run "$tmp/steps"
+# a profiler that steps before the work of a step has nothing in its first
+document 0 1 "$(step_range 1 0)" "$(step_range 2 1000)" "$(launch 1 1 | sed 's/"ts": 0/"ts": 1010/')" "$(kernel gemm 1100 80 7 '"correlation": 1')" >"$tmp/empty_step.json"
+check first_step_with_kernels "$(step_of "$tmp/empty_step.json")" 80
+expect first_step_is_empty 0 'ProfilerStep#1 has no kernels: ProfilerStep#2 is replayed' "$STEPCAST" show "$tmp/empty_step.json"
+expect step_without_kernels 3 'there is no operation in it' "$STEPCAST" run "$tmp/empty_step.json" --step 1
 
 # traces that do not say their rank: by name, 2 before 10
 mkdir "$tmp/unnumbered"

@@ -194,6 +194,14 @@ void sc__kineto_step_window(const struct sc__kineto_trace *t,
                             uint32_t step,
                             int64_t *start,
                             int64_t *end);
+/* Where a trace has the step that is asked for (SC__NONE: the first that has kernels).
+ * Traces may begin with different steps, and two of them have little to do with each other:
+ * what the first trace calls it counts, then its place. */
+sc_status sc__kineto_choose_step(struct sc_context *ctx,
+                                 const struct sc__kineto_trace *first,
+                                 const struct sc__kineto_trace *t,
+                                 uint32_t said,
+                                 uint32_t *step);
 /* The first kernel whose value in a rising list reaches this; kernel_count
  * when there is none. */
 uint32_t
@@ -290,7 +298,7 @@ struct sc__kineto_plan {
     uint32_t dp;
     uint32_t ep;
     uint64_t grad_bytes; /* 0: from the trace */
-    uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
+    uint32_t step;       /* which ProfilerStep, SC__NONE: the first with kernels */
     bool measured_comm;  /* collectives keep their measured transfer times */
 };
 
