@@ -159,6 +159,16 @@ expect many_streams_said 0 '40 streams share the 15 of a replay, each kernel on 
 check many_streams_shown "$("$STEPCAST" show "$tmp/many.json" | awk '$1 == "compute" { print $2, $3 }' | tail -1)" "2.000 ms"
 many_streams 20 50 >"$tmp/crowd.json"
 expect crowded_streams 3 '40 streams, with more kernels at once than the 15 that can be replayed' "$STEPCAST" run "$tmp/crowd.json" --json -
+# what the engine of autograd runs on the thread that called it is backward, the rest of that thread is not
+engine() { printf '{"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: MmBackward0", "pid": 1, "tid": %s, "ts": %s, "dur": 9, "args": {}}' "$@"; }
+call() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": %s, "ts": %s, "dur": 2, "args": {"correlation": %s}}' "$@"; }
+phases() {
+    document 0 1 "$(engine "$1" 30)" "$(engine "$1" 40)" "$(engine 2 50)" "$(call 1 0 1)" "$(call 1 10 2)" "$(call 1 20 3)" "$(call "$1" 35 4)" "$(call 2 52 5)" "$(call 2 62 6)" \
+        $(for k in 1 2 3 4 5 6; do printf '{"ph":"X","cat":"kernel","name":"k%s","ts":%s,"dur":10,"args":{"stream":7,"correlation":%s}} ' $k $((100 + 10 * k)) $k; done) >"$tmp/phases.json"
+    "$STEPCAST" convert "$tmp/phases.json" --to ir-json -o - | grep -o '"name": "k[0-9]", "phase": "[a-z]*"\|"phase": "[a-z]*", [^}]*"name": "k[0-9]"' | grep -o 'backward\|k[0-9]' | paste -sd' '
+}
+check engine_on_its_caller "$(phases 1)" "k1 k2 k3 k4 backward k5 backward k6 backward"
+check engine_on_its_own "$(phases 3)" "k1 k2 k3 k4 backward k5 backward k6 backward"
 
 # traces of ranks that were joined in one file keep a process each: they are not one rank
 launch() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %s, "tid": 1, "ts": 0, "dur": 5, "args": {"correlation": %s}}' "$@"; }

@@ -127,8 +127,11 @@ struct sc__kineto_trace {
     struct sc__kineto_range *backward_ranges; /* annotations, by start */
     uint32_t backward_count;
     uint32_t backward_capacity;
-    struct sc__map backward; /* threads of the autograd engine */
-    uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
+    struct sc__map backward;           /* threads of the autograd engine */
+    struct sc__kineto_range *autograd; /* what the engine ran, by thread and start */
+    uint32_t autograd_count;
+    uint32_t autograd_capacity;
+    uint32_t *operators; /* by External id: name of the operator on the host + 1 */
     uint32_t operator_count;
     uint32_t operator_capacity;
     struct sc__kineto_call *calls; /* by thread and start */
