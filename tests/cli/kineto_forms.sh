@@ -159,6 +159,20 @@ expect many_streams_said 0 '40 streams share the 15 of a replay, each kernel on 
 check many_streams_shown "$("$STEPCAST" show "$tmp/many.json" | awk '$1 == "compute" { print $2, $3 }' | tail -1)" "2.000 ms"
 many_streams 20 50 >"$tmp/crowd.json"
 expect crowded_streams 3 '40 streams, with more kernels at once than the 15 that can be replayed' "$STEPCAST" run "$tmp/crowd.json" --json -
+
+# two process groups of the same two ranks count their collectives by themselves: 200 us of gradients and 20 us of a
+# loss, number 1 of each; rank 1 comes 30 us late to the first. Other names on each rank: by number alone
+mkdir "$tmp/same"
+same_ranks() { # rank, names of its two groups, how long it waits
+    document "$1" 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic $((130 - $4)) $((200 + $4)) 20 "$(grouped DATA_PARALLEL_GROUP_WITH_CP 2 '[0, 1]' 1), \"Process Group Name\": \"$2\"")" \
+        "$(kernel ncclDevKernel_Generic 330 20 24 "$(grouped DATA_PARALLEL_GROUP 2 '[0, 1]' 1), \"Process Group Name\": \"$3\"")" >"$tmp/same/rank$1.json"
+}
+same_ranks 0 7 8 30
+same_ranks 1 7 8 0
+check groups_of_the_same_ranks "$(step_of "$tmp/same" --comm measured --cluster ideal)" 350
+same_ranks 1 a b 0
+check groups_of_other_names "$(step_of "$tmp/same" --comm measured --cluster ideal)" 170
+
 # what the engine of autograd runs on the thread that called it is backward, the rest of that thread is not
 engine() { printf '{"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: MmBackward0", "pid": 1, "tid": %s, "ts": %s, "dur": 9, "args": {}}' "$@"; }
 call() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": %s, "ts": %s, "dur": 2, "args": {"correlation": %s}}' "$@"; }

@@ -281,6 +281,7 @@ static void keep_transfer(struct replay *r,
     sc__kineto_transfer_add(r->transfers,
                             r->w,
                             sc__group_member(r->w, group, r->t->rank, 0),
+                            c->group == SC__NO_NAME ? NULL : r->t->names.text[c->group],
                             c->seq,
                             k->dur,
                             r->measured->count - 1);
