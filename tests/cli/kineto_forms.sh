@@ -164,13 +164,26 @@ expect crowded_streams 3 '40 streams, with more kernels at once than the 15 that
 # loss, number 1 of each; rank 1 comes 30 us late to the first. Other names on each rank: by number alone
 mkdir "$tmp/same"
 same_ranks() { # rank, names of its two groups, how long it waits
-    document "$1" 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic $((130 - $4)) $((200 + $4)) 20 "$(grouped DATA_PARALLEL_GROUP_WITH_CP 2 '[0, 1]' 1), \"Process Group Name\": \"$2\"")" \
-        "$(kernel ncclDevKernel_Generic 330 20 24 "$(grouped DATA_PARALLEL_GROUP 2 '[0, 1]' 1), \"Process Group Name\": \"$3\"")" >"$tmp/same/rank$1.json"
+    document "$1" 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic $((130 - $4)) $((200 + $4)) 20 "$(grouped undefined 2 '[0, 1]' 1), \"Process Group Name\": \"$2\"")" \
+        "$(kernel ncclDevKernel_Generic 330 20 24 "$(grouped undefined 2 '[0, 1]' 1), \"Process Group Name\": \"$3\"")" >"$tmp/same/rank$1.json"
 }
 same_ranks 0 7 8 30
 same_ranks 1 7 8 0
 check groups_of_the_same_ranks "$(step_of "$tmp/same" --comm measured --cluster ideal)" 350
 same_ranks 1 a b 0
+# they need not come in one order: each is its own, of lists of ranks, and of a mesh where two traces stand for four
+crossed() { # folder, rank, of how many, ranks, starts of gradients and loss, neighbours in tp
+    document "$2" "$3" "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic "$5" $((1100 - $5)) 20 "$(grouped DATA_PARALLEL_GROUP_WITH_CP 2 "$4" 1 | sed 's/nelems": 1,/nelems": 67108864,/g')")" \
+        "$(kernel ncclDevKernel_Generic "$6" $((125 - $6)) 24 "$(grouped DATA_PARALLEL_GROUP 2 "$4" 1)")" "$(kernel ncclDevKernel_Generic 1100 10 28 "$(grouped TENSOR_MODEL_PARALLEL_GROUP "${8:-1}" "$7" 1)")" >"$1/rank$2.json"
+}
+wire() { "$STEPCAST" run "$@" --comm measured --cluster ideal --json - | sed -n 's/^ *"dp": {"ops": 2, .*"busy_us": \([0-9.]*\),.*/\1/p'; }
+mkdir "$tmp/crossed" "$tmp/meshed"
+crossed "$tmp/crossed" 0 2 '[0, 1]' 100 105 '[0]'
+crossed "$tmp/crossed" 1 2 '[0, 1]' 110 102 '[1]'
+check crossed_groups "$(wire "$tmp/crossed")" $((1100 - 110 + 125 - 105))
+crossed "$tmp/meshed" 0 4 '[0, 2]' 100 105 '[0, 1]' 2
+crossed "$tmp/meshed" 2 4 '[0, 2]' 110 102 '[2, 3]' 2
+check crossed_groups_of_a_mesh "$(wire "$tmp/meshed")" $((1100 - 110 + 125 - 105))
 check groups_of_other_names "$(step_of "$tmp/same" --comm measured --cluster ideal)" 170
 
 # what the engine of autograd runs on the thread that called it is backward, the rest of that thread is not

@@ -99,11 +99,35 @@ static bool same_ranks(const struct sc__group *known, const struct sc__kineto_gr
            !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks);
 }
 
+/* Process groups of the same ranks and other descriptions (data parallelism with and
+ * without cp) are communicators of their own: their collectives do not wait for each other.
+ */
+static uint64_t description_hash(const struct replay *r, const struct sc__kineto_group *g) {
+    const char *text =
+        g->description == SC__NO_NAME ? "" : r->t->names.text[g->description];
+    return sc__hash(text, strlen(text), g->size);
+}
+
+/* The communicator of a group of the mesh. */
+static uint32_t group_of_mesh(struct replay *r, const struct sc__kineto_group *g) {
+    bool fresh;
+    unsigned others = 0;
+    uint64_t *at = sc__map_at(r->lists, description_hash(r, g) ^ (g->kind + 1u), &fresh);
+    if (!fresh)
+        return (uint32_t)*at;
+    if (r->w->group_count == UINT16_MAX)
+        return SC__NONE;
+    for (uint32_t i = 0; i < r->w->group_count; i++)
+        others += r->w->groups[i].kind == g->kind;
+    *at = sc__workload_communicator(r->w, g->kind, others);
+    return (uint32_t)*at;
+}
+
 /* A group of the workload with these ranks, which an earlier trace may have
  * made; SC__NONE when 16 bits do not number it. */
 static uint32_t group_list(struct replay *r, const struct sc__kineto_group *g) {
     bool fresh;
-    uint64_t seed = sc__hash(g->label, strlen(g->label), g->size);
+    uint64_t seed = sc__hash(g->label, strlen(g->label), description_hash(r, g));
     uint64_t *at =
         sc__map_at(r->lists, sc__hash(g->ranks, g->size * sizeof *g->ranks, seed), &fresh);
     if (!fresh && same_ranks(&r->w->groups[*at], g))
@@ -121,7 +145,7 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
     struct sc__place at = {.file = r->t->file};
     uint32_t group;
     if (r->meshed)
-        group = sc__workload_group(r->w, g->kind);
+        group = g->made ? g->made - 1 : group_of_mesh(r, g);
     else
         group = g->made ? g->made - 1 : group_list(r, g);
     if (group == SC__NONE)
