@@ -177,6 +177,11 @@ crossed() { # folder, rank, of how many, ranks, starts of gradients and loss, ne
         "$(kernel ncclDevKernel_Generic "$6" $((125 - $6)) 24 "$(grouped DATA_PARALLEL_GROUP 2 "$4" 1)")" "$(kernel ncclDevKernel_Generic 1100 10 28 "$(grouped TENSOR_MODEL_PARALLEL_GROUP "${8:-1}" "$7" 1)")" >"$1/rank$2.json"
 }
 wire() { "$STEPCAST" run "$@" --comm measured --cluster ideal --json - | sed -n 's/^ *"dp": {"ops": 2, .*"busy_us": \([0-9.]*\),.*/\1/p'; }
+# torchtitan's meshes
+for mesh in mesh_fsdp:dp mesh_efsdp:dp_ep mesh_etp:tp mesh_tp:tp; do
+    for rank in 0 1; do document $rank 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 "$(grouped "${mesh%:*}" 2 '[0, 1]' 1)")" >"$tmp/mesh$rank.json"; done
+    check "group of ${mesh%:*}" "$("$STEPCAST" run "$tmp/mesh0.json" "$tmp/mesh1.json" --json - | sed -n 's/^ *"\([a-z_]*\)": {"ops": 1, .*/\1/p')" "${mesh#*:}"
+done
 mkdir "$tmp/crossed" "$tmp/meshed"
 crossed "$tmp/crossed" 0 2 '[0, 1]' 100 105 '[0]'
 crossed "$tmp/crossed" 1 2 '[0, 1]' 110 102 '[1]'

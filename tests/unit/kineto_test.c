@@ -488,6 +488,7 @@ static void groups_of_several_sizes_are_those_of_the_mesh(void **state) {
         {ONE("2", "[5, 13]", "EMBEDDING_GROUP"), "embedding", SC__GROUP_EMBEDDING},
         {ONE("2", "[4, 5]", "EXPERT_TENSOR_PARALLEL_GROUP"), "tp", SC__GROUP_ETP},
         {ONE("2", "[5, 13]", "PIPELINE_MODEL_PARALLEL_GROUP"), "pp", SC__GROUP_PP},
+        {ONE("2", "[4, 5]", "tp"), "tp", SC__GROUP_TP},
         {ONE("2", "[1, 5]", "DATA_PARALLEL_GROUP"), "dp", SC__GROUP_DP}};
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
         char text[4096];

@@ -12,7 +12,8 @@ struct word {
     enum sc__group_kind kind;
 };
 
-/* The first counts, so that what names several sizes stands before what names one. */
+/* The first counts, so that what names several sizes stands before what names one; of our
+ * own labels the last. */
 static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
                                     {"EXPERT_TENSOR_PARALLEL", "tp", SC__GROUP_ETP},
                                     {"EXPERT_TENSOR", NULL, 0},
@@ -25,7 +26,10 @@ static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
                                     {"POSITION_EMBEDDING", NULL, 0},
                                     {"EMBEDDING", "embedding", SC__GROUP_EMBEDDING},
                                     {"MODEL_PARALLEL", "model", SC__GROUP_MODEL},
+                                    {"mesh_etp", "tp", SC__GROUP_ETP},
                                     {"mesh_tp", "tp", SC__GROUP_TP},
+                                    {"mesh_efsdp", "dp_ep", SC__GROUP_DP_EP},
+                                    {"mesh_fsdp", "dp", SC__GROUP_DP},
                                     {"mesh_dp", "dp", SC__GROUP_DP},
                                     {"mesh_pp", "pp", SC__GROUP_PP},
                                     {"mesh_cp", "cp", SC__GROUP_CP},
