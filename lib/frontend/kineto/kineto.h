@@ -254,7 +254,8 @@ struct sc__kineto_group {
     uint32_t *ranks;
     uint32_t size;
     const char *label;
-    enum sc__group_kind kind; /* what it seems to be */
+    enum sc__group_kind said; /* what it seems to be */
+    enum sc__group_kind kind; /* what it is in the mesh; so far what it seems to be */
     bool told;                /* its description says so */
     uint32_t made;            /* group of the workload + 1, once it is there */
 };
