@@ -202,13 +202,16 @@ static bool only_moves(const char *small) {
         "slice\0select\0split\0with\0sizes\0cat\0copy\0reshape\0contiguous\0stack\0"
         "repeat\0index\0scatter\0backward\0as\0strided\0alias\0";
     const char *at = strstr(small, "_fused_") + strlen("_fused_");
+    bool some = false;
     while (*at) {
         size_t n = strcspn(at, "_");
-        if (n && strspn(at, "0123456789") < n && !is_word_of(moves, at, n))
+        bool word = n && strspn(at, "0123456789") < n;
+        if (word && !is_word_of(moves, at, n))
             return false;
+        some |= word;
         at += n + (at[n] == '_');
     }
-    return true;
+    return some;
 }
 
 /* What it fused stands in its name, with views of what products and attention beside it
