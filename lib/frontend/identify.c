@@ -116,6 +116,11 @@ static const struct {
       "stepcast run TRACES --astra-network FILE, or --cluster FILE for any input",
       SC__READ_AS_CLUSTER}},
     {NULL,
+     {"Start (ns)", "Duration (ns)", "CorrId"},
+     {"a list of kernels by Nsight Systems (nsys stats, cuda_gpu_trace)",
+      "give the export that it was made of (nsys export --type sqlite), or "
+      "nsys stats --report cuda_gpu_kern_sum"}},
+    {NULL,
      {"TotalDurationNs", "AverageNs"},
      {"sums of kernels by rocprof (CSV)",
       "give what PyTorch's profiler says of the run: prof.key_averages().table(), or its "

@@ -48,6 +48,7 @@ struct nccl_reader {
     uint32_t near_nics;
     uint32_t nics;
     uint32_t nic_speed; /* Mb/s */
+    uint32_t bridges;   /* of containers and virtual machines, which are no NICs */
     const char *gpu;
     struct sc__str open[MOST_NESTED]; /* names of the tags around */
     uint32_t nested;
@@ -230,6 +231,16 @@ static void add_nic(struct nccl_reader *r, uint32_t speed) {
     r->branch_nics += speed == r->nic_speed;
 }
 
+/* Networks of containers and virtual machines on this node, which NCCL lists with the NICs
+ * where it has nothing but sockets, at 10 Gb/s for want of a rate. */
+static bool is_bridge(struct sc__str net) {
+    static const char *const words[] = {"veth", "br-", "docker", "virbr", "vnet", "cni"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (sc__str_starts(net, words[i]))
+            return true;
+    return false;
+}
+
 /* A device that only its class tells. */
 static sc_status read_class(struct nccl_reader *r, struct sc__str tag) {
     struct sc__str class = attribute(tag, "class");
@@ -272,7 +283,9 @@ static sc_status read_tag(struct nccl_reader *r, struct sc__str tag) {
         return read_gpu_tag(r, tag);
     if (r->gpus && (tag_is(tag, "xgmi") || tag_is(tag, "nvlink")))
         return read_link_tag(r, tag);
-    if (tag_is(tag, "net")) {
+    if (tag_is(tag, "net") && is_bridge(attribute(tag, "name")))
+        r->bridges++;
+    else if (tag_is(tag, "net")) {
         if (attribute(tag, "speed").n)
             SC__TRY(attribute_number(r, tag, "speed", &speed));
         add_nic(r, speed);
@@ -374,6 +387,12 @@ static sc_status fill_inside(struct nccl_reader *r, struct sc__cluster *c) {
 
 static void note_node(const struct nccl_reader *r) {
     const char *gpu = r->gpu ? r->gpu : "a GPU whose PCI id is not known (--gpu)";
+    if (r->bridges)
+        sc__note(r->ctx,
+                 "nccl-bridges",
+                 "%s: %u networks of containers on the node (veth…, br-…) are no NICs",
+                 r->file,
+                 r->bridges);
     if (r->to_read)
         sc__note(
             r->ctx,

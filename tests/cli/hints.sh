@@ -34,6 +34,8 @@ printf '{\n  "version": "0.0.4"\n}{\n  "id": "4",\n  "type": "COMM_COLL_NODE",\n
 expect chakra_as_json 3 'a trace is a set of files PREFIX.0.et, PREFIX.1.et, … (or .json)' "$STEPCAST" show "$tmp/chakra.json"
 printf '==1== Profiling result:\n            Type  Time(%%)      Time     Calls       Avg  Name\n GPU activities:   15.95%%  1.72898s     28160  61.398us  gemm\n' >"$tmp/nvprof.txt"
 printf '"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n"gemm",2,10,5,100\n' >"$tmp/rocprof.csv"
+printf 'Start (ns),Duration (ns),CorrId,GrdX,Device,Strm,Name\n1000,2000,11,1,H100,7,gemm\n' >"$tmp/nsys_trace.csv"
+expect list_of_nsys 3 'is a list of kernels by Nsight Systems' "$STEPCAST" run "$tmp/nsys_trace.csv"
 expect sums_of_rocprof 3 'is sums of kernels by rocprof' "$STEPCAST" run "$tmp/rocprof.csv"
 printf '{"version":2,"results":[{"size":8,"out_of_place":{"time":5.0,"alg_bw":1.0}}]}\n' >"$tmp/nccl.json"
 expect nccl_tests_as_json 3 'is results of nccl-tests as JSON' "$STEPCAST" run "$tmp/nccl.json"

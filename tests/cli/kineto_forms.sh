@@ -64,12 +64,26 @@ attention|triton_tem_fused_flex_attention_3
 elementwise|triton_poi_fused_add_permute_view_20
 elementwise|triton_poi_fused_addmm_tanh_3
 elementwise|triton_poi_fused_gelu_view_9
-elementwise|triton_poi_fused_0
 copy|triton_poi_fused_clone_transpose_view_4
 copy|triton_poi_fused_cat_slice_6
 norm|triton_per_fused_add_native_layer_norm_view_5
 loss|triton_red_fused__log_softmax_nll_loss_forward_view_7
 optimizer|triton_for_fused_0
+attention|triton_tem_fused_flex_attention_0
+elementwise|triton_poi_fused__unsafe_view_mul_silu_silu_backward_view_32
+elementwise|triton_poi_fused_bmm_mul_permute_silu_split_view_4
+elementwise|triton_poi_fused__scaled_dot_product_flash_attention_add_3
+elementwise|triton_poi_fused_convolution_0
+elementwise|triton_poi_fused_exp_view_1
+elementwise|triton_poi_fused_0
+copy|triton_poi_fused_permute_6
+copy|triton_poi_fused__unsafe_view_clone_expand_transpose_unsqueeze_view_7
+attention|triton_red_fused__softmax_mul_2
+loss|triton_red_fused__log_softmax_view_3
+attention|bwd_kernel_dk_dv
+norm|void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>
+embedding|void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16>
+elementwise|_swiglu_forward_kernel
 router|moe_align_block_size_kernel
 router|void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel
 NAMES
@@ -171,6 +185,48 @@ check many_streams_shown "$("$STEPCAST" show "$tmp/many.json" | awk '$1 == "comp
 many_streams 20 50 >"$tmp/crowd.json"
 expect crowded_streams 3 '40 streams, with more kernels at once than the 15 that can be replayed' "$STEPCAST" run "$tmp/crowd.json" --json -
 
+# two process groups of the same two ranks count their collectives by themselves: 200 us of gradients and 20 us of a
+# loss, number 1 of each; rank 1 comes 30 us late to the first. Other names on each rank: by number alone
+mkdir "$tmp/same"
+same_ranks() { # rank, names of its two groups, how long it waits
+    document "$1" 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic $((130 - $4)) $((200 + $4)) 20 "$(grouped undefined 2 '[0, 1]' 1), \"Process Group Name\": \"$2\"")" \
+        "$(kernel ncclDevKernel_Generic 330 20 24 "$(grouped undefined 2 '[0, 1]' 1), \"Process Group Name\": \"$3\"")" >"$tmp/same/rank$1.json"
+}
+same_ranks 0 7 8 30
+same_ranks 1 7 8 0
+check groups_of_the_same_ranks "$(step_of "$tmp/same" --comm measured --cluster ideal)" 350
+same_ranks 1 a b 0
+# they need not come in one order: each is its own, of lists of ranks, and of a mesh where two traces stand for four
+crossed() { # folder, rank, of how many, ranks, starts of gradients and loss, neighbours in tp
+    document "$2" "$3" "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic "$5" $((1100 - $5)) 20 "$(grouped DATA_PARALLEL_GROUP_WITH_CP 2 "$4" 1 | sed 's/nelems": 1,/nelems": 67108864,/g')")" \
+        "$(kernel ncclDevKernel_Generic "$6" $((125 - $6)) 24 "$(grouped DATA_PARALLEL_GROUP 2 "$4" 1)")" "$(kernel ncclDevKernel_Generic 1100 10 28 "$(grouped TENSOR_MODEL_PARALLEL_GROUP "${8:-1}" "$7" 1)")" >"$1/rank$2.json"
+}
+wire() { "$STEPCAST" run "$@" --comm measured --cluster ideal --json - | sed -n 's/^ *"dp": {"ops": 2, .*"busy_us": \([0-9.]*\),.*/\1/p'; }
+# torchtitan's meshes
+for mesh in mesh_fsdp:dp mesh_efsdp:dp_ep mesh_etp:tp mesh_tp:tp; do
+    for rank in 0 1; do document $rank 2 "$(kernel gemm 0 100 7)" "$(kernel ncclDevKernel_Generic 100 10 20 "$(grouped "${mesh%:*}" 2 '[0, 1]' 1)")" >"$tmp/mesh$rank.json"; done
+    check "group of ${mesh%:*}" "$("$STEPCAST" run "$tmp/mesh0.json" "$tmp/mesh1.json" --json - | sed -n 's/^ *"\([a-z_]*\)": {"ops": 1, .*/\1/p')" "${mesh#*:}"
+done
+mkdir "$tmp/crossed" "$tmp/meshed"
+crossed "$tmp/crossed" 0 2 '[0, 1]' 100 105 '[0]'
+crossed "$tmp/crossed" 1 2 '[0, 1]' 110 102 '[1]'
+check crossed_groups "$(wire "$tmp/crossed")" $((1100 - 110 + 125 - 105))
+crossed "$tmp/meshed" 0 4 '[0, 2]' 100 105 '[0, 1]' 2
+crossed "$tmp/meshed" 2 4 '[0, 2]' 110 102 '[2, 3]' 2
+check crossed_groups_of_a_mesh "$(wire "$tmp/meshed")" $((1100 - 110 + 125 - 105))
+check groups_of_other_names "$(step_of "$tmp/same" --comm measured --cluster ideal)" 170
+
+# what the engine of autograd runs on the thread that called it is backward, the rest of that thread is not
+engine() { printf '{"ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: MmBackward0", "pid": 1, "tid": %s, "ts": %s, "dur": 9, "args": {}}' "$@"; }
+call() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": %s, "ts": %s, "dur": 2, "args": {"correlation": %s}}' "$@"; }
+phases() {
+    document 0 1 "$(engine "$1" 30)" "$(engine "$1" 40)" "$(engine 2 50)" "$(call 1 0 1)" "$(call 1 10 2)" "$(call 1 20 3)" "$(call "$1" 35 4)" "$(call 2 52 5)" "$(call 2 62 6)" \
+        $(for k in 1 2 3 4 5 6; do printf '{"ph":"X","cat":"kernel","name":"k%s","ts":%s,"dur":10,"args":{"stream":7,"correlation":%s}} ' $k $((100 + 10 * k)) $k; done) >"$tmp/phases.json"
+    "$STEPCAST" convert "$tmp/phases.json" --to ir-json -o - | grep -o '"name": "k[0-9]", "phase": "[a-z]*"\|"phase": "[a-z]*", [^}]*"name": "k[0-9]"' | grep -o 'backward\|k[0-9]' | paste -sd' '
+}
+check engine_on_its_caller "$(phases 1)" "k1 k2 k3 k4 backward k5 backward k6 backward"
+check engine_on_its_own "$(phases 3)" "k1 k2 k3 k4 backward k5 backward k6 backward"
+
 # traces of ranks that were joined in one file keep a process each: they are not one rank
 launch() { printf '{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": %s, "tid": 1, "ts": 0, "dur": 5, "args": {"correlation": %s}}' "$@"; }
 document 0 2 "$(launch '"[TP00] 42"' 1)" "$(kernel gemm 10 100 7 '"correlation": 1, "device": 0')" "$(launch '"[TP00] 42"' 2)" >"$tmp/joined.json"
@@ -189,6 +245,11 @@ steps_of 1 6 7
 check step_of_one_name "$(step_of "$tmp/steps" --step 2)" 1000
 check step_of_one_name_ends "$("$STEPCAST" run "$tmp/steps" --step 2 --json - | sed -n 's/.*"end_us": \([0-9.]*\),.*/\1/p' | paste -sd,)" 60,1000
 expect step_of_no_such_name 3 "rank1.json: error: step 1 is ProfilerStep#5 in $tmp/steps/rank0.json, which is not in this trace" "$STEPCAST" run "$tmp/steps"
+# a profiler that steps before the work of a step has nothing in its first
+document 0 1 "$(step_range 1 0)" "$(step_range 2 1000)" "$(launch 1 1 | sed 's/"ts": 0/"ts": 1010/')" "$(kernel gemm 1100 80 7 '"correlation": 1')" >"$tmp/empty_step.json"
+check first_step_with_kernels "$(step_of "$tmp/empty_step.json")" 80
+expect first_step_is_empty 0 'ProfilerStep#1 has no kernels: ProfilerStep#2 is replayed' "$STEPCAST" show "$tmp/empty_step.json"
+expect step_without_kernels 3 'there is no operation in it' "$STEPCAST" run "$tmp/empty_step.json" --step 1
 
 # traces that do not say their rank: by name, 2 before 10
 mkdir "$tmp/unnumbered"

@@ -196,6 +196,10 @@ expect nccl_of_a_cloud_said 0 '2 × a GPU whose PCI id is not known (--gpu) and 
 expect nccl_of_a_cloud_no_gpu 3 'give nvlink=450GB/s, or a GPU whose NVLink is known' "$STEPCAST" show --cluster "$tmp/cloud.xml"
 sed 's/ sm="90"//; s/<nvlink.*\/><\/gpu>/<\/gpu>/; s/ speed="400000"//' "$tmp/node.xml" >"$tmp/given.xml"
 check nccl_to_read "$(all_reduce_times "$tmp/given.xml nic=400Gbps" 8 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=400Gbps" 8 analytic)"
+# what joins containers is no NIC, though NCCL says 10 Gb/s of each
+sed 's/speed="400000"/speed="1000"/; s/<\/cpu>/<nic><net name="br-3c2" dev="5" speed="10000"\/><net name="veth268" dev="6" speed="10000"\/><\/nic>&/' "$tmp/node.xml" >"$tmp/bridges.xml"
+expect nccl_containers 0 '2 networks of containers on the node' "$STEPCAST" show --cluster "$tmp/bridges.xml"
+check nccl_nics_beside_containers "$(all_reduce_times "$tmp/bridges.xml" 8 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nvlink=450GB/s nics=2 nic=1Gbps" 8 analytic)"
 printf '<?xml version="1.0"?>\n<topology version="2.0">\n  <object type="Machine"/>\n</topology>\n' >"$tmp/lstopo.xml"
 expect hwloc 3 'a machine as hwloc sees it' "$STEPCAST" show --cluster "$tmp/lstopo.xml"
 printf '<system><gpu' >"$tmp/open.xml"

@@ -538,6 +538,7 @@ static void groups_of_several_sizes_are_those_of_the_mesh(void **state) {
         {ONE("2", "[5, 13]", "EMBEDDING_GROUP"), "embedding", SC__GROUP_EMBEDDING},
         {ONE("2", "[4, 5]", "EXPERT_TENSOR_PARALLEL_GROUP"), "tp", SC__GROUP_ETP},
         {ONE("2", "[5, 13]", "PIPELINE_MODEL_PARALLEL_GROUP"), "pp", SC__GROUP_PP},
+        {ONE("2", "[4, 5]", "tp"), "tp", SC__GROUP_TP},
         {ONE("2", "[1, 5]", "DATA_PARALLEL_GROUP"), "dp", SC__GROUP_DP}};
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
         char text[4096];
@@ -561,6 +562,57 @@ static void groups_of_several_sizes_are_those_of_the_mesh(void **state) {
         assert_int_equal(w->mesh.pp, 2);
         assert_int_equal(last->kind, table[i].kind);
         assert_string_equal(last->label, table[i].label);
+        unlink(path);
+    }
+}
+
+/* As rank 5 of 8 sees it, tp 2: shards over 2 neighbours and two replicas of them (HSDP),
+ * with a group of all of these too; or four replicas. */
+static void replicas_of_shards_are_one_mesh(void **state) {
+    (void)state;
+    static const char *const as_it_is[] = {"cluster", "ideal", NULL};
+    static const struct {
+        const char *first;
+        const char *last;
+        uint32_t shard;
+        enum sc__group_kind kind;
+    } table[] = {
+#define MESH(ts, size, ranks, what) COLLECTIVE(ts, "3", size, ranks, what)
+        {MESH("165", "2", "[5, 7]", "mesh_dp_shard"),
+         MESH("180", "2", "[1, 5]", "mesh_dp_replicate"),
+         2,
+         SC__GROUP_REPLICA},
+        {MESH("195", "2", "[1, 5]", "mesh_dp_replicate") ", " MESH("210",
+                                                                   "4",
+                                                                   "[1, 3, 5, 7]",
+                                                                   "mesh_dp"),
+         MESH("225", "2", "[5, 7]", "mesh_fsdp"),
+         2,
+         SC__GROUP_SHARD},
+        {MESH("240", "2", "[4, 5]", "mesh_tp"),
+         MESH("255", "4", "[1, 3, 5, 7]", "mesh_dp_replicate"),
+         0,
+         SC__GROUP_DP}};
+    for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[4096];
+        struct sc__job job;
+        snprintf(text,
+                 sizeof text,
+                 "{\"distributedInfo\": {\"rank\": 5, \"world_size\": 8}, "
+                 "\"traceEvents\": [%s, %s, %s, %s]}",
+                 KERNEL("gemm", "100", "50", "7", "1"),
+                 COLLECTIVE("150", "2", "2", "[4, 5]", "mesh_tp"),
+                 table[i].first,
+                 table[i].last);
+        const char *path = sc__strdup(&ctx->arena, temporary_file(text, strlen(text)));
+        run_files(&path, 1, as_it_is, &job);
+        const struct sc__workload *w = job.workload;
+        const struct sc__group *last = &w->groups[w->ops[w->op_count - 1].group];
+        assert_int_equal(w->mesh.tp, 2);
+        assert_int_equal(w->mesh.dp, 4);
+        assert_int_equal(w->mesh.shard, table[i].shard);
+        assert_int_equal(last->kind, table[i].kind);
+        assert_string_equal(last->label, "dp");
         unlink(path);
     }
 }
@@ -656,6 +708,7 @@ int main(void) {
         TEST(groups_of_the_same_ranks_are_told_apart),
         TEST(one_trace_stands_for_a_larger_mesh),
         TEST(groups_of_several_sizes_are_those_of_the_mesh),
+        TEST(replicas_of_shards_are_one_mesh),
         TEST(bad_traces_are_refused),
         TEST(cut_files_are_refused),
         TEST(missing_ranks_are_refused)};

@@ -412,7 +412,13 @@ void sc__kineto_show(struct sc_context *ctx,
 }
 
 const struct sc__option sc__kineto_options[] = {
-    {"step", 0, "N", "1", "Profiles", "which of the steps is replayed", 0},
+    {"step",
+     0,
+     "N",
+     NULL,
+     "Profiles",
+     "which of the steps is replayed; else the first that has kernels",
+     0},
     {"step-range",
      0,
      "TEXT",

@@ -127,8 +127,11 @@ struct sc__kineto_trace {
     struct sc__kineto_range *backward_ranges; /* annotations, by start */
     uint32_t backward_count;
     uint32_t backward_capacity;
-    struct sc__map backward; /* threads of the autograd engine */
-    uint32_t *operators;     /* by External id: name of the operator on the host + 1 */
+    struct sc__map backward;           /* threads of the autograd engine */
+    struct sc__kineto_range *autograd; /* what the engine ran, by thread and start */
+    uint32_t autograd_count;
+    uint32_t autograd_capacity;
+    uint32_t *operators; /* by External id: name of the operator on the host + 1 */
     uint32_t operator_count;
     uint32_t operator_capacity;
     struct sc__kineto_call *calls; /* by thread and start */
@@ -194,6 +197,14 @@ void sc__kineto_step_window(const struct sc__kineto_trace *t,
                             uint32_t step,
                             int64_t *start,
                             int64_t *end);
+/* Where a trace has the step that is asked for (SC__NONE: the first that has kernels).
+ * Traces may begin with different steps, and two of them have little to do with each other:
+ * what the first trace calls it counts, then its place. */
+sc_status sc__kineto_choose_step(struct sc_context *ctx,
+                                 const struct sc__kineto_trace *first,
+                                 const struct sc__kineto_trace *t,
+                                 uint32_t said,
+                                 uint32_t *step);
 /* The first kernel whose value in a rising list reaches this; kernel_count
  * when there is none. */
 uint32_t
@@ -243,7 +254,8 @@ struct sc__kineto_group {
     uint32_t *ranks;
     uint32_t size;
     const char *label;
-    enum sc__group_kind kind; /* what it seems to be */
+    enum sc__group_kind said; /* what it seems to be */
+    enum sc__group_kind kind; /* what it is in the mesh; so far what it seems to be */
     bool told;                /* its description says so */
     uint32_t made;            /* group of the workload + 1, once it is there */
 };
@@ -290,7 +302,7 @@ struct sc__kineto_plan {
     uint32_t dp;
     uint32_t ep;
     uint64_t grad_bytes; /* 0: from the trace */
-    uint32_t step;       /* which ProfilerStep, SC__NONE: the first */
+    uint32_t step;       /* which ProfilerStep, SC__NONE: the first with kernels */
     bool measured_comm;  /* collectives keep their measured transfer times */
 };
 

@@ -28,6 +28,7 @@ struct replay {
     const struct sc__kineto_plan *plan;
     uint32_t ranks;
     /* of the step */
+    uint32_t step;
     int64_t start;
     int64_t end;
     int64_t longest; /* of all traces, ns */
@@ -111,11 +112,35 @@ static bool same_ranks(const struct sc__group *known, const struct sc__kineto_gr
            !memcmp(known->ranks, g->ranks, g->size * sizeof *g->ranks);
 }
 
+/* Process groups of the same ranks and other descriptions (data parallelism with and
+ * without cp) are communicators of their own: their collectives do not wait for each other.
+ */
+static uint64_t description_hash(const struct replay *r, const struct sc__kineto_group *g) {
+    const char *text =
+        g->description == SC__NO_NAME ? "" : r->t->names.text[g->description];
+    return sc__hash(text, strlen(text), g->size);
+}
+
+/* The communicator of a group of the mesh. */
+static uint32_t group_of_mesh(struct replay *r, const struct sc__kineto_group *g) {
+    bool fresh;
+    unsigned others = 0;
+    uint64_t *at = sc__map_at(r->lists, description_hash(r, g) ^ (g->kind + 1u), &fresh);
+    if (!fresh)
+        return (uint32_t)*at;
+    if (r->w->group_count == UINT16_MAX)
+        return SC__NONE;
+    for (uint32_t i = 0; i < r->w->group_count; i++)
+        others += r->w->groups[i].kind == g->kind;
+    *at = sc__workload_communicator(r->w, g->kind, others);
+    return (uint32_t)*at;
+}
+
 /* A group of the workload with these ranks, which an earlier trace may have
  * made; SC__NONE when 16 bits do not number it. */
 static uint32_t group_list(struct replay *r, const struct sc__kineto_group *g) {
     bool fresh;
-    uint64_t seed = sc__hash(g->label, strlen(g->label), g->size);
+    uint64_t seed = sc__hash(g->label, strlen(g->label), description_hash(r, g));
     uint64_t *at =
         sc__map_at(r->lists, sc__hash(g->ranks, g->size * sizeof *g->ranks, seed), &fresh);
     if (!fresh && same_ranks(&r->w->groups[*at], g))
@@ -133,7 +158,7 @@ static sc_status kineto_dependencies_group_of(struct replay *r,
     struct sc__place at = {.file = r->t->file};
     uint32_t group;
     if (r->meshed)
-        group = sc__workload_group(r->w, g->kind);
+        group = g->made ? g->made - 1 : group_of_mesh(r, g);
     else
         group = g->made ? g->made - 1 : group_list(r, g);
     if (group == SC__NONE)
@@ -395,10 +420,9 @@ static sc_status replay_kernel(struct replay *r, const struct sc__kineto_kernel 
 
 /* Of the step that is replayed; all where the trace has none. */
 static bool in_step(const struct replay *r, int64_t at) {
-    uint32_t step = r->plan->step == SC__NONE ? 0 : r->plan->step;
     if (!r->t->step_count)
         return true;
-    return at >= r->t->steps[step].start && at < r->t->steps[step].end;
+    return at >= r->t->steps[r->step].start && at < r->t->steps[r->step].end;
 }
 
 static sc_status gradient_bytes(struct replay *r, uint64_t *bytes) {
@@ -457,86 +481,10 @@ static void add_gradients(struct replay *r, uint64_t bytes) {
 
 /* ---- the step ---- */
 
-/* A step begins with the first kernel launched in it and ends with the first
- * of the next one. */
-static int64_t first_kernel(const struct sc__kineto_trace *t, int64_t from) {
-    uint32_t i = sc__kineto_first(t, t->launched, from);
-    return i < t->kernel_count ? t->kernels[i].start : INT64_MAX;
-}
-
-void sc__kineto_step_window(const struct sc__kineto_trace *t,
-                            uint32_t step,
-                            int64_t *start,
-                            int64_t *end) {
-    int64_t last = t->ended[t->kernel_count - 1];
-    *start = t->kernels[0].start;
-    *end = last;
-    if (!t->step_count)
-        return;
-    *start = first_kernel(t, t->steps[step].start);
-    if (*start == INT64_MAX)
-        *start = last;
-    if (step + 1 < t->step_count)
-        *end = first_kernel(t, t->steps[step + 1].start);
-    if (*end > last)
-        *end = last;
-}
-
-static sc_status check_step(const struct replay *r, uint32_t step) {
-    const struct sc__kineto_trace *t = r->first;
-    struct sc__place at = {.file = t->file};
-    if (!t->step_count && step)
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        "leave --step out",
-                        "the trace has no steps of its own (ProfilerStep, NVTX ranges), so "
-                        "there is no step %u",
-                        step + 1);
-    if (t->step_count && step >= t->step_count)
-        return sc__fail(r->ctx,
-                        SC_INPUT,
-                        &at,
-                        NULL,
-                        "the trace has %u steps; there is no step %u",
-                        t->step_count,
-                        step + 1);
-    return SC_OK;
-}
-
-/* Where this trace has the step that is asked for. Traces may begin with different
- * steps, and two of them have little to do with each other: what the first trace calls it
- * counts, then its place. */
-static sc_status choose_step(const struct replay *r, uint32_t *step) {
-    const struct sc__kineto_trace *t = r->t;
-    struct sc__place at = {.file = t->file};
-    *step = r->plan->step == SC__NONE ? 0 : r->plan->step;
-    SC__TRY(check_step(r, *step));
-    if (!r->first->step_count && !t->step_count)
-        return SC_OK;
-    const char *name = r->first->step_count ? r->first->steps[*step].name : "the whole";
-    if (*step < t->step_count && !strcmp(t->steps[*step].name, name))
-        return SC_OK;
-    for (uint32_t i = 0; i < t->step_count; i++)
-        if (!strcmp(t->steps[i].name, name)) {
-            *step = i;
-            return SC_OK;
-        }
-    return sc__fail(r->ctx,
-                    SC_INPUT,
-                    &at,
-                    "all traces are to have it; --step N takes another one of the first",
-                    "step %u is %s in %s, which is not in this trace",
-                    *step + 1,
-                    name,
-                    r->first->file);
-}
-
 static sc_status make_block(struct replay *r, uint32_t *block) {
-    uint32_t step;
     uint64_t bytes = 0;
-    SC__TRY(choose_step(r, &step));
-    sc__kineto_step_window(r->t, step, &r->start, &r->end);
+    SC__TRY(sc__kineto_choose_step(r->ctx, r->first, r->t, r->plan->step, &r->step));
+    sc__kineto_step_window(r->t, r->step, &r->start, &r->end);
     if (r->end - r->start > r->longest)
         r->longest = r->end - r->start;
     SC__TRY(begin_streams(r));

@@ -145,45 +145,90 @@ const struct sc__kineto_launch *sc__kineto_launch_of(const struct sc__kineto_tra
 static int by_range(const void *a, const void *b) {
     const struct sc__kineto_range *x = a;
     const struct sc__kineto_range *y = b;
+    if (x->thread != y->thread)
+        return x->thread < y->thread ? -1 : 1;
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* From here on a range ends when it and all that began before it have ended. */
+/* From here on a range ends when it and all that began before it on its thread have ended.
+ */
 static void sort_ranges(struct sc__kineto_range *ranges, uint32_t count) {
     if (count)
         qsort(ranges, count, sizeof *ranges, by_range);
     for (uint32_t i = 1; i < count; i++)
-        if (ranges[i].end < ranges[i - 1].end)
+        if (ranges[i].thread == ranges[i - 1].thread && ranges[i].end < ranges[i - 1].end)
             ranges[i].end = ranges[i - 1].end;
 }
 
-static bool in_ranges(const struct sc__kineto_range *ranges, uint32_t count, int64_t at) {
+static bool in_ranges(const struct sc__kineto_range *ranges,
+                      uint32_t count,
+                      uint32_t thread,
+                      int64_t at) {
+    const struct sc__kineto_range key = {.start = at, .thread = thread};
     uint32_t low = 0;
-    uint32_t high = count; /* the first that begins after it */
+    uint32_t high = count; /* the first that begins after it, or is of a thread behind */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (ranges[middle].start <= at)
+        if (by_range(&ranges[middle], &key) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low && at < ranges[low - 1].end;
+    return low && ranges[low - 1].thread == thread && at < ranges[low - 1].end;
 }
 
-/* Launched inside Optimizer.step: update; by a thread of autograd, or inside a range
+/* Where a range is, whatever thread it is on. */
+static void on_one_thread(struct sc__kineto_range *ranges, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        ranges[i].thread = 0;
+    sort_ranges(ranges, count);
+}
+
+/* The engine has threads of its own, of which all is backward. What it runs on the thread
+ * that called it (nodes of tensors on the CPU, or without threads) stands among the
+ * launches of forward and of the optimizer. */
+static void find_callers(const struct sc__kineto_trace *t, struct sc__map *callers) {
+    struct sc__map inside;
+    struct sc__map all;
+    sc__map_init(&inside, t->arena);
+    sc__map_init(&all, t->arena);
+    for (uint32_t i = 0; i < t->launch_count; i++) {
+        const struct sc__kineto_launch *l = &t->launches[i];
+        if (!sc__map_find(&t->backward, l->thread))
+            continue;
+        ++*sc__map_at(&all, l->thread, NULL);
+        *sc__map_at(&inside, l->thread, NULL) +=
+            in_ranges(t->autograd, t->autograd_count, l->thread, l->start);
+    }
+    for (uint32_t i = 0; i < t->launch_count; i++) {
+        uint32_t thread = t->launches[i].thread;
+        const uint64_t *launches = sc__map_find(&all, thread);
+        if (launches && 2 * *sc__map_find(&inside, thread) < *launches)
+            sc__map_at(callers, thread, NULL);
+    }
+}
+
+/* Launched inside Optimizer.step: update; by the engine of autograd, or inside a range
  * called backward: backward. */
 static void set_phases(struct sc__kineto_trace *t) {
-    sort_ranges(t->optimizer, t->optimizer_count);
-    sort_ranges(t->backward_ranges, t->backward_count);
+    struct sc__map callers;
+    sc__map_init(&callers, t->arena);
+    on_one_thread(t->optimizer, t->optimizer_count);
+    on_one_thread(t->backward_ranges, t->backward_count);
+    sort_ranges(t->autograd, t->autograd_count);
+    if (t->autograd_count)
+        find_callers(t, &callers);
     for (uint32_t i = 0; i < t->kernel_count; i++) {
         struct sc__kineto_kernel *k = &t->kernels[i];
         const struct sc__kineto_launch *l = sc__kineto_launch_of(t, k->correlation);
         if (!l)
             continue;
-        if (sc__map_find(&t->backward, l->thread) ||
-            in_ranges(t->backward_ranges, t->backward_count, l->start))
+        bool engine = sc__map_find(&t->backward, l->thread) &&
+                      (!sc__map_find(&callers, l->thread) ||
+                       in_ranges(t->autograd, t->autograd_count, l->thread, l->start));
+        if (engine || in_ranges(t->backward_ranges, t->backward_count, 0, l->start))
             k->phase = SC__BACKWARD;
-        if (in_ranges(t->optimizer, t->optimizer_count, l->start))
+        if (in_ranges(t->optimizer, t->optimizer_count, 0, l->start))
             k->phase = SC__UPDATE;
     }
 }

@@ -12,7 +12,8 @@ struct word {
     enum sc__group_kind kind;
 };
 
-/* The first counts, so that what names several sizes stands before what names one. */
+/* The first counts, so that what names several sizes stands before what names one; of our
+ * own labels the last. */
 static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
                                     {"EXPERT_TENSOR_PARALLEL", "tp", SC__GROUP_ETP},
                                     {"EXPERT_TENSOR", NULL, 0},
@@ -25,7 +26,11 @@ static const struct word words[] = {{"EXPERT_DATA", "dp_ep", SC__GROUP_DP_EP},
                                     {"POSITION_EMBEDDING", NULL, 0},
                                     {"EMBEDDING", "embedding", SC__GROUP_EMBEDDING},
                                     {"MODEL_PARALLEL", "model", SC__GROUP_MODEL},
+                                    {"mesh_etp", "tp", SC__GROUP_ETP},
                                     {"mesh_tp", "tp", SC__GROUP_TP},
+                                    {"mesh_efsdp", "dp_ep", SC__GROUP_DP_EP},
+                                    {"mesh_dp_replicate", "dp", SC__GROUP_REPLICA},
+                                    {"mesh_fsdp", "dp", SC__GROUP_DP},
                                     {"mesh_dp", "dp", SC__GROUP_DP},
                                     {"mesh_pp", "pp", SC__GROUP_PP},
                                     {"mesh_cp", "cp", SC__GROUP_CP},
@@ -60,16 +65,16 @@ static void name_group(struct sc__arena *a,
     g->told = w && w->label;
     if (g->told) {
         g->label = w->label;
-        g->kind = w->kind;
+        g->said = w->kind;
         return;
     }
     if (g->size == world) {
         g->label = "world";
-        g->kind = SC__GROUP_WORLD;
+        g->said = SC__GROUP_WORLD;
         return;
     }
     g->label = sc__format(a, "group of %u by %u", g->size, stride_of(g));
-    g->kind = stride_of(g) == 1 ? SC__GROUP_TP : SC__GROUP_DP;
+    g->said = stride_of(g) == 1 ? SC__GROUP_TP : SC__GROUP_DP;
 }
 
 /* The numbers of "[0, 1, 2]", up to `most`; how many there are. */
@@ -291,6 +296,7 @@ static sc_status add_group(struct sc_context *ctx,
                &g,
                c->description == SC__NO_NAME ? NULL : t->names.text[c->description],
                world);
+    g.kind = g.said;
     *sc__map_at(&out->at, kineto_groups_key_of(c), NULL) = out->count;
     *SC__PUSH(&ctx->arena, out->items, out->count, out->capacity) = g;
     return SC_OK;
@@ -315,9 +321,9 @@ static uint32_t size_of_kind(const struct sc__kineto_groups *groups,
     uint32_t size = 0;
     for (uint32_t i = 0; i < groups->count; i++) {
         const struct sc__kineto_group *g = &groups->items[i];
-        if (g->kind == kind && g->told)
+        if (g->said == kind && g->told)
             return g->size;
-        if (g->kind == kind && !size)
+        if (g->said == kind && !size)
             size = g->size;
     }
     return size;
@@ -336,13 +342,14 @@ static bool is_kind(const struct sc__mesh *m,
 }
 
 /* Which of the mesh's groups it is: what its description says; those of gradients may be of
- * dp or dp × cp; where nothing says it, its ranks do. */
+ * dp, dp × cp, or the shards of it; where nothing says it, its ranks do. */
 static bool find_kind(const struct sc__mesh *m, struct sc__kineto_group *g, uint32_t rank) {
     static const enum sc__group_kind any[] = {SC__GROUP_TP,
                                               SC__GROUP_CP,
                                               SC__GROUP_EP,
                                               SC__GROUP_DP,
                                               SC__GROUP_DP_CP,
+                                              SC__GROUP_SHARD,
                                               SC__GROUP_DP_EP,
                                               SC__GROUP_ETP,
                                               SC__GROUP_PP,
@@ -350,11 +357,14 @@ static bool find_kind(const struct sc__mesh *m, struct sc__kineto_group *g, uint
                                               SC__GROUP_STAGE,
                                               SC__GROUP_MODEL,
                                               SC__GROUP_WORLD};
-    if (is_kind(m, g, rank, g->kind))
+    g->kind = g->said;
+    if (is_kind(m, g, rank, g->said))
         return true;
-    bool gradients = g->kind == SC__GROUP_DP;
+    bool gradients = g->said == SC__GROUP_DP || g->said == SC__GROUP_REPLICA;
     for (unsigned i = 0; i < sizeof any / sizeof *any; i++)
-        if ((!g->told || (gradients && any[i] == SC__GROUP_DP_CP)) &&
+        if ((!g->told ||
+             (gradients && (any[i] == SC__GROUP_DP || any[i] == SC__GROUP_DP_CP ||
+                            any[i] == SC__GROUP_SHARD))) &&
             is_kind(m, g, rank, any[i])) {
             g->kind = any[i];
             return true;
@@ -369,6 +379,19 @@ bool sc__kineto_groups_of_mesh(const struct sc__mesh *mesh,
         if (!find_kind(mesh, &groups->items[i], rank))
             return false;
     return true;
+}
+
+/* Where there are replicas, the smallest group of gradients is the one with shards, beside
+ * those of all replicas together. */
+static uint32_t shard_size(const struct sc__kineto_groups *groups) {
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < groups->count; i++) {
+        const struct sc__kineto_group *g = &groups->items[i];
+        bool shards = g->told && g->said == SC__GROUP_DP;
+        if (shards && (!least || g->size < least))
+            least = g->size;
+    }
+    return least;
 }
 
 /* Stage sizes from the groups seen; what is left over is data parallel, or
@@ -390,6 +413,7 @@ static bool fit_mesh(struct sc__kineto_groups *groups,
         dp = (uint64_t)tp * cp * pp <= world ? world / (tp * cp * pp) : 1;
     for (uint32_t etp = tp;; etp = 1) { /* experts may or may not be cut by tensors */
         *mesh = sc__mesh(tp, cp, ep ? ep : 1, dp, pp, etp);
+        mesh->shard = size_of_kind(groups, SC__GROUP_REPLICA) ? shard_size(groups) : 0;
         bool fits =
             (uint64_t)tp * cp * dp * pp == world && (tp * cp * dp) % (mesh->ep * etp) == 0;
         if (fits && sc__kineto_groups_of_mesh(mesh, groups, rank))
@@ -405,6 +429,10 @@ bool sc__kineto_mesh(struct sc__kineto_groups *groups,
                      struct sc__mesh *mesh) {
     uint32_t dp = size_of_kind(groups, SC__GROUP_DP);
     uint32_t cp = size_of_kind(groups, SC__GROUP_CP);
+    uint32_t replicas = size_of_kind(groups, SC__GROUP_REPLICA);
+    uint32_t shard = shard_size(groups);
+    if (replicas) /* HSDP: each of them has a shard group; DDP: they are all */
+        dp = replicas * (shard && shard <= world / replicas ? shard : 1);
     return fit_mesh(groups, rank, world, dp, mesh) ||
            (cp > 1 && dp && dp % cp == 0 && fit_mesh(groups, rank, world, dp / cp, mesh));
 }

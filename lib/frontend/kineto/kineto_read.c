@@ -350,10 +350,12 @@ static void add_operator(struct parser *p,
             SC__PUSH(t->arena, t->recorded, t->recorded_count, t->recorded_capacity);
         *c = comm_of(p, e);
         c->start = start;
-    } else if (sc__str_starts(e->name, "autograd::engine"))
+    } else if (sc__str_starts(e->name, "autograd::engine")) {
         sc__map_at(&t->backward, thread_of(e), NULL);
-    else if (sc__str_starts(e->name, "aten::_fused_") ||
-             sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
+        *SC__PUSH(t->arena, t->autograd, t->autograd_count, t->autograd_capacity) =
+            (struct sc__kineto_range){start, start + dur, thread_of(e)};
+    } else if (sc__str_starts(e->name, "aten::_fused_") ||
+               sc__str_starts(e->name, "aten::_foreach_addcdiv_"))
         *SC__PUSH(t->arena, t->updates, t->update_count, t->update_capacity) =
             (struct sc__kineto_update){start, first_list_elements(e->dims)};
 }

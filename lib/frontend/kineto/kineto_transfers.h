@@ -9,19 +9,21 @@
 #include "workload/workload.h"
 
 struct sc__kineto_transfer {
-    uint64_t collective; /* the same on all its ranks */
+    uint64_t members;       /* of the workload's group; the same on all its ranks */
+    uint64_t collective;    /* with its number: the same on all its ranks, but for what two
+                               process groups of the same ranks both have */
+    uint64_t process_group; /* by its name; 0: it has none */
+    int64_t seq;            /* its number in that, or -1 */
+    int64_t duration;       /* ns */
+    uint32_t rank;          /* in the order they are looked at */
     uint32_t op;
     uint32_t span; /* of the measured timeline */
 };
 
 struct sc__kineto_transfers {
     struct sc__arena *arena;
-    struct sc__map least; /* collective → its least duration, ns */
-    /* group → its collectives on the rank that is looked at, the lowest number of them, and
-     * that of the first rank */
-    struct sc__map met;
-    struct sc__map lowest;
-    struct sc__map begins;
+    struct sc__map met; /* group → its collectives on the rank that is looked at */
+    uint32_t rank;
     uint32_t shifted; /* groups that begin with another number on a later rank */
     struct sc__kineto_transfer *items;
     uint32_t count;
@@ -32,12 +34,12 @@ void sc__kineto_transfers_init(struct sc__kineto_transfers *x, struct sc__arena 
 /* The collectives that follow are those of another rank. */
 void sc__kineto_transfers_next_rank(struct sc__kineto_transfers *x);
 /* The operation added last, a collective of the group that begins with this rank, took so
- * long; name: of the group, or NULL; seq: its number in the group, or -1 where its place in
- * the step tells it. */
+ * long; process_group: its name, or NULL; seq: its number in the group, or -1 where its
+ * place in the step tells it. */
 void sc__kineto_transfer_add(struct sc__kineto_transfers *x,
                              const struct sc__workload *w,
                              uint32_t first_rank,
-                             const char *name,
+                             const char *process_group,
                              int64_t seq,
                              int64_t duration,
                              uint32_t span);

@@ -55,6 +55,8 @@ static const struct {
     {"gammabeta", SC__WORK_NORM},
     {"bn_fw", SC__WORK_NORM},
     {"bn_bw", SC__WORK_NORM},
+    {"rowwisemoments", SC__WORK_NORM},
+    {"cucomputegradinput", SC__WORK_NORM},
     {"moegate", SC__WORK_ROUTER},
     {"gating", SC__WORK_ROUTER},
     {"router", SC__WORK_ROUTER},
@@ -74,6 +76,8 @@ static const struct {
     {"sdpa", SC__WORK_ATTENTION},
     {"flash", SC__WORK_ATTENTION},
     {"fmha", SC__WORK_ATTENTION},
+    {"bwd_kernel_dk_dv", SC__WORK_ATTENTION}, /* AOTriton's, of ROCm */
+    {"bwd_kernel_dq", SC__WORK_ATTENTION},
     {"softmax", SC__WORK_ATTENTION},
     {"cudnn::fusion", SC__WORK_ATTENTION},
     {"fused_moe", SC__WORK_GEMM},
@@ -103,6 +107,7 @@ static const struct {
     {"expert", SC__WORK_GEMM},
     {"embedding", SC__WORK_EMBEDDING},
     {"index_select", SC__WORK_EMBEDDING},
+    {"indexselect", SC__WORK_EMBEDDING},
     {"gather_kernel", SC__WORK_EMBEDDING},
     {"compute_grad_weight", SC__WORK_EMBEDDING},
     {"_rsqrt", SC__WORK_NORM}, /* Inductor's, where a norm is one kernel */
@@ -130,6 +135,9 @@ static const struct {
     {"gelu", SC__WORK_ELEMENTWISE},
     {"relu", SC__WORK_ELEMENTWISE},
     {"silu", SC__WORK_ELEMENTWISE},
+    {"swiglu", SC__WORK_ELEMENTWISE},
+    {"fused_rope", SC__WORK_ELEMENTWISE},
+    {"rotary", SC__WORK_ELEMENTWISE},
     {"tanh", SC__WORK_ELEMENTWISE},
     {"pow", SC__WORK_ELEMENTWISE},
     {"sum", SC__WORK_ELEMENTWISE},
@@ -159,24 +167,50 @@ static const char *inductor_kind(const char *small) {
     return fused && fused - at == 10 ? at + 7 : NULL;
 }
 
-/* Products and attention are templates (tem); what is left of them in a name is added to
- * them or computed of them. Where anything is computed, what is moved is not counted. */
+static bool is_word_of(const char *words, const char *at, size_t n) {
+    for (const char *w = words; *w; w += strlen(w) + 1)
+        if (strlen(w) == n && !memcmp(w, at, n))
+            return true;
+    return false;
+}
+
+/* All that a kernel fused moves its data and computes nothing. */
+static bool only_moves(const char *fused) {
+    static const char moves[] =
+        "unsafe\0view\0clone\0permute\0transpose\0t\0unsqueeze\0squeeze\0expand\0"
+        "slice\0select\0split\0with\0sizes\0cat\0copy\0reshape\0contiguous\0stack\0"
+        "repeat\0index\0scatter\0backward\0as\0strided\0alias\0";
+    const char *at = fused;
+    bool some = false;
+    while (*at) {
+        size_t n = strcspn(at, "_");
+        bool word = n && strspn(at, "0123456789") < n;
+        if (word && !is_word_of(moves, at, n))
+            return false;
+        some |= word;
+        at += n + (at[n] == '_');
+    }
+    return some;
+}
+
+/* Products and attention are templates (tem); what stands of them in another name are views
+ * of what they made, or what is computed of it. */
 static uint8_t inductor_class(const char *kind) {
-    uint8_t class = SC__WORK_ELEMENTWISE;
     if (starts(kind, "tem"))
         return strstr(kind, "attention") ? SC__WORK_ATTENTION : SC__WORK_GEMM;
     if (starts(kind, "for")) /* a list of tensors, each the same way */
         return SC__WORK_OPTIMIZER;
     for (size_t i = 0; i < sizeof class_words / sizeof *class_words; i++) {
-        uint8_t of = class_words[i].class;
-        bool none = of == SC__WORK_GEMM || of == SC__WORK_HOST || of == SC__CLASS_COMM;
-        if (none || !strstr(kind, class_words[i].word))
-            continue;
-        if (of != SC__WORK_COPY)
-            return of;
-        class = of;
+        const char *word = class_words[i].word;
+        uint8_t class = class_words[i].class;
+        bool beside = class == SC__WORK_GEMM || class == SC__WORK_HOST ||
+                      class == SC__WORK_COPY || class == SC__CLASS_COMM ||
+                      (class == SC__WORK_ATTENTION && strcmp(word, "softmax") != 0);
+        if (!beside && strstr(kind, word))
+            return class;
     }
-    return class;
+    return only_moves(strstr(kind, "_fused") + strlen("_fused")) ? SC__WORK_COPY
+                                                                 : SC__WORK_ELEMENTWISE;
 }
 
 /* What waits for a collective or copies for it is none
