@@ -305,9 +305,8 @@ void sc__packet_complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *
             p->timers[i]->event.cancelled = true;
 }
 
-static void receive_ack(struct sc__packet_sim *s,
-                        struct sc__packet_node *host,
-                        const struct sc__packet_frame *f) {
+/* Where GPUs forward, it may come to another host of the GPU than its pair is on. */
+static void receive_ack(struct sc__packet_sim *s, const struct sc__packet_frame *f) {
     struct sc__packet_pair *p = f->pair;
     if (p->complete)
         return;
@@ -320,7 +319,7 @@ static void receive_ack(struct sc__packet_sim *s,
     /* a flow that is over keeps the timers that its last ACK sets, as there */
     if (s->control->acknowledged && !(p->complete && s->forgotten))
         s->control->acknowledged(s, p, f);
-    sc__packet_host_send(s, host);
+    sc__packet_host_send(s, p->host);
 }
 
 void sc__packet_host_receive(struct sc__packet_sim *s,
@@ -334,6 +333,6 @@ void sc__packet_host_receive(struct sc__packet_sim *s,
         receive_data(s, port->node, f);
         return;
     }
-    receive_ack(s, port->node, f);
+    receive_ack(s, f);
     sc__packet_frame_free(s, f);
 }

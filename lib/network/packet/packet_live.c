@@ -285,14 +285,20 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
 }
 
 static sc_status stuck(const struct sc__packet_live *l) {
-    return sc__fail(
-        l->ctx,
-        SC_INPUT,
-        NULL,
-        "larger buffers, or pauses (ENABLE_PFC 1)",
-        "messages are stuck: %llu packets were lost and nothing is left that "
-        "would send them again (there is no retransmission timer)",
-        (unsigned long long)(l->counters.buffer_losses + l->counters.link_losses));
+    unsigned long long lost = l->counters.buffer_losses + l->counters.link_losses;
+    if (!lost)
+        return sc__fail(l->ctx,
+                        SC_INPUT,
+                        NULL,
+                        "a larger --buffer, or --cc nscc: Ultra Ethernet has no pauses",
+                        "messages are stuck: pauses wait for each other in a circle");
+    return sc__fail(l->ctx,
+                    SC_INPUT,
+                    NULL,
+                    "larger buffers, or pauses (ENABLE_PFC 1)",
+                    "messages are stuck: %llu packets were lost and nothing is left that "
+                    "would send them again (there is no retransmission timer)",
+                    lost);
 }
 
 /* How much of what is here has arrived. */
