@@ -131,6 +131,19 @@ static void pauses_come_in_time(void **unused) {
     hold_against_model(cases, sizeof cases / sizeof *cases, 0.01);
 }
 
+/* Cables slower than a NIC carry a sprayed message together, so that its window is that of
+ * all of them. */
+static void slow_cables_carry_together(void **unused) {
+    (void)unused;
+    static const char cluster[] =
+        "gpu=h100 node=1 nics=1 nic=400Gbps class=ib fabric=fat-tree leaf=1 spines=4 "
+        "link=100Gbps";
+    static const struct packet_case cases[] = {{cluster, 8, SC__ALLGATHER, 16 << 10},
+                                               {cluster, 8, SC__BROADCAST, 16 << 10},
+                                               {cluster, 8, SC__ALLTOALL, 16 << 10}};
+    hold_against_model(cases, sizeof cases / sizeof *cases, 0.12);
+}
+
 /* Times of SimAI's ns-3 simulation, us: those of its first rank. All-to-alls are as its to
  * the ns, but for one that its workload takes. What rings of 32 GPUs and more leave out is
  * a switch of reductions that depends on the wall clock (docs/model/packet-cluster.md). */
@@ -273,6 +286,7 @@ int main(void) {
                                        cmocka_unit_test(chains_and_trees_are_pipelined),
                                        cmocka_unit_test(connections_keep_their_order),
                                        cmocka_unit_test(pauses_come_in_time),
+                                       cmocka_unit_test(slow_cables_carry_together),
                                        cmocka_unit_test(simai_points),
                                        cmocka_unit_test(reduce_scatters_reduce),
                                        cmocka_unit_test(skipped_phases),
