@@ -108,10 +108,16 @@ static void chains_and_trees_are_pipelined(void **unused) {
 }
 
 /* What a connection sends first comes first: on eight GPUs and one more, all but the own
- * part goes through one NIC each way, and the second way does not wait for the first. */
+ * part goes through one NIC each way, and the second way does not wait for the first. Nor
+ * do messages overtake each other on one of several planes. */
 static void connections_keep_their_order(void **unused) {
     (void)unused;
+    static const char planes[] = "gpu=h100 node=2 nvlink=300GB/s nics=2 nic=100Gbps "
+                                 "class=slingshot fabric=dcn leaf=3 "
+                                 "planes=2";
     static const struct packet_case cases[] = {
+        {planes, 6, SC__BROADCAST, 16 << 10},
+        {planes, 6, SC__REDUCE, 12 << 10},
         {"dgx-h100", 9, SC__ALLGATHER, 32 << 10},
         {"dgx-h100", 9, SC__ALLREDUCE, 256 << 10},
         {"dgx-h100", 10, SC__ALLGATHER, 32 << 10},

@@ -16,7 +16,6 @@ struct live_pair {
     struct sc__packet_flow flow;
     struct sc__packet_run *run;
     uint32_t message;
-    bool first; /* part of its message */
 };
 
 static struct live_pair *pair_new(struct sc__packet_live *l) {
@@ -127,7 +126,6 @@ static sc_status send_part(struct sc__packet_live *l,
     struct live_pair *p = pair_new(l);
     p->run = run;
     p->message = message;
-    p->first = plane == 0;
     p->flow = (struct sc__packet_flow){.bytes = bytes, .completion = -1, .received = -1};
     p->pair.flow = &p->flow;
     if (l->sim->uet)
@@ -163,6 +161,7 @@ static sc_status send_message(struct sc__packet_live *l,
     if (planes > m->bytes)
         planes = 1;
     run->waits[message] = planes;
+    run->unsent[message] = planes;
     for (uint32_t i = 0; i < planes; i++)
         SC__TRY(send_part(l,
                           run,
@@ -179,13 +178,14 @@ stop_waiting(struct sc__packet_live *l, struct sc__packet_run *run, uint32_t mes
         l->status = send_message(l, run, message, l->sim->queue.now);
 }
 
-/* The message is handed to the network: so may be the one behind it on its connection
+/* All parts of the message are handed to the network, on none of its planes does another
+ * one come between its packets: so may be the one behind it on its connection
  * (step by step: its rank is ready for the one that the next of its ring waits for). */
 static void hand_over(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     struct sc__packet_live *l = s->owner;
     struct live_pair *p = (struct live_pair *)(void *)pair;
     uint32_t follower = p->run->traffic->messages[p->message].follower;
-    if (!follower || !p->first)
+    if (--p->run->unsent[p->message] || !follower)
         return;
     l->process = pair->launched_by;
     stop_waiting(l, p->run, follower);
@@ -263,6 +263,7 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
                                    .before = l->added};
     l->added = run;
     run->waits = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
+    run->unsent = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
     run->ready = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
     if (keep != SC__PACKET_KEEP_NOTHING)
         run->delivered = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
