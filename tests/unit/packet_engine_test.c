@@ -116,6 +116,11 @@ static void connections_keep_their_order(void **unused) {
                                  "class=slingshot fabric=dcn leaf=3 "
                                  "planes=2";
     static const struct packet_case cases[] = {
+        {"gpu=mi300x node=8 nvlink=450GB/s nics=2 nic=200Gbps class=slingshot fabric=dcn "
+         "planes=2 leaf=2 spines=1 link=400Gbps",
+         64,
+         SC__ALLREDUCE,
+         256},
         {planes, 6, SC__BROADCAST, 16 << 10},
         {planes, 6, SC__REDUCE, 12 << 10},
         {"dgx-h100", 9, SC__ALLGATHER, 32 << 10},

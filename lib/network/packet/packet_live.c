@@ -43,25 +43,27 @@ static double paced_bytes(const struct sc__packet_run *run, uint32_t connection)
     return connection ? run->traffic->connections[connection - 1].bytes : 0;
 }
 
-/* A connection has for its bytes as long as the busiest port has for its own; what is on
- * none shares its port. */
+/* A connection has for its bytes as long as the busiest port has for its own, on each plane
+ * for its part; what is on none shares its port. */
 static struct sc__packet_limiter *limiter_of(struct sc__packet_live *l,
                                              struct sc__packet_run *run,
                                              uint32_t connection,
+                                             uint32_t plane,
+                                             uint32_t planes,
                                              const struct sc__packet_node *host) {
     bool fresh;
     if (!(run->use < 1))
         return NULL;
     double bytes = paced_bytes(run, connection);
     bool own = bytes > 0;
-    uint64_t key = own ? (uint64_t)connection << 32 : host->id;
+    uint64_t key = own ? (uint64_t)connection << 32 | plane : host->id;
     uint64_t *slot = sc__map_at(&run->limiters, key, &fresh);
     if (fresh) {
         struct sc__packet_limiter *limiter = SC__NEW(&l->arena, struct sc__packet_limiter);
         double port = 8e9 / (double)host->ports[0]->rate;
         limiter->ns_per_byte =
-            (own ? 1e9 * run->traffic->port_time / bytes : port) / run->use;
-        limiter->behind = BUFFER * limiter->ns_per_byte;
+            (own ? 1e9 * run->traffic->port_time / bytes * planes : port) / run->use;
+        limiter->behind = (own ? BUFFER / planes : BUFFER) * limiter->ns_per_byte;
         *slot = (uintptr_t)limiter;
     }
     return (struct sc__packet_limiter *)(uintptr_t)*slot;
@@ -120,6 +122,7 @@ static sc_status send_part(struct sc__packet_live *l,
                            struct sc__packet_run *run,
                            uint32_t message,
                            uint32_t plane,
+                           uint32_t planes,
                            uint64_t bytes,
                            int64_t at) {
     const struct sc__packet_message *m = &run->traffic->messages[message];
@@ -132,7 +135,7 @@ static sc_status send_part(struct sc__packet_live *l,
         SC__TRY(lay_many_paths(l, m, plane, &p->pair));
     else
         SC__TRY(lay_wire(l, m, message, plane, &p->pair));
-    p->pair.limiter = limiter_of(l, run, m->connection, p->pair.host);
+    p->pair.limiter = limiter_of(l, run, m->connection, plane, planes, p->pair.host);
     p->pair.ready = run->ready[message];
     p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
@@ -167,6 +170,7 @@ static sc_status send_message(struct sc__packet_live *l,
                           run,
                           message,
                           i,
+                          planes,
                           m->bytes / planes + (i < m->bytes % planes),
                           now + l->before_send + m->before));
     return SC_OK;
