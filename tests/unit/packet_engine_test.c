@@ -108,10 +108,21 @@ static void chains_and_trees_are_pipelined(void **unused) {
 }
 
 /* What a connection sends first comes first: on eight GPUs and one more, all but the own
- * part goes through one NIC each way, and the second way does not wait for the first. */
+ * part goes through one NIC each way, and the second way does not wait for the first. Nor
+ * do messages overtake each other on one of several planes. */
 static void connections_keep_their_order(void **unused) {
     (void)unused;
+    static const char planes[] = "gpu=h100 node=2 nvlink=300GB/s nics=2 nic=100Gbps "
+                                 "class=slingshot fabric=dcn leaf=3 "
+                                 "planes=2";
     static const struct packet_case cases[] = {
+        {"gpu=mi300x node=8 nvlink=450GB/s nics=2 nic=200Gbps class=slingshot fabric=dcn "
+         "planes=2 leaf=2 spines=1 link=400Gbps",
+         64,
+         SC__ALLREDUCE,
+         256},
+        {planes, 6, SC__BROADCAST, 16 << 10},
+        {planes, 6, SC__REDUCE, 12 << 10},
         {"dgx-h100", 9, SC__ALLGATHER, 32 << 10},
         {"dgx-h100", 9, SC__ALLREDUCE, 256 << 10},
         {"dgx-h100", 10, SC__ALLGATHER, 32 << 10},
@@ -129,6 +140,32 @@ static void pauses_come_in_time(void **unused) {
                                                {"dgx-a100", 64, SC__GATHER, 64 << 10},
                                                {"gb200-nvl72", 144, SC__GATHER, 64 << 10}};
     hold_against_model(cases, sizeof cases / sizeof *cases, 0.01);
+}
+
+/* Cables slower than a NIC carry a sprayed message together, so that its window is that of
+ * all of them. */
+static void slow_cables_carry_together(void **unused) {
+    (void)unused;
+    static const char cluster[] =
+        "gpu=h100 node=1 nics=1 nic=400Gbps class=ib fabric=fat-tree leaf=1 spines=4 "
+        "link=100Gbps";
+    static const struct packet_case cases[] = {{cluster, 8, SC__ALLGATHER, 16 << 10},
+                                               {cluster, 8, SC__BROADCAST, 16 << 10},
+                                               {cluster, 8, SC__ALLTOALL, 16 << 10}};
+    hold_against_model(cases, sizeof cases / sizeof *cases, 0.12);
+}
+
+/* The ACK of the last packet may come by a shorter way before others: these find no other
+ * message in the place of the one that is over. */
+static void acks_overtake_each_other(void **unused) {
+    (void)unused;
+    static const struct packet_case cases[] = {
+        {"gpu=mi300x node=1 nics=1 nic=200Gbps class=slingshot fabric=rail leaf=2 spines=4 "
+         "link=100Gbps",
+         5,
+         SC__REDUCESCATTER,
+         1 << 10}};
+    hold_against_model(cases, sizeof cases / sizeof *cases, 0.12);
 }
 
 /* Times of SimAI's ns-3 simulation, us: those of its first rank. All-to-alls are as its to
@@ -273,6 +310,8 @@ int main(void) {
                                        cmocka_unit_test(chains_and_trees_are_pipelined),
                                        cmocka_unit_test(connections_keep_their_order),
                                        cmocka_unit_test(pauses_come_in_time),
+                                       cmocka_unit_test(slow_cables_carry_together),
+                                       cmocka_unit_test(acks_overtake_each_other),
                                        cmocka_unit_test(simai_points),
                                        cmocka_unit_test(reduce_scatters_reduce),
                                        cmocka_unit_test(skipped_phases),

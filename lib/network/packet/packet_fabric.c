@@ -172,20 +172,39 @@ static int64_t round_trip_send_time(const struct sc__packet_fabric *f, uint64_t 
            sc__packet_time(SC__UET_CONTROL_SIZE, rate);
 }
 
+/* Ways whose cables are slower than a NIC carry a message together; Ultra Ethernet sprays
+ * but where routes leave one way. */
+static uint64_t
+rate_of_pair(const struct sc__packet_fabric *f, uint32_t to, uint32_t count) {
+    bool sprayed =
+        f->config->control >= SC__PACKET_NSCC && f->route->kind != SC__ROUTE_DMODK;
+    uint32_t ways =
+        sprayed ? f->graph->paths(f->graph, 0, to) : sc__packet_sprayed(f, 0, to);
+    uint64_t ends = UINT64_MAX;
+    uint64_t between = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t here = sc__packet_link_rate(f, f->links[i]);
+        if (i == 0 || i + 1 == count)
+            ends = here < ends ? here : ends;
+        else
+            between = here < between ? here : between;
+    }
+    return ends / ways < between ? ends : between * ways;
+}
+
 /* The longest round trip and the largest bandwidth-delay product, over the paths of the
  * first GPU to all others. */
 static sc_status find_window(struct sc__packet_fabric *f) {
     for (uint32_t to = 1; to < f->cluster->gpus; to++) {
         uint32_t count;
         int64_t rtt = 0;
-        uint64_t rate = UINT64_MAX;
         SC__TRY(sc__packet_links(f, 0, to, 0, 0, &count));
         for (uint32_t i = 0; i < count; i++) {
             uint64_t here = sc__packet_link_rate(f, f->links[i]);
             rtt +=
                 2 * sc__packet_link_delay(f, f->links[i]) + round_trip_send_time(f, here);
-            rate = here < rate ? here : rate;
         }
+        uint64_t rate = rate_of_pair(f, to, count);
         uint64_t window = (uint64_t)((double)rtt * (double)rate / 8e9);
         f->base_rtt = rtt > f->base_rtt ? rtt : f->base_rtt;
         f->window = window > f->window ? window : f->window;

@@ -50,6 +50,14 @@ static bool all_acknowledged(const struct sc__packet_pair *p) {
     return p->unacknowledged >= (int64_t)p->bytes;
 }
 
+/* ACKs that went several ways come in any order, and the last may be the first: who owns
+ * the pair has it back when all have come. */
+static void forget_complete(struct sc__packet_sim *s, struct sc__packet_pair *p) {
+    p->removed = true;
+    if (s->forgotten && (p->spray_count < 2 || !p->out))
+        s->forgotten(s, p);
+}
+
 /* Removes the complete pairs from index `from` on; *chosen, an index, moves along. */
 static void remove_complete(struct sc__packet_sim *s,
                             struct sc__packet_node *host,
@@ -63,8 +71,8 @@ static void remove_complete(struct sc__packet_sim *s,
         if (i == from || all_acknowledged(host->pairs[i])) {
             if (s->transport)
                 s->transport->removed(s, host->pairs[i]);
-            else if (s->forgotten)
-                s->forgotten(s, host->pairs[i]);
+            else
+                forget_complete(s, host->pairs[i]);
             continue;
         }
         host->pairs[kept++] = host->pairs[i];
@@ -183,6 +191,7 @@ static void fill_packet(struct sc__packet_sim *s,
     f->power = 0;
     f->offset = (uint64_t)p->next;
     p->next += f->payload;
+    p->out++;
     if (left == f->payload)
         p->left_at = s->queue.now + sc__packet_time(f->size, p->host->ports[0]->rate);
     p->last_size = f->size;
@@ -305,10 +314,12 @@ void sc__packet_complete_pair(struct sc__packet_sim *s, struct sc__packet_pair *
             p->timers[i]->event.cancelled = true;
 }
 
-static void receive_ack(struct sc__packet_sim *s,
-                        struct sc__packet_node *host,
-                        const struct sc__packet_frame *f) {
+/* Where GPUs forward, it may come to another host of the GPU than its pair is on. */
+static void receive_ack(struct sc__packet_sim *s, const struct sc__packet_frame *f) {
     struct sc__packet_pair *p = f->pair;
+    p->out--;
+    if (p->complete && p->removed && p->spray_count > 1)
+        forget_complete(s, p);
     if (p->complete)
         return;
     if ((int64_t)f->offset > p->unacknowledged)
@@ -320,7 +331,7 @@ static void receive_ack(struct sc__packet_sim *s,
     /* a flow that is over keeps the timers that its last ACK sets, as there */
     if (s->control->acknowledged && !(p->complete && s->forgotten))
         s->control->acknowledged(s, p, f);
-    sc__packet_host_send(s, host);
+    sc__packet_host_send(s, p->host);
 }
 
 void sc__packet_host_receive(struct sc__packet_sim *s,
@@ -334,6 +345,6 @@ void sc__packet_host_receive(struct sc__packet_sim *s,
         receive_data(s, port->node, f);
         return;
     }
-    receive_ack(s, port->node, f);
+    receive_ack(s, f);
     sc__packet_frame_free(s, f);
 }

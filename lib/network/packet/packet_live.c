@@ -16,7 +16,6 @@ struct live_pair {
     struct sc__packet_flow flow;
     struct sc__packet_run *run;
     uint32_t message;
-    bool first; /* part of its message */
 };
 
 static struct live_pair *pair_new(struct sc__packet_live *l) {
@@ -44,25 +43,27 @@ static double paced_bytes(const struct sc__packet_run *run, uint32_t connection)
     return connection ? run->traffic->connections[connection - 1].bytes : 0;
 }
 
-/* A connection has for its bytes as long as the busiest port has for its own; what is on
- * none shares its port. */
+/* A connection has for its bytes as long as the busiest port has for its own, on each plane
+ * for its part; what is on none shares its port. */
 static struct sc__packet_limiter *limiter_of(struct sc__packet_live *l,
                                              struct sc__packet_run *run,
                                              uint32_t connection,
+                                             uint32_t plane,
+                                             uint32_t planes,
                                              const struct sc__packet_node *host) {
     bool fresh;
     if (!(run->use < 1))
         return NULL;
     double bytes = paced_bytes(run, connection);
     bool own = bytes > 0;
-    uint64_t key = own ? (uint64_t)connection << 32 : host->id;
+    uint64_t key = own ? (uint64_t)connection << 32 | plane : host->id;
     uint64_t *slot = sc__map_at(&run->limiters, key, &fresh);
     if (fresh) {
         struct sc__packet_limiter *limiter = SC__NEW(&l->arena, struct sc__packet_limiter);
         double port = 8e9 / (double)host->ports[0]->rate;
         limiter->ns_per_byte =
-            (own ? 1e9 * run->traffic->port_time / bytes : port) / run->use;
-        limiter->behind = BUFFER * limiter->ns_per_byte;
+            (own ? 1e9 * run->traffic->port_time / bytes * planes : port) / run->use;
+        limiter->behind = (own ? BUFFER / planes : BUFFER) * limiter->ns_per_byte;
         *slot = (uintptr_t)limiter;
     }
     return (struct sc__packet_limiter *)(uintptr_t)*slot;
@@ -121,20 +122,20 @@ static sc_status send_part(struct sc__packet_live *l,
                            struct sc__packet_run *run,
                            uint32_t message,
                            uint32_t plane,
+                           uint32_t planes,
                            uint64_t bytes,
                            int64_t at) {
     const struct sc__packet_message *m = &run->traffic->messages[message];
     struct live_pair *p = pair_new(l);
     p->run = run;
     p->message = message;
-    p->first = plane == 0;
     p->flow = (struct sc__packet_flow){.bytes = bytes, .completion = -1, .received = -1};
     p->pair.flow = &p->flow;
     if (l->sim->uet)
         SC__TRY(lay_many_paths(l, m, plane, &p->pair));
     else
         SC__TRY(lay_wire(l, m, message, plane, &p->pair));
-    p->pair.limiter = limiter_of(l, run, m->connection, p->pair.host);
+    p->pair.limiter = limiter_of(l, run, m->connection, plane, planes, p->pair.host);
     p->pair.ready = run->ready[message];
     p->pair.progress = &run->received;
     p->pair.priority = PRIORITY;
@@ -163,11 +164,13 @@ static sc_status send_message(struct sc__packet_live *l,
     if (planes > m->bytes)
         planes = 1;
     run->waits[message] = planes;
+    run->unsent[message] = planes;
     for (uint32_t i = 0; i < planes; i++)
         SC__TRY(send_part(l,
                           run,
                           message,
                           i,
+                          planes,
                           m->bytes / planes + (i < m->bytes % planes),
                           now + l->before_send + m->before));
     return SC_OK;
@@ -179,13 +182,14 @@ stop_waiting(struct sc__packet_live *l, struct sc__packet_run *run, uint32_t mes
         l->status = send_message(l, run, message, l->sim->queue.now);
 }
 
-/* The message is handed to the network: so may be the one behind it on its connection
+/* All parts of the message are handed to the network, on none of its planes does another
+ * one come between its packets: so may be the one behind it on its connection
  * (step by step: its rank is ready for the one that the next of its ring waits for). */
 static void hand_over(struct sc__packet_sim *s, struct sc__packet_pair *pair) {
     struct sc__packet_live *l = s->owner;
     struct live_pair *p = (struct live_pair *)(void *)pair;
     uint32_t follower = p->run->traffic->messages[p->message].follower;
-    if (!follower || !p->first)
+    if (--p->run->unsent[p->message] || !follower)
         return;
     l->process = pair->launched_by;
     stop_waiting(l, p->run, follower);
@@ -263,6 +267,7 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
                                    .before = l->added};
     l->added = run;
     run->waits = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
+    run->unsent = SC__NEW_ARRAY(&l->arena, uint32_t, t->count);
     run->ready = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
     if (keep != SC__PACKET_KEEP_NOTHING)
         run->delivered = SC__NEW_ARRAY(&l->arena, int64_t, t->count);
@@ -285,14 +290,20 @@ struct sc__packet_run *sc__packet_live_add(struct sc__packet_live *l,
 }
 
 static sc_status stuck(const struct sc__packet_live *l) {
-    return sc__fail(
-        l->ctx,
-        SC_INPUT,
-        NULL,
-        "larger buffers, or pauses (ENABLE_PFC 1)",
-        "messages are stuck: %llu packets were lost and nothing is left that "
-        "would send them again (there is no retransmission timer)",
-        (unsigned long long)(l->counters.buffer_losses + l->counters.link_losses));
+    unsigned long long lost = l->counters.buffer_losses + l->counters.link_losses;
+    if (!lost)
+        return sc__fail(l->ctx,
+                        SC_INPUT,
+                        NULL,
+                        "a larger --buffer, or --cc nscc: Ultra Ethernet has no pauses",
+                        "messages are stuck: pauses wait for each other in a circle");
+    return sc__fail(l->ctx,
+                    SC_INPUT,
+                    NULL,
+                    "larger buffers, or pauses (ENABLE_PFC 1)",
+                    "messages are stuck: %llu packets were lost and nothing is left that "
+                    "would send them again (there is no retransmission timer)",
+                    lost);
 }
 
 /* How much of what is here has arrived. */

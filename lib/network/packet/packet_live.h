@@ -8,6 +8,7 @@
 struct sc__packet_run {
     const struct sc__packet_traffic *traffic;
     uint32_t *waits;    /* by message: others, then parts of its own that are on the way */
+    uint32_t *unsent;   /* by message: parts of which the NIC has not all */
     int64_t *ready;     /* by message: ns at which all it needs had come */
     uint32_t left;      /* messages */
     double use;         /* of its busiest port that software lets it have, 0…1 */

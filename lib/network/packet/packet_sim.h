@@ -170,7 +170,9 @@ struct sc__packet_pair {
     uint64_t *progress;                 /* bytes of its transfer received; or NULL */
     uint8_t priority;
     bool complete;
-    bool sent; /* all of it was handed to the NIC */
+    bool sent;    /* all of it was handed to the NIC */
+    bool removed; /* of the list of its host */
+    uint32_t out; /* packets whose ACK has not come */
     /* the sender */
     uint64_t bytes;
     int64_t next;           /* byte to send */

@@ -355,8 +355,9 @@ static void receive_credit(struct sc__packet_sim *s,
 }
 
 static void uet_receive(struct sc__packet_sim *s,
-                        struct sc__packet_node *host,
+                        struct sc__packet_node *here,
                         struct sc__packet_frame *f) {
+    (void)here;
     struct sc__uet_flow *u = f->pair->uet;
     if (f->type == SC__PACKET_DATA) {
         sc__uet_receive_data(s, f);
@@ -371,7 +372,8 @@ static void uet_receive(struct sc__packet_sim *s,
             receive_uet_nack(s, u, f);
         else
             receive_uet_ack(s, u, f);
-        sc__packet_host_send(s, host);
+        /* the sender may be another host of the GPU, where GPUs forward */
+        sc__packet_host_send(s, f->pair->host);
     }
     sc__packet_frame_free(s, f);
 }
