@@ -451,7 +451,7 @@ SC_API sc_status sc_model_load_script(sc_context *ctx,
 
 typedef struct sc_options {
     size_t size;     /* sizeof(sc_options) */
-    const char *net; /* engine: NULL or "analytic", "flow", "loggops" */
+    const char *net; /* engine: NULL or "analytic", "flow", "packet", "loggops" */
     /* Of the engine: "fail", "degrade", "route" (which are flow's), "loggops";
      * "astra-network" with a file of ASTRA-sim is a network by itself. */
     const sc_setting *net_settings;
