@@ -535,7 +535,8 @@ SC_API void sc_result_free(sc_result *result);
 /* ---- result ---- */
 
 SC_API double sc_result_step_us(const sc_result *r);
-/* 0 where unknown: workloads do not always say how many FLOPs or tokens. */
+/* 0 where unknown: workloads do not always say how many FLOPs or tokens, and prices are
+ * those of a GPU's own file (usd_per_hour). */
 SC_API double sc_result_mfu(const sc_result *r);
 SC_API double sc_result_hfu(const sc_result *r);
 SC_API double sc_result_tokens_per_s(const sc_result *r);
