@@ -103,8 +103,8 @@ small="--model gpt2 --cluster dgx-h100:8 --seq 1024"
 "$STEPCAST" run $small --tp 2 --json "$t/four.json" >/dev/null
 "$STEPCAST" compare "$t/eight.json" "$t/four.json" --json "$t/uneven.json" >"$t/uneven.txt"
 ok "unequal tokens are said" "$(grep -c 'a step of A has 8192 tokens, one of B 4096: tokens/s compare them' "$t/uneven.txt")" 1
-ok "tokens per second of both" "$(awk '$1 == "tokens/s" { print $2, $3 }' "$t/uneven.txt")" \
-    "$(python3 -S -c 'import json, sys; print(*(round(json.load(open(f))["tokens_per_s"]) for f in sys.argv[1:]))' "$t/eight.json" "$t/four.json")"
+ok "tokens per second of both" "$(awk '$1 == "tokens/s" { print "both:", $2, $3 }' "$t/uneven.txt")" \
+    "both: $(python3 -S -c 'import json, sys; print(*(round(json.load(open(f))["tokens_per_s"]) for f in sys.argv[1:]))' "$t/eight.json" "$t/four.json")"
 ok "tokens of both in JSON" "$(figure "$t/uneven.json" '["a"]["tokens"]') $(figure "$t/uneven.json" '["b"]["tokens"]')" "8192 4096"
 printf 'stepcast: job/1\nmodel: gpt2\ncluster: dgx-h100:8\nseq: 1024\ntp: 2\nglobal-batch: 8\n' >"$t/even.yaml"
 ok "equal ones are not" "$("$STEPCAST" compare "$t/eight.json" "$t/even.yaml" | grep -c 'tokens/s\|step time')" 1
