@@ -452,7 +452,7 @@ SC_API sc_status sc_model_load_script(sc_context *ctx,
 
 typedef struct sc_options {
     size_t size;     /* sizeof(sc_options) */
-    const char *net; /* engine: NULL or "analytic", "flow", "loggops" */
+    const char *net; /* engine: NULL or "analytic", "flow", "packet", "loggops" */
     /* Of the engine: "fail", "degrade", "route" (which are flow's), "loggops";
      * "astra-network" with a file of ASTRA-sim is a network by itself. */
     const sc_setting *net_settings;
@@ -536,7 +536,8 @@ SC_API void sc_result_free(sc_result *result);
 /* ---- result ---- */
 
 SC_API double sc_result_step_us(const sc_result *r);
-/* 0 where unknown: workloads do not always say how many FLOPs or tokens. */
+/* 0 where unknown: workloads do not always say how many FLOPs or tokens, and prices are
+ * those of a GPU's own file (usd_per_hour). */
 SC_API double sc_result_mfu(const sc_result *r);
 SC_API double sc_result_hfu(const sc_result *r);
 SC_API double sc_result_tokens_per_s(const sc_result *r);

@@ -1,5 +1,6 @@
 #include "collective/operations.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const struct sc__coll_op operations[] = {
@@ -15,14 +16,15 @@ static const struct sc__coll_op operations[] = {
     {NULL, 0, NULL},
 };
 
-/* The name without underscores and without "_perf". */
+/* The name without underscores and without "_perf", in letters of either case: NCCL's own
+ * is AllReduce. */
 static bool same_name(const char *given, const char *name) {
     for (; *name; name++) {
         if (*name == '_')
             continue;
         while (*given == '_' || *given == '-')
             given++;
-        if (*given != *name)
+        if (tolower((unsigned char)*given) != *name)
             return false;
         given++;
     }

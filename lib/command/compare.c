@@ -140,6 +140,24 @@ static void compare_put_pair(struct sc__buffer *out, const struct sc__pair *p) {
         sc__puts(out, "      new\n");
 }
 
+/* The longer step may be the faster one. */
+static void compare_put_rates(struct sc__buffer *out, const struct sc__comparison *c) {
+    if (!sc__compare_is_uneven(c))
+        return;
+    double a = c->tokens[0] / c->step.a * 1e6;
+    double b = c->tokens[1] / c->step.b * 1e6;
+    sc__printf(out,
+               "  %-28s %12.0f %12.0f %12.0f %+8.2f %%\n"
+               "  a step of A has %.0f tokens, one of B %.0f: tokens/s compare them\n",
+               "tokens/s",
+               a,
+               b,
+               b - a,
+               100 * (b / a - 1),
+               c->tokens[0],
+               c->tokens[1]);
+}
+
 static void compare_put_pairs(struct sc__buffer *out,
                               const char *title,
                               const struct sc__pairs *p,
@@ -187,6 +205,7 @@ compare_put_text(struct sc__buffer *out, const struct sc__comparison *c, bool al
                    c->measured[side] ? "measured" : "simulated");
     sc__printf(out, "\n%-30s %12s %12s %12s\n", "", "A", "B", "B - A");
     compare_put_pair(out, &c->step);
+    compare_put_rates(out, c);
     compare_put_pairs(out, "by part, mean over ranks", &c->parts, UINT32_MAX);
     compare_put_pairs(out, "compute of the slowest rank", &c->work, UINT32_MAX);
     compare_put_causes(out, c);
@@ -236,6 +255,8 @@ static void compare_put_json(struct sc__buffer *out,
         sc__json_row(&j, side ? "b" : "a");
         sc__json_string(&j, "name", c->name[side]);
         sc__json_bool(&j, "measured", c->measured[side]);
+        if (c->tokens[side] > 0)
+            sc__json_double(&j, "tokens", c->tokens[side]);
         if (c->left_out[side])
             sc__json_u64(&j, "operations_left_out", c->left_out[side]);
         sc__json_end_object(&j);

@@ -268,13 +268,47 @@ static void note_assumptions(const struct sc__plans *x) {
             "sequence, unless told otherwise; --try all searches those too");
 }
 
+/* What was fixed and would be searched, and what is not searched yet. */
+static const char *ways_to_fit(const struct sc__plans *x) {
+    const sc_plan *g = &x->search.given;
+    const struct {
+        const char *option;
+        bool given;
+    } searched[] = {{"tp", g->tp > 0},
+                    {"pp", g->pp > 0},
+                    {"cp", g->cp > 0},
+                    {"ep", g->ep > 0},
+                    {"micro-batch", g->micro_batch > 0},
+                    {"recompute", g->recompute > 0}};
+    struct sc__buffer hint;
+    bool fixed = false;
+    sc__buffer_init(&hint, &x->req->ctx->arena);
+    sc__puts(&hint, "more GPUs or a smaller batch");
+    for (unsigned i = 0; i < sizeof searched / sizeof *searched; i++)
+        if (searched[i].given) {
+            sc__printf(&hint, "%s--%s", fixed ? ", " : "; without ", searched[i].option);
+            fixed = true;
+        }
+    if (x->search.tries != SC__TRY_ALL)
+        sc__puts(&hint, "; with --try all for ways that need less");
+    return hint.text;
+}
+
 static sc_status nothing_fits(const struct sc__plans *x) {
     const struct sc__search *s = &x->search;
+    if (s->too_large == 1)
+        return sc__fail(
+            x->req->ctx,
+            SC_NO_FIT,
+            NULL,
+            ways_to_fit(x),
+            "the one plan there is does not fit into memory with %g %% to spare",
+            100 * s->memory_margin);
     if (s->too_large)
         return sc__fail(x->req->ctx,
                         SC_NO_FIT,
                         NULL,
-                        "more GPUs, a smaller batch, or --try all for ways that need less",
+                        ways_to_fit(x),
                         "none of %u plans fits into memory with %g %% to spare",
                         s->too_large,
                         100 * s->memory_margin);

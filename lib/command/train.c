@@ -541,8 +541,9 @@ double sc__train_paid_gpus(const struct sc__train *t) {
 static sc_status train_money(struct sc_request *req, struct sc__train *t) {
     t->price = t->step.usd_per_hour;
     SC__TRY(sc__training_price_said(req, &t->price));
-    if (t->step.job.ev && !sc__flag(req, "price") && !(t->price > 0))
-        SC__TRY(sc__training_quote(req, &t->step.job, &t->price));
+    const char *gpu = t->step.job.ev ? sc__training_gpu(&t->step.job) : t->step.gpu;
+    if (!sc__flag(req, "price") && !(t->price > 0))
+        SC__TRY(sc__training_quote(req, gpu, &t->price));
     SC__TRY(train_number(req,
                          "carbon",
                          DIRTIEST_KWH,

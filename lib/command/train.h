@@ -18,6 +18,7 @@ struct sc__train_step {
     double node_gpus;
     double watts;            /* of all GPUs */
     double usd_per_hour;     /* of one GPU */
+    const char *gpu;         /* of a saved result; NULL: not known */
     double checkpoint_bytes; /* of a model */
     struct sc__job job;      /* of a model: for steps that differ from this one */
 };

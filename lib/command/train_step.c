@@ -36,8 +36,15 @@ static sc_status saved_step_fields(const struct sc__node *root,
     SC__TRY(sc__node_u32(&plan, "cp", 1, UINT16_MAX, &cp));
     if (!gpus)
         return sc__node_fail(&plan, NULL, "the plan does not say \"gpus\"");
-    if (cluster.value)
+    if (cluster.value) {
         SC__TRY(sc__node_u32(&cluster, "node_gpus", 0, UINT32_MAX, &node));
+        SC__TRY(sc__node_string(&cluster, "gpu", &out->gpu));
+    }
+    struct sc__node settings = sc__node_at(root, "settings");
+    if (settings.value) /* --gpu: another one in the cluster's place */
+        SC__TRY(sc__node_string(&settings, "gpu", &out->gpu));
+    if (out->gpu && sc__gpu_is_file(out->gpu))
+        out->gpu = NULL; /* its price is the step's */
     SC__TRY(sc__node_double(root, "tokens_per_s", &out->tokens_per_s));
     SC__TRY(sc__node_double(root, "energy_j", &joules));
     SC__TRY(sc__node_double(root, "cost_usd", &usd));

@@ -14,11 +14,13 @@ const struct sc__option sc__training_options[] = {
     {"price", 0, "USD", "data/prices.json", "Whole run", "of a GPU-hour", 0},
     {0}};
 
-sc_status sc__training_quote(struct sc_request *req,
-                             const struct sc__job *job,
-                             double *usd_per_hour) {
+const char *sc__training_gpu(const struct sc__job *job) {
     const struct sc__evaluation *ev = job->ev;
-    const char *gpu = job->model ? sc__plan_gpu(&ev->plan, &ev->cluster) : ev->cluster.gpu;
+    return job->model ? sc__plan_gpu(&ev->plan, &ev->cluster) : ev->cluster.gpu;
+}
+
+sc_status
+sc__training_quote(struct sc_request *req, const char *gpu, double *usd_per_hour) {
     struct sc__search_price price = {0};
     if (gpu)
         SC__TRY(sc__search_price(req->ctx, gpu, &price));
@@ -55,7 +57,9 @@ sc_status sc__training_price_said(struct sc_request *req, double *usd_per_hour) 
 static sc_status
 training_price(struct sc_request *req, const struct sc__job *job, double *usd_per_hour) {
     SC__TRY(sc__training_price_said(req, usd_per_hour));
-    return sc__flag(req, "price") ? SC_OK : sc__training_quote(req, job, usd_per_hour);
+    return sc__flag(req, "price")
+               ? SC_OK
+               : sc__training_quote(req, sc__training_gpu(job), usd_per_hour);
 }
 
 void sc__training_note_short(struct sc_context *ctx, double tokens, double step_tokens) {

@@ -7,10 +7,11 @@
 
 extern const struct sc__option sc__training_options[];
 
-/* What an hour of the GPU that runs the job costs: as its own file says, or as
- * data/prices.json quotes it, with a note; 0: nothing. */
-sc_status
-sc__training_quote(struct sc_request *req, const struct sc__job *job, double *usd_per_hour);
+/* What an hour of a GPU costs: as its own file says, or as data/prices.json quotes it, with
+ * a note; 0: nothing. gpu: NULL where it is not known. */
+sc_status sc__training_quote(struct sc_request *req, const char *gpu, double *usd_per_hour);
+/* The GPU that runs the job; NULL: not known. */
+const char *sc__training_gpu(const struct sc__job *job);
 
 /* Of a GPU-hour: more is a slip, and makes sums that no number holds. */
 #define SC__MOST_PRICE 1e6

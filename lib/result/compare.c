@@ -70,9 +70,11 @@ void sc__compared_result(struct sc__arena *a,
                          const struct sc__result *r,
                          struct sc__compared *out) {
     double all = 0;
-    *out = (struct sc__compared){.name = name,
-                                 .measured = r->measured,
-                                 .step = sc__us(r->step)};
+    *out =
+        (struct sc__compared){.name = name,
+                              .measured = r->measured,
+                              .step = sc__us(r->step),
+                              .tokens = round(r->tokens_per_s * (double)r->step * 1e-12)};
     for (uint32_t c = 0; c < r->class_count; c++)
         all += r->classes[c].class->ranks;
     for (uint32_t c = 0; c < r->class_count; c++)
@@ -202,6 +204,7 @@ void sc__compare(struct sc__arena *a,
         out->name[i] = side[i].name;
         out->measured[i] = side[i].measured;
         out->left_out[i] = side[i].left_out;
+        out->tokens[i] = side[i].tokens;
     }
     compare_pair_up(a, &side[0].parts, &side[1].parts, &out->parts);
     if (side[0].work.count && side[1].work.count)
@@ -219,4 +222,9 @@ void sc__compare(struct sc__arena *a,
               compare_largest_first);
     compare_find_worst(out);
     compare_find_causes(a, side, out);
+}
+
+bool sc__compare_is_uneven(const struct sc__comparison *c) {
+    bool known = c->tokens[0] > 0 && c->tokens[1] > 0;
+    return known && fabs(c->tokens[0] - c->tokens[1]) > 0.5;
 }

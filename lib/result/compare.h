@@ -19,6 +19,7 @@ struct sc__compared {
     const char *name;
     bool measured;
     double step;                   /* us */
+    double tokens;                 /* of a step; 0: not known */
     struct sc__amounts parts;      /* of the breakdown: they add up to the step */
     struct sc__amounts slowest;    /* the same of the slowest rank alone */
     struct sc__amounts work;       /* of the slowest rank's compute, by kind: "gemm" … */
@@ -44,6 +45,7 @@ struct sc__comparison {
     const char *name[2];
     bool measured[2];
     uint64_t left_out[2]; /* operations that a side has and does not list */
+    double tokens[2];     /* of a step; 0: not known */
     struct sc__pair step;
     struct sc__pairs parts;
     struct sc__pairs work; /* empty where one side does not know */
@@ -73,6 +75,10 @@ sc_status sc__compared_saved(struct sc_context *ctx,
 void sc__compare(struct sc__arena *a,
                  const struct sc__compared side[2],
                  struct sc__comparison *out);
+
+/* Both sides know the tokens of a step, and these are not as many: the times of the steps
+ * say less than tokens per second. */
+bool sc__compare_is_uneven(const struct sc__comparison *c);
 
 /* (b − a) / a; 0 where both are 0, infinite where only a is. */
 double sc__relative(const struct sc__pair *p);

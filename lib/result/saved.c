@@ -163,10 +163,13 @@ sc_status sc__compared_saved(struct sc_context *ctx,
         json_decref(root);
         return status;
     }
-    *out = (struct sc__compared){
-        .name = name,
-        .measured = json_is_true(json_object_get(root, "measured")),
-        .step = json_number_value(json_object_get(root, "step_time_us"))};
+    double step = json_number_value(json_object_get(root, "step_time_us"));
+    double rate = json_number_value(json_object_get(root, "tokens_per_s"));
+    *out =
+        (struct sc__compared){.name = name,
+                              .measured = json_is_true(json_object_get(root, "measured")),
+                              .step = step,
+                              .tokens = rate > 0 ? round(rate * step * 1e-6) : 0};
     saved_add_parts(&ctx->arena, &out->parts, root);
     saved_add_breakdown(&ctx->arena,
                         &out->slowest,

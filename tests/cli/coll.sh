@@ -12,6 +12,9 @@ check columns "$(grep -v '^#' $tmp/table | awk 'NF < 13 || $6 != $10 || $9 != "N
 # busbw is algbw times 2(n-1)/n
 check busbw "$(grep -v '^#' $tmp/table | awk '$7 > 1 { n++ } $7 > 1 && ($8 / $7 < 1.74 || $8 / $7 > 1.76) { bad++ } END { print (n > 10), bad + 0 }')" "1 0"
 check count "$("$STEPCAST" coll all_gather -c dgx-h100:8 -b 1M -e 1M -d half | awk '!/^#/ {print $2, $3}')" "65536 half"
+for name in AllReduce ALL_REDUCE all-reduce all_reduce_perf; do
+    check "operation as people write it: $name" "$("$STEPCAST" coll $name -c dgx-h100:8 -b 1M -e 1M | head -1)" "# all_reduce on dgx-h100: 8 GPUs on 1 node, 1 GPU a process"
+done
 check increments "$("$STEPCAST" coll all_reduce -c dgx-h100:8 -b 1M -e 4M -i 1M | grep -vc '^#')" 4
 check same_as_its_log "$("$STEPCAST" coll --against $tmp/table all_reduce -c dgx-h100:8 | awk '/mean square/ {print ($NF < 0.005)}')" 1
 

@@ -96,3 +96,16 @@ s = json.load(open(sys.argv[1]))["stragglers"]
 print(len(s), s[0]["rank"], round(s[0]["compute_us"] / s[0]["median_us"], 2), s[0]["others_wait_us"] > 0)' "$1"; }
 ok straggler "$(named "$t/slow.json")" "1 5 1.3 True"
 ok "straggler in text" "$(grep -c "over the median" "$t/slow.txt")" 1
+
+# A batch follows from the plan: with tp 2 on 8 GPUs a step has 4 sequences of 1024 tokens for 8, is shorter, and slower in tokens/s.
+small="--model gpt2 --cluster dgx-h100:8 --seq 1024"
+"$STEPCAST" run $small --json "$t/eight.json" >/dev/null
+"$STEPCAST" run $small --tp 2 --json "$t/four.json" >/dev/null
+"$STEPCAST" compare "$t/eight.json" "$t/four.json" --json "$t/uneven.json" >"$t/uneven.txt"
+ok "unequal tokens are said" "$(grep -c 'a step of A has 8192 tokens, one of B 4096: tokens/s compare them' "$t/uneven.txt")" 1
+ok "tokens per second of both" "$(awk '$1 == "tokens/s" { print "both:", $2, $3 }' "$t/uneven.txt")" \
+    "both: $(python3 -S -c 'import json, sys; print(*(round(json.load(open(f))["tokens_per_s"]) for f in sys.argv[1:]))' "$t/eight.json" "$t/four.json")"
+ok "tokens of both in JSON" "$(figure "$t/uneven.json" '["a"]["tokens"]') $(figure "$t/uneven.json" '["b"]["tokens"]')" "8192 4096"
+printf 'stepcast: job/1\nmodel: gpt2\ncluster: dgx-h100:8\nseq: 1024\ntp: 2\nglobal-batch: 8\n' >"$t/even.yaml"
+ok "equal ones are not" "$("$STEPCAST" compare "$t/eight.json" "$t/even.yaml" | grep -c 'tokens/s\|step time')" 1
+ok "a simulated side has them too" "$("$STEPCAST" compare "$t/four.json" "$t/even.yaml" | grep -c 'one of B 8192')" 1

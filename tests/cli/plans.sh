@@ -173,6 +173,12 @@ print(fast["days"] < kept["days"] <= days < least["days"], energy == sorted(ener
 P
 )" "True True"
 expect "nothing is in time" 1 "none of 2 machines trains 1000 T tokens in 1 days" "$S" plans $small --sizes 8,16 --train-tokens 1000T --days 1
+# what was fixed, and what is not searched yet, are the ways out
+large="--model llama3-70b --cluster dgx-h100:16 --global-batch 256"
+expect "nothing fits" 1 "hint: more GPUs or a smaller batch; with --try all for ways that need less" "$S" plans $large
+expect "nothing fits of what is fixed" 1 "smaller batch; without --tp, --micro-batch; with --try all" "$S" plans $large --tensor-model-parallel-size 2 --micro-batch 1
+check "nothing fits of all" "$("$S" plans $large --try all --recompute full 2>&1 | sed -n 's/^  hint: //p')" "more GPUs or a smaller batch; without --recompute"
+expect "the one plan does not fit" 1 "the one plan there is does not fit into memory" "$S" plans $large --tp 1 --pp 1 --cp 1 --micro-batch 1 --recompute none
 expect "one machine is not in time" 1 "dgx-h100:8 does not train 1 T tokens in 1 days" "$S" plans $small --cluster dgx-h100:8 --train-tokens 1T --days 1
 # what the front is made of is beside it
 expect "cost and energy of the front" 0 "capacity    \$/Gtok  kWh/Gtok" "$S" plans $small --gpus 8 --pareto

@@ -216,3 +216,15 @@ check "its energy and CO2" "$(awk '/^(energy|CO2) / { print $3 }' "$tmp/small" |
 check "its tokens" "$(grep -c '^  *10 million tokens, ' "$tmp/small")" 1
 check "its checkpoints" "$(grep -c 'optimizer.s state: [0-9.]* MB$' "$tmp/small") $(awk '/^checkpoint / { print $9, $12 }' "$tmp/small")" "1 us, us"
 check "run says so too" "$("$STEPCAST" run $small | sed -n 's/^  training .*tokens: [0-9.]* \([a-z]*\), .*/\1/p')" minutes
+
+# a saved result costs what the run does, and says so: it had neither money nor a note
+paid="--model llama3-8b --cluster dgx-h100:8 --zero 1 --recompute full"
+"$STEPCAST" run $paid --json "$tmp/paid.json" >/dev/null
+"$STEPCAST" run $paid --gpu h200 --json "$tmp/other.json" >/dev/null
+state="--train-tokens 1T --state 112.4GB"
+money() { "$STEPCAST" train "$@" $state | sed -n 's/^cost *\(.*\)/\1/p'; }
+check "money of a saved result" "$(money "$tmp/paid.json")" "$(money $paid)"
+check "money of its own GPU" "$(money "$tmp/other.json")" "$(money $paid --gpu h200)"
+expect "its price is a note" 0 "no --price is given: 4 USD for an hour of a h200" "$STEPCAST" train "$tmp/other.json" $state
+"$STEPCAST" run --model llama3-8b --cluster mi300x:8 --zero 1 --recompute full --json "$tmp/unknown.json" >/dev/null
+expect "a price that nobody quotes" 0 "data/prices.json has no price of a mi300x" "$STEPCAST" train "$tmp/unknown.json" $state

@@ -386,6 +386,13 @@ await test("a sweep of unequal batches: by tokens per second, with what is assum
   check((await page.textContent("#notes")).includes("tokens: tokens/s compare them"), await page.textContent("#notes"));
 });
 
+await open(`${out}/uneven.html`, 1280, "light");
+await test("a comparison of unequal batches: tokens per second too", async () => {
+  check(!problems.length, problems.join("; "));
+  check((await page.textContent("#difference-tokens")).startsWith("\u2212"), await page.textContent("#difference-tokens"));
+  check((await page.textContent("main")).includes("steps of 8\u202f192 and 4\u202f096 tokens"), "tokens of both");
+});
+
 const packets = JSON.parse(readFileSync(`${out}/packet.json`, "utf8")), controls = JSON.parse(readFileSync(`${out}/controls.json`, "utf8"));
 await open(`${out}/packet.html`, 1440, "light");
 await test("packets: links over time by keyboard, as in the JSON", async () => {

@@ -68,6 +68,10 @@ for name in stepcast.__all__:
             bare.append(f"{place} does not say what it answers")
 check("every public name has a docstring and types", not bare, "; ".join(bare))
 parameters = inspect.signature(stepcast.Plan).parameters
+check(
+    "help shows no values of a number",
+    "None: as the software has it; 0: not at all\n" in (stepcast.evaluate.__doc__ or ""),
+)
 check("help shows the keywords of a plan", "sequence_parallel" in parameters and "tp: tensor parallel" in (stepcast.Plan.__doc__ or ""))
 parameters = inspect.signature(stepcast.evaluate).parameters
 check("help shows the options of evaluate()", "net_settings" in parameters and "progress" in parameters)

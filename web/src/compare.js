@@ -13,10 +13,13 @@ const change = (a, b) => (a ? f.signed(relative(a, b), f.share) : b ? "new" : "â
 export function compareHeadline(a, b, names) {
   const one = (title, r, id) => h("div", { class: "card" }, h("dt", {}, title), h("dd", { id, "data-us": r.step_time_us }, f.time(r.step_time_us)),
     h("dd", { class: "more-text" }, r.measured ? "measured" : "simulated"));
-  const d = relative(a.step_time_us, b.step_time_us);
+  const d = relative(a.step_time_us, b.step_time_us), tokens = (r) => Math.round((r.tokens_per_s ?? 0) * r.step_time_us * 1e-6);
+  const uneven = tokens(a) > 0 && tokens(b) > 0 && tokens(a) !== tokens(b); // then the longer step may be the faster one
   return h("dl", { class: "cards" }, one(`A: ${names[0]}`, a, "step-time"), one(`B: ${names[1]}`, b, "step-time-b"),
     h("div", { class: "card first" }, h("dt", {}, "B against A"), h("dd", { id: "difference" }, f.signed(d, f.share)),
-      h("dd", { class: "more-text" }, f.signed(b.step_time_us - a.step_time_us, f.time))));
+      h("dd", { class: "more-text" }, f.signed(b.step_time_us - a.step_time_us, f.time))),
+    uneven ? h("div", { class: "card" }, h("dt", {}, "B against A, tokens per second"), h("dd", { id: "difference-tokens" }, f.signed(relative(a.tokens_per_s, b.tokens_per_s), f.share)),
+      h("dd", { class: "more-text" }, `steps of ${f.count(tokens(a))} and ${f.count(tokens(b))} tokens`)) : null);
 }
 
 // The mean over ranks: it adds up to the step as every single rank does, and

@@ -96,7 +96,7 @@ def keyword_help(fields: Dict[str, c.Field]) -> str:
     """A line for each keyword."""
     lines = []
     for name, field in fields.items():
-        choices = ", ".join(field.words)
+        choices = ", ".join(field.words) if field.kind in ("word", "words") else ""
         text = "; ".join(part for part in (field.doc, choices) if part)
         lines.append(f"    {name}: {text}" if text else f"    {name}")
     return "\n".join(lines).lstrip() + "\n"

@@ -159,7 +159,7 @@ class Result(Handle):
 
     @property
     def cost_usd(self) -> Optional[float]:
-        """Of one step; None without a price."""
+        """Of one step; None unless the file of the GPU has usd_per_hour."""
         return _known(library.sc_result_cost_usd(self._pointer))
 
     @property
