@@ -139,6 +139,8 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count);
 uint32_t sc__launch_asks(const struct sc__launch *l);
 /* Hosts of which it takes all GPUs, however many those are; 0: it does not say. */
 uint32_t sc__launch_hosts(const struct sc__launch *l);
+/* Whether a launcher starts the ranks, and not srun, mpirun or the script one each. */
+bool sc__launch_starts_ranks(const struct sc__shell_command *command);
 /* The variables that SLURM sets for the #SBATCH lines of a script. */
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,

@@ -44,6 +44,17 @@ static bool counts_devices(const char *value) {
            (!strcmp(value, "gpu") || !strcmp(value, "auto") || sc__shell_mark(value) != 0);
 }
 
+static bool runs_program(const char *const *words, uint32_t count, const char *program) {
+    for (uint32_t i = 0; i < count; i++) {
+        const char *slash = strrchr(words[i], '/');
+        if (!strcmp(slash ? slash + 1 : words[i], program))
+            return true;
+    }
+    return false;
+}
+
+/* (mason.py of open-instruct starts accelerate on each of --num_nodes hosts and has the
+ * --num_processes of one host behind it.) */
 uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     static const char *const per_node[] = {"nproc-per-node",
                                            "num-gpus",
@@ -69,20 +80,18 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
         return product <= UINT32_MAX ? (uint32_t)product : 0;
     }
     launcher_number(words, count, all, &world);
-    return world;
+    if (runs_program(words, count, "mason.py"))
+        launcher_number(words, count, nodes, &node_count);
+    return world <= UINT32_MAX / node_count ? world * node_count : 0;
 }
 
 /* ---- the environment ---- */
 
 /* Whether one of the words is this command, however it is reached. */
 static bool runs(const struct sc__shell_command *command, const char *const *names) {
-    for (uint32_t i = 0; i < command->count; i++) {
-        const char *slash = strrchr(command->words[i], '/');
-        const char *word = slash ? slash + 1 : command->words[i];
-        for (const char *const *name = names; *name; name++)
-            if (!strcmp(word, *name))
-                return true;
-    }
+    for (const char *const *name = names; *name; name++)
+        if (runs_program(command->words, command->count, *name))
+            return true;
     return false;
 }
 
@@ -186,6 +195,17 @@ static bool takes_all(const struct sc__shell_command *command) {
     static const char *const names[] =
         {"deepspeed", "accelerate", "trl", "axolotl", "llamafactory-cli", "composer", NULL};
     return launcher_at(command->words, command->count, names) < command->count;
+}
+
+/* (torch.distributed.run and .launch stand behind -m.) */
+bool sc__launch_starts_ranks(const struct sc__shell_command *command) {
+    static const char *const names[] = {"torchrun",
+                                        "torch.distributed.run",
+                                        "torch.distributed.launch",
+                                        "tune",
+                                        NULL};
+    return takes_all(command) ||
+           launcher_at(command->words, command->count, names) < command->count;
 }
 
 uint32_t sc__launch_hosts(const struct sc__launch *l) {
@@ -302,4 +322,9 @@ void sc__launch_slurm(struct sc__arena *arena,
         add_slurm(arena, out, "SLURM_GPUS_PER_NODE", number_at_end(gpus));
         add_slurm(arena, out, "SLURM_GPUS_ON_NODE", number_at_end(gpus));
     }
+    gpus = launcher_value(words, count, "gpus");
+    if (!gpus)
+        gpus = launcher_value(words, count, "G");
+    if (gpus && number_at_end(gpus))
+        add_slurm(arena, out, "SLURM_GPUS", number_at_end(gpus));
 }

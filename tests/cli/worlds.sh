@@ -42,6 +42,29 @@ same slurm_one_node "$dir/slurm.sh" -- $deep --gpus 4
 launch deepspeed --hostfile hosts --num_nodes 2 $trainer --deepspeed ds_zero2.json
 same deepspeed_hosts_counted "$dir/launch.sh" -- $deep --gpus 16
 
+# ---- jobs of SLURM whose tasks train, and of AI2 ----
+whole="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 96 --vocab-size 32000 --bf16"
+plain="pretrain_gpt.py $whole"
+launch python $plain
+job() { printf '#SBATCH %s\n' "$1" >"$dir/job.sh" && shift && echo "$*" >>"$dir/job.sh"; }
+job '--nodes=2 --ntasks-per-node=4' srun bash -c "'RANK=\$SLURM_PROCID python $plain'"
+same tasks_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 8
+job '--ntasks=6' srun python $plain
+same tasks_of_any_nodes "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 6
+job '--ntasks-per-node=4' srun python $plain
+same tasks_of_one_node "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 4
+job '--gpus=h100:16' srun python $plain
+same gpus_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 16
+job '--nodes=2 --ntasks-per-node=4' torchrun $plain
+same tasks_of_a_launcher "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 1
+mason="python mason.py --cluster x --gpus 8"
+launch $mason --num_nodes 8 -- accelerate launch --num_processes 8 $trainer
+same mason "$dir/launch.sh" -- $tuned --gpus 64
+launch $mason -- accelerate launch --num_processes 8 $trainer
+same mason_of_one_node "$dir/launch.sh" -- $tuned --gpus 8
+launch accelerate launch --num_machines 8 --num_processes 8 $trainer
+same processes_of_all "$dir/launch.sh" -- $tuned --gpus 8
+
 # ---- how many those are ----
 launch torchrun --nproc_per_node gpu $trainer
 same of_the_cluster "$dir/launch.sh" --cluster dgx-2 -- $tuned --gpus 16 --cluster dgx-2
@@ -55,7 +78,6 @@ same no_host_is_known "$dir/launch.sh" --cluster ideal -- $tuned --cluster ideal
 "$S" run "$dir/launch.sh" >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect said 0 'launches on all GPUs of 1 host: those of the cluster, or as many as its hosts have, are taken (--gpus says otherwise)' cat "$dir/notes"
-whole="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 96 --vocab-size 32000 --bf16"
 launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole --tensor-model-parallel-size 3 --num-query-groups 16 --num-attention-heads 48 --kv-channels 64 --group-query-attention --make-vocab-size-divisible-by 1 --num-query-groups 48
 "$S" run "$dir/launch.sh" --ffn-hidden-size 3072 >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
