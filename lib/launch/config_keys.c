@@ -297,12 +297,32 @@ static sc_status yaml_document(struct yaml_keys *y) {
                             "not a mapping of keys to values");
     SC__TRY(yaml_mapping(y, ""));
     SC__TRY(yaml_next(y));
-    SC__TRY(yaml_next(y));
-    if (y->event.type != YAML_STREAM_END_EVENT)
-        return config_error(y->ctx,
-                            y->file,
-                            y->event.start_mark.line + 1,
-                            "a second document: a configuration is one");
+    return yaml_next(y);
+}
+
+static bool has_keys_with(const struct sc__config *c, const char *part) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (strstr(c->items[i].key, part))
+            return true;
+    return false;
+}
+
+/* A file of Kubernetes may hold several objects; the first that launches something counts.
+ */
+static sc_status yaml_documents(struct yaml_keys *y) {
+    SC__TRY(yaml_document(y));
+    while (y->event.type != YAML_STREAM_END_EVENT) {
+        if (!sc__config_exact(y->out, "apiVersion") || !sc__config_exact(y->out, "kind"))
+            return config_error(y->ctx,
+                                y->file,
+                                y->event.start_mark.line + 1,
+                                "a second document: a configuration is one");
+        if (has_keys_with(y->out, "containers.0.") ||
+            has_keys_with(y->out, "spec.trainer."))
+            return SC_OK;
+        y->out->count = 0;
+        SC__TRY(yaml_document(y));
+    }
     return SC_OK;
 }
 
@@ -315,7 +335,7 @@ sc_status sc__config_read_yaml(struct sc_context *ctx,
     if (!yaml_parser_initialize(&y.parser))
         return sc__out_of_memory(ctx);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)text.p, text.n);
-    sc_status status = yaml_document(&y);
+    sc_status status = yaml_documents(&y);
     yaml_event_delete(&y.event);
     yaml_parser_delete(&y.parser);
     return status;
