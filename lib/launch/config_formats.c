@@ -139,7 +139,12 @@ static const char *dashed(struct sc__arena *arena, const char *key) {
  * step and are not modelled become words, too, and a note of take_flags. */
 static void take_megatron_name(struct config_taking *t,
                                const struct sc__config_item *item) {
-    static const char *const others[] = {"model", "optimizer", "precision", "gpu", NULL};
+    static const char *const others[] = {"model",
+                                         "optimizer",
+                                         "precision",
+                                         "gpu",
+                                         "batch-size", /* of validation, of all GPUs … */
+                                         NULL};
     const char *name = dashed(&t->l->ctx->arena, item->last);
     const char *why;
     struct sc__flag as;
@@ -689,6 +694,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = kind ? kind : SC__CONFIG_TRAINER};
     uint32_t world = sc__launch_asks(l);
+    uint32_t said = sc__launch_world(l->words, l->count);
     l->words = NULL;
     l->count = 0;
     l->other_program = t.kind != SC__CONFIG_NESTED;
@@ -697,6 +703,8 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
+    if (said) /* before what a file of accelerate's says */
+        add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", said));
     take_several(&t);
     SC__TRY(take_program(&t));
     SC__TRY(take_nested(&t));

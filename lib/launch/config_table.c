@@ -113,6 +113,7 @@ const struct sc__config_key sc__config_keys[] = {
      "true=full false=none"},
     {OF(TRAINER), "=grad_accum_steps", "micro-batches", NULL},
     {OF(TRAINER), "=grad_accumulation_steps", "micro-batches", NULL},
+    {OF(TRAINER), "=gradient_accumulate_every", "micro-batches", NULL}, /* EasyContext */
     {OF(TRAINER), "=accumulation_steps", "micro-batches", NULL},
     {OF(TRAINER), "sequence_len", "seq", NULL},
     {OF(TRAINER), "cutoff_len", "seq", NULL},

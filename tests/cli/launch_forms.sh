@@ -276,3 +276,20 @@ accelerate launch --config_file fsdp.yaml train.py --model_name_or_path gpt2 --p
 X
 check a_file_of_accelerate "$(said "$tmp/accelerate.sh" zero gpus)" "3 8"
 check what_is_not_known_of_a_file "$(grep -c "accelerate.sh:1: fsdp.yaml, which the script writes, has the output of 'hostname' in it" "$tmp/result.json")" 1
+# --encoder-seq-length is --seq-length's other name; EasyContext's word for accumulation
+sizes="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --micro-batch-size 1 --global-batch-size 8 --vocab-size 32000 --bf16"
+echo "python pretrain_gpt.py $sizes --encoder-seq-length 1024" >"$tmp/encoder.sh"
+echo "python pretrain_gpt.py $sizes --seq-length 1024" >"$tmp/usual.sh"
+check a_length_of_an_encoder "$(said "$tmp/encoder.sh" seq step_time_us)" "$(said "$tmp/usual.sh" seq step_time_us)"
+echo "python pretrain.py $sizes --encoder-seq-length 1024 --decoder-seq-length 128" >"$tmp/decoder.sh"
+expect a_decoder_is_another_model 3 'models with an encoder are not modelled' "$STEPCAST" run "$tmp/decoder.sh"
+echo "accelerate launch --num_processes 8 train.py --batch-size 1 --gradient-accumulate-every 4 --model lmsys/vicuna-7b-v1.5 --seq-length 4096" >"$tmp/every.sh"
+check accumulation_of_easycontext "$(said "$tmp/every.sh" micro_batches)" 4
+# sizes that are Megatron's by their names, beside a length that is not, are another program's; batch_size is nobody's micro-batch
+printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nmicro_batch_size: 2\nvocab_size: 32000\n' >"$tmp/names.yaml"
+{ cat "$tmp/names.yaml"; echo 'seq_length: 1024'; echo 'batch_size: 64'; } >"$tmp/megatron.yaml"
+check a_batch_size_of_others "$(said "$tmp/megatron.yaml" tokens_per_s step_time_us)" "$(said "$tmp/megatron.yaml --micro-batch 2 --global-batch 2" tokens_per_s step_time_us)"
+for length in sequence_length seq_len context_length; do
+    { cat "$tmp/names.yaml"; echo "$length: 1024"; } >"$tmp/other.yaml"
+    expect "another program: $length" 3 'no configuration that we know' "$STEPCAST" run "$tmp/other.yaml"
+done
