@@ -201,6 +201,8 @@ bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
 /* Whether it is one of Colossal-AI's examples. */
+/* The flags of one letter of its benchmarks as keys. */
+void sc__config_colossal_letters(struct sc__launch *l, struct sc__config *c);
 bool sc__config_colossal(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);

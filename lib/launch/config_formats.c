@@ -156,6 +156,10 @@ static void take_megatron_name(struct config_taking *t,
     const char *aware = sc__config_value(t->c, "use_precision_aware_optimizer");
     if (!strcmp(name, "main-grads-dtype") && (!aware || !sc__config_true(aware)))
         return;
+    /* Primus' files have a rank for the day when it is switched on */
+    if (!strcmp(name, "lora-rank") && sc__config_value(t->c, "use_lora") &&
+        !sc__config_on(t->c, "use_lora"))
+        return;
     enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
     bool off = sc__str_is_any_case(sc__str(item->value), "false");
     bool on = sc__config_true(item->value);
@@ -350,6 +354,8 @@ static void take_followed(struct config_taking *t) {
                                        "schedules_method",
                                        "attention_backend",
                                        "transformer_impl",
+                                       "tokenizer_type",
+                                       "tokenizer_model",
                                        NULL};
     for (const char *const *key = keys; *key; key++) {
         const char *value = sc__config_value(t->c, *key);
@@ -685,6 +691,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     enum sc__config_kind kind = sc__launch_settings(l->words, l->count);
     bool launched = kind || sc__config_launches_trainer(l->words, l->count);
     sc__config_read_words(l, &c);
+    sc__config_colossal_letters(l, &c);
     sc__config_swift(l, &c);
     if (kind)
         SC__TRY(sc__config_read_settings(l, kind, &c));

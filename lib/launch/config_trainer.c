@@ -275,6 +275,62 @@ bool sc__config_colossal(const struct sc__config *c) {
     return colossal_plugin(c) != NULL;
 }
 
+/* benchmark.py of examples/language names its models by a size, has letters for flags, and
+ * a batch of 2 with 4096 tokens where it is told nothing. */
+static bool runs_colossal_benchmark(const struct sc__launch *l) {
+    bool launched = false;
+    for (uint32_t i = 0; i < l->count; i++) {
+        launched = launched || !strcmp(l->words[i], "colossalai");
+        if (launched && sc__str_ends(sc__str(l->words[i]), "benchmark.py"))
+            return true;
+    }
+    return false;
+}
+
+void sc__config_colossal_letters(struct sc__launch *l, struct sc__config *c) {
+    static const struct {
+        const char *word;
+        const char *key;
+        const char *usual; /* NULL: none */
+    } flags[] = {{"-c", "config", NULL},
+                 {"-p", "plugin", "gemini"},
+                 {"-b", "batch_size", "2"},
+                 {"-l", "max_length", "4096"},
+                 {"-g", "grad_checkpoint", NULL},
+                 {"--mbs", "microbatch_size", NULL},
+                 {"--zero", "zero_stage", NULL}};
+    if (!runs_colossal_benchmark(l))
+        return;
+    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+        for (uint32_t i = 0; i < l->count; i++) {
+            bool behind = i + 1 < l->count && l->words[i + 1][0] != '-';
+            if (!strcmp(l->words[i], flags[f].word))
+                sc__config_put(l,
+                               c,
+                               flags[f].key,
+                               behind ? l->words[i + 1] : "true",
+                               l->line);
+        }
+        if (!flags[f].usual || sc__config_exact(c, flags[f].key))
+            continue;
+        sc__config_put(l, c, flags[f].key, flags[f].usual, l->line);
+        sc__config_note_default(l, flags[f].key, flags[f].usual);
+    }
+}
+
+/* MODEL_CONFIGS there; another name is an id or a path. */
+static const char *colossal_model(const struct sc__config *c) {
+    static const char *const models[][2] = {{"7b", "llama2-7b"},
+                                            {"13b", "llama2-13b"},
+                                            {"65b", "llama-65b"},
+                                            {"70b", "llama2-70b"}};
+    const char *config = sc__config_exact(c, "config");
+    for (size_t i = 0; config && i < sizeof models / sizeof *models; i++)
+        if (!strcmp(config, models[i][0]))
+            return models[i][1];
+    return NULL;
+}
+
 /* A batch is that of a rank; a pipeline takes it in pieces of --microbatch_size, 1 unless
  * it is said. */
 static sc_status
@@ -301,6 +357,8 @@ take_colossal(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         sc__config_add(l, out, "pp", sc__config_exact(c, "pp"));
     if (sc__config_on(c, "grad_checkpoint") || sc__config_on(c, "use_grad_checkpoint"))
         sc__config_add(l, out, "recompute", "full");
+    if (colossal_model(c) && !sc__launch_overridden(l, "model"))
+        sc__config_add(l, out, "model", colossal_model(c));
     return SC_OK;
 }
 

@@ -499,6 +499,14 @@ printf 'modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3.1
 same primus_torchtitan "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --recompute full --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
 printf 'modules:\n  post_trainer:\n    framework: megatron_bridge\n    model: ${PRIMUS_MODEL:qwen3_30B_A3B}.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 32\n      seq_length: 2048\n      tensor_model_parallel_size: 1\n      expert_model_parallel_size: 4\n' >"$dir/primus.yaml"
 same primus_post_trainer "$dir/primus.yaml" --gpus 8 -- --model qwen3-30b-a3b --seq 2048 --micro-batch 1 --global-batch 32 --ep 4 --gpus 8 --overlap-grad no
+sed 's/\(  *\)micro_batch_size: 1/&\n\1use_lora: false\n\1lora_rank: 16/' "$dir/primus.yaml" >"$dir/off.yaml"
+same primus_lora_off "$dir/off.yaml" --gpus 8 -- --megatron-args "$dir/primus.yaml" --gpus 8
+sed 's/use_lora: false/use_lora: true/' "$dir/off.yaml" >"$dir/on.yaml"
+same primus_lora_on "$dir/on.yaml" --gpus 8 -- --megatron-args "$dir/primus.yaml" --gpus 8 --lora 16
+# a tokenizer's type says the vocabulary in YAML, too
+printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nseq_length: 1024\nbf16: true\n' >"$dir/sizes.yaml"
+{ cat "$dir/sizes.yaml"; echo 'tokenizer_type: Llama3Tokenizer'; } >"$dir/tokens.yaml"
+same tokenizer_of_yaml "$dir/tokens.yaml" -- --megatron-args "$dir/sizes.yaml" --vocab-size 128256
 # OLMo's sections have a precision of their own, and OLMo 2 norms of queries and keys; TRL's trainers on answers say how long those are
 sed 's/^fsdp:.*/fsdp: {wrapping_strategy: by_block, precision: mixed}/; s/activation_type: swiglu/activation_type: swiglu, attention_layer_norm: true, layer_norm_type: rms/' "$dir/olmo.yaml" >"$dir/olmo2.yaml"
 olmo="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --position-embedding-type rope --swiglu"

@@ -119,3 +119,8 @@ colossal --plugin gemini
 same colossal_gemini "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 3
 colossal --plugin 3d --tp 2 --zero_stage 1
 same colossal_3d "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 2 --zero 1 --tp 2
+# benchmark.py has letters, names models by a size, and takes a pipeline's batch in pieces of --mbs
+launch colossalai run --nproc_per_node 8 --master_addr x benchmark.py -c "'13b'" --plugin "3d" -l 2048 -g -b 16 -x --tp 2 --pp 4 --zero 1 --mbs 8
+same colossal_letters "$dir/launch.sh" -- --model llama2-13b --seq 2048 --gpus 8 --software deepspeed --tp 2 --pp 4 --zero 1 --micro-batch 8 --micro-batches 2 --recompute full
+launch colossalai run --nproc_per_node 8 benchmark.py --plugin gemini
+same colossal_usual "$dir/launch.sh" --model llama2-7b -- --model llama2-7b --seq 4096 --gpus 8 --software deepspeed --zero 3 --micro-batch 2
