@@ -89,6 +89,8 @@ const char *sc__config_python_model(struct sc_context *ctx,
                                     struct sc__str text,
                                     bool quotes,
                                     const char **other);
+/* Keys under `parameters` of a run of MosaicML's platform as those of its program. */
+void sc__config_unwrap_run(struct sc__config *c);
 /* Puts the values in that others name ("${.hidden_size}"). */
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 
@@ -116,6 +118,9 @@ bool sc__config_on_or(const struct sc__config *c, const char *key, bool usual);
 /* Whether one of these keys does, which a NULL ends. All of them are asked, so that none is
  * said to count for nothing beside another that says the same. */
 bool sc__config_any_on(const struct sc__config *c, const char *const *keys);
+
+/* Weights are sharded within each of so many copies, over what the GPUs leave. */
+void sc__config_copies(struct sc__launch *l, uint64_t copies, struct sc__flag_list *out);
 
 /* A batch of one replica, which stages of a pipeline take in pieces. */
 struct sc__config_batch {

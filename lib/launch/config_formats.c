@@ -280,6 +280,14 @@ void sc__config_add(struct sc__launch *l,
         (struct sc__flag){name, value};
 }
 
+void sc__config_copies(struct sc__launch *l, uint64_t copies, struct sc__flag_list *out) {
+    if (copies > 1 && !sc__launch_overridden(l, "shard-group"))
+        sc__config_add(l,
+                       out,
+                       "num-distributed-optimizer-instances",
+                       sc__format(&l->ctx->arena, "%" PRIu64, copies));
+}
+
 static void add_flags(struct config_taking *t, const struct sc__flag_list *flags) {
     for (uint32_t i = 0; i < flags->count; i++)
         add_flag(t, flags->items[i].name, flags->items[i].value);
@@ -645,6 +653,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     else
         return SC_OK;
     sc__config_yaml_truth(c);
+    sc__config_unwrap_run(c);
     sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = sc__config_kind_of(c)};
     if (!t.kind && sc__config_job(l, c))

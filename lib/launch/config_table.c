@@ -271,6 +271,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(FOUNDRY), "train_loader.dataset.max_seq_len", "seq", NULL},
     {OF(FOUNDRY), "global_train_batch_size", "global-batch", NULL},
     {OF(FOUNDRY), "device_train_microbatch_size", "micro-batch", NULL},
+    {OF(FOUNDRY), "=compute.gpus", "gpus", NULL}, /* of a run of MosaicML's platform */
 
     {OF(TORCHTUNE), "=batch_size", "micro-batch", NULL},
     {OF(TORCHTUNE), "=gradient_accumulation_steps", "micro-batches", NULL},

@@ -37,14 +37,15 @@ static void take_torchtitan_replicas(struct sc__launch *l,
         sc__config_add(l, out, "dp", sc__format(arena, "%" PRIu64, shards * replicas));
     if (replicas > 1 && shards > 1 && !experts)
         sc__config_add(l, out, "shard-group", sc__format(arena, "%" PRIu64, group));
+    else if (replicas > 1 && shards != 1 && !experts) /* -1: what the GPUs leave */
+        sc__config_copies(l, replicas, out);
     else if (replicas > 1 && shards != 1)
         sc__note(l->ctx,
                  "config-not-modelled",
                  "%s: weights are sharded over all replicas, not within "
-                 "data_parallel_replicate_degree %" PRIu64 "%s",
+                 "data_parallel_replicate_degree %" PRIu64,
                  l->file,
-                 replicas,
-                 experts ? "" : ": --shard-group says how many ranks share them");
+                 replicas);
 }
 
 /* Selective where nothing is said, of each second layer (ActivationCheckpoint of

@@ -596,10 +596,12 @@ static uint32_t least_world(const struct sc__launch *l) {
     struct sc__settings s = {.nth = sc__launch_nth, .self = l, .ctx = l->ctx};
     bool has_etp = sc__setting(&s, "etp") || sc__setting(&s, "expert-tensor-parallel-size");
     uint64_t etp = has_etp ? flag_number(l, "expert-tensor-parallel-size", "etp") : tp;
+    const char *instances = "num-distributed-optimizer-instances";
+    uint64_t copies = flag_number(l, instances, instances);
     /* What is no number of ranks is refused later, with the plan. */
-    if (tp * cp > UINT32_MAX || ep * etp > UINT32_MAX)
+    if (tp * cp > UINT32_MAX || ep * etp > UINT32_MAX || copies > UINT32_MAX)
         return 0;
-    uint64_t dense = tp * cp * pp;
+    uint64_t dense = tp * sc__common_multiple(cp, copies) * pp;
     uint64_t experts = ep * etp * pp;
     if (dense > UINT32_MAX || experts > UINT32_MAX)
         return 0;

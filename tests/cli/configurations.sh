@@ -30,6 +30,11 @@ same torchtitan_types "$dir/types.toml" --gpus 16 -- --model llama3-8b --gpus 16
 # four copies of the weights, each sharded over eight ranks
 sed 's/replicate_degree = 1/replicate_degree = 4/; s/shard_degree = -1/shard_degree = 8/' $data/torchtitan.toml >"$dir/hybrid.toml"
 same torchtitan_hybrid "$dir/hybrid.toml" --gpus 64 -- --model llama3-8b --gpus 64 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 8 --software torchtitan-2026
+# -1 is what the copies leave of the GPUs; without a number of GPUs there are as many as copies
+sed 's/replicate_degree = 1/replicate_degree = 4/' $data/torchtitan.toml >"$dir/left.toml"
+same torchtitan_copies "$dir/left.toml" --gpus 64 -- --megatron-args "$dir/hybrid.toml" --gpus 64
+same torchtitan_groups "$dir/left.toml" --gpus 64 --shard-group 16 -- --megatron-args "$dir/hybrid.toml" --gpus 64 --shard-group 16
+same torchtitan_fewest "$dir/left.toml" -- --megatron-args "$dir/left.toml" --gpus 8
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software deepspeed
 # which attention and optimizer run, in each trainer's words
 trainer_says() { # name, line, what it means
@@ -419,6 +424,9 @@ Y
 foundry="--seq 2048 --global-batch 1024 --micro-batch 8 --bf16 --use-torch-fsdp2 --recompute full --gpus 16 --software llm-foundry-2023"
 mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --vocab-size 50368"
 same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
+# a run of MosaicML's platform has the file under parameters, and the GPUs beside it
+{ printf 'name: x\nimage: y\ncommand: composer train.py /mnt/config/parameters.yaml\ncompute:\n  gpus: 16\nparameters:\n'; sed 's/^/  /' "$dir/foundry.yaml"; } >"$dir/run.yaml"
+same foundry_run "$dir/run.yaml" -- --megatron-args "$dir/foundry.yaml" --gpus 16
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
 narrow="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 50368"
@@ -472,6 +480,8 @@ same torchtune_qlora "$dir/qlora.yaml" --gpus 8 -- --model qwen3-0.6b $tune --lo
 sed 's/^dtype.*/dtype: fp32\ntensor_parallel_dim: 2\ndata_parallel_shard_dim: 2\ndata_parallel_replicate_dim: 2\nfsdp_cpu_offload: True/; s/^loss:/optimizer_in_bwd: True\nloss:/' $data/torchtune.yaml >"$dir/wide.yaml"
 same torchtune_wide "$dir/wide.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --micro-batches 4 --dtype fp32 --use-torch-fsdp2 --gpus 8 --software pytorch-eager --tp 2 --shard-group 2 \
     --offload-optimizer 1 --overlap-offload yes --offload-params --optimizer adam --recompute full --cross-entropy chunked --fusion megatron
+sed 's/data_parallel_shard_dim: 2/data_parallel_shard_dim: -1/' "$dir/wide.yaml" >"$dir/left.yaml"
+same torchtune_copies "$dir/left.yaml" --gpus 8 -- --megatron-args "$dir/wide.yaml" --gpus 8
 noted torchtune_update_in_backward 'optimizer_in_bwd True changes the step' "$S" run "$dir/wide.yaml" --gpus 8 --ignore-memory
 sed 's/^dtype.*/dtype: bf16\nenable_fp8_training: True\nfp8_recipe_name: rowwise/' $data/torchtune.yaml >"$dir/fp8.yaml"
 same torchtune_fp8 "$dir/fp8.yaml" --gpus 8 -- --model llama3.1-8b $tune --optimizer adam --recompute full --cross-entropy chunked --fusion megatron --fp8 --fp8-scaling dynamic --fp8-recipe rowwise
