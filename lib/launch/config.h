@@ -209,6 +209,9 @@ bool sc__config_openrlhf(const struct sc__config *c);
 /* The flags of one letter of its benchmarks as keys. */
 void sc__config_colossal_letters(struct sc__launch *l, struct sc__config *c);
 bool sc__config_colossal(const struct sc__config *c);
+/* Programs of FSDP with words of their own (fms-fsdp): --sharding_strategy, and a
+ * --batch_size that is a rank's. */
+bool sc__config_own_fsdp(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */

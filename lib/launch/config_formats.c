@@ -673,8 +673,16 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     return take_keys(&t);
 }
 
+/* Arguments of transformers' trainer that Megatron has not, where no model is described. */
+static bool trains_by_epochs(const struct sc__config *c) {
+    return (sc__config_has(c, "gradient_accumulation_steps") ||
+            sc__config_has(c, "num_train_epochs")) &&
+           !sc__config_has(c, "num_layers");
+}
+
 static bool names_trainer(const struct sc__config *c) {
-    return sc__config_has(c, "model_name_or_path") ||
+    return trains_by_epochs(c) || sc__config_own_fsdp(c) ||
+           sc__config_has(c, "model_name_or_path") ||
            sc__config_has(c, "per_device_train_batch_size") || sc__config_openrlhf(c) ||
            sc__config_llama_recipes(c) || sc__config_colossal(c) ||
            sc__config_exact(c, "base_model");

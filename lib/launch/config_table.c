@@ -130,6 +130,10 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "=use_activation_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER), "=activation_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER),
+     "=fsdp_activation_checkpointing",
+     "recompute",
+     "true=full false=none"}, /* fms-fsdp */
+    {OF(TRAINER),
      "attn_implementation",
      "attention",
      "eager=unfused flash_attention_2=flash2 flash_attention_3=current "

@@ -230,8 +230,10 @@ static bool is_of_a_trainer(const char *name) {
            !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
            !strcmp(name, "plugin") ||                 /* Colossal-AI */
            !strcmp(name, "base_model") || !strcmp(name, "enable_fsdp") ||
-           !strcmp(name, "batch_size_training") ||
-           !strcmp(name, "config_file"); /* of `accelerate launch` */
+           !strcmp(name, "batch_size_training") || !strcmp(name, "num_train_epochs") ||
+           !strcmp(name, "gradient_accumulation_steps") ||
+           !strcmp(name, "sharding_strategy") || /* fms-fsdp */
+           !strcmp(name, "config_file");         /* of `accelerate launch` */
 }
 
 static uint32_t

@@ -293,3 +293,14 @@ for length in sequence_length seq_len context_length; do
     { cat "$tmp/names.yaml"; echo "$length: 1024"; } >"$tmp/other.yaml"
     expect "another program: $length" 3 'no configuration that we know' "$STEPCAST" run "$tmp/other.yaml"
 done
+# arguments of transformers' trainer without its batch, beside --model: no flags of Megatron's
+echo "python train.py --num_train_epochs 1 --gradient_accumulation_steps 4 --max_length 1024 --bf16 --output_dir x" >"$tmp/epochs.sh"
+echo "python train.py --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 1024 --bf16" >"$tmp/device.sh"
+check epochs_are_a_trainer "$(said "$tmp/epochs.sh --model llama3.2-1b --micro-batch 1" step_time_us)" "$(said "$tmp/device.sh --model llama3.2-1b" step_time_us)"
+echo "CUDA_VISIBLE_DEVICES=0 python src/llm_sft.py --model_type x --sft_type lora --lora_rank 8 --lora_target_modules ALL --batch_size 2 --max_length 1024 --gradient_accumulation_steps 4 --gradient_checkpointing false" >"$tmp/old.sh"
+echo "swift sft --model x --train_type lora --lora_rank 8 --target_modules all-linear --per_device_train_batch_size 2 --max_length 1024 --gradient_accumulation_steps 4 --gradient_checkpointing false" >"$tmp/new.sh"
+check swift_of_old "$(said "$tmp/old.sh --model llama3.2-1b" step_time_us)" "$(said "$tmp/new.sh --model llama3.2-1b" step_time_us)"
+echo "torchrun --nproc_per_node=8 main_training.py --sharding_strategy=hsdp --batch_size=2 --fsdp_activation_checkpointing=True --selective_checkpointing=1" >"$tmp/fms.sh"
+echo "torchrun --nproc_per_node=8 train.py --fsdp full_shard --per_device_train_batch_size 2 --gradient_checkpointing true --bf16" >"$tmp/fsdp.sh"
+check fms_fsdp "$(said "$tmp/fms.sh --model llama2-7b" step_time_us)" "$(said "$tmp/fsdp.sh --model llama2-7b" step_time_us)"
+check fms_hybrid "$(said "$tmp/fms.sh --model llama2-7b" step_time_us >"$tmp/x"; tr '\n' ' ' <"$tmp/out" | tr -s ' ' | grep -c 'not copied across nodes (hybrid)')" 1
