@@ -217,8 +217,9 @@ static sc_status refuse_shape(const struct config_taking *t,
     /* a name of Megatron's that this program does not have */
     bool foreign = t->kind != SC__CONFIG_NESTED && kind == SC__FLAG_ACTS &&
                    sc__flag_shapes_model(name);
-    if (!sc__parse_u32(sc__str(item->value), &number) || !number ||
-        (kind != SC__FLAG_REFUSED && !foreign))
+    bool on = kind == SC__FLAG_REFUSED && sc__config_true(item->value);
+    if (!on && (!sc__parse_u32(sc__str(item->value), &number) || !number ||
+                (kind != SC__FLAG_REFUSED && !foreign)))
         return SC_OK;
     return sc__launch_fail(t->l,
                            item->line,

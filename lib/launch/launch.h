@@ -84,6 +84,8 @@ const char *sc__launch_value_at(const struct sc__launch *l, uint32_t at);
 const char *sc__launch_word_behind(const struct sc__launch *l, const char *flag);
 /* Whether a switch (its name with dashes) stands there, and not `false` behind it. */
 bool sc__launch_switched(const struct sc__launch *l, const char *flag);
+/* AICB's words for DeepSpeed are not Megatron's: a stage, and layers of Llama. */
+sc_status sc__launch_refuse_aicb(const struct sc__launch *l);
 /* The words of Megatron-SWIFT (`megatron sft`) as those of Megatron. */
 bool sc__launch_calls_swift(const char *const *words, uint32_t count);
 sc_status sc__launch_swift(struct sc__launch *l);

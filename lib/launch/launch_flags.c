@@ -64,6 +64,8 @@ static const struct {
     {"ds-sequence-parallel-size",
      "DeepSpeed-Ulysses is not modelled; --cp N --cp-comm-type a2a comes near"},
     {"freeze-LM", "training with frozen weights is not modelled"},
+    {"enable-hetero",
+     "stages with parallel sizes and devices of their own (FlagScale) are not modelled"},
     {"enable-dsa-indexer",
      "flags of sparse attention are not read; --model deepseek-v3.2 has it"},
 };

@@ -682,6 +682,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
         SC__TRY(find_words(l));
         SC__TRY(sc__config_trainer_script(l));
         SC__TRY(sc__launch_swift(l));
+        SC__TRY(sc__launch_refuse_aicb(l));
     }
     SC__TRY(take_flags(l));
     sc__launch_schedule(l);

@@ -304,3 +304,13 @@ echo "torchrun --nproc_per_node=8 main_training.py --sharding_strategy=hsdp --ba
 echo "torchrun --nproc_per_node=8 train.py --fsdp full_shard --per_device_train_batch_size 2 --gradient_checkpointing true --bf16" >"$tmp/fsdp.sh"
 check fms_fsdp "$(said "$tmp/fms.sh --model llama2-7b" step_time_us)" "$(said "$tmp/fsdp.sh --model llama2-7b" step_time_us)"
 check fms_hybrid "$(said "$tmp/fms.sh --model llama2-7b" step_time_us >"$tmp/x"; tr '\n' ' ' <"$tmp/out" | tr -s ' ' | grep -c 'not copied across nodes (hybrid)')" 1
+# what is none of Megatron's words: AICB's for DeepSpeed; stages of devices of their own
+echo "torchrun --nproc_per_node 8 aicb.py --frame=DeepSpeed --stage=3 --micro_batch=4 --num_layers=32 --hidden_size=4096 --num_attention_heads=32 --seq_len=2048" >"$tmp/aicb.sh"
+expect aicb_of_deepspeed 3 'aicb.sh:1: error: --frame DeepSpeed of AICB is not read' "$STEPCAST" run "$tmp/aicb.sh"
+{ cat "$tmp/megatron.yaml"; echo 'hetero: {enable_hetero: true, hetero_pipeline_layer_split: [6, 2]}'; } >"$tmp/hetero.yaml"
+expect stages_of_their_own 3 'hetero.enable_hetero: stages with parallel sizes and devices of their own (FlagScale) are not modelled' "$STEPCAST" run "$tmp/hetero.yaml"
+sed -i 's/enable_hetero: true/enable_hetero: false/' "$tmp/hetero.yaml"
+check stages_alike "$(said "$tmp/hetero.yaml" step_time_us)" "$(said "$tmp/megatron.yaml" step_time_us)"
+# NeMo 1's tokenizer of Hugging Face
+{ grep -v vocab "$tmp/megatron.yaml"; printf 'tokenizer:\n  library: huggingface\n  type: meta-llama/Meta-Llama-3.1-8B\n'; } >"$tmp/nemo.yaml"
+check tokenizer_of_nemo "$(said "$tmp/nemo.yaml" parameters)" "$(said "$tmp/megatron.yaml --vocab-size 128256" parameters)"
