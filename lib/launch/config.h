@@ -157,6 +157,8 @@ sc_status sc__config_note_unread(const struct sc__launch *l,
 /* `accelerate launch` and `trl`: what a trainer reads may stand in a file that is named
  * behind them. */
 bool sc__config_launches_trainer(const char *const *words, uint32_t count);
+/* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
+bool sc__config_of_a_trainer(const char *flag);
 /* What it keeps on the host, as flags. */
 void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,

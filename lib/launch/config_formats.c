@@ -689,6 +689,25 @@ static bool names_trainer(const struct sc__config *c) {
            sc__config_exact(c, "base_model");
 }
 
+bool sc__config_of_a_trainer(const char *flag) {
+    static const char *const flags[] = {"model_name_or_path",
+                                        "per_device_train_batch_size",
+                                        "gradient_accumulation_steps",
+                                        "num_train_epochs",
+                                        "micro_train_batch_size", /* OpenRLHF */
+                                        "plugin",                 /* Colossal-AI */
+                                        "base_model",
+                                        "enable_fsdp",
+                                        "batch_size_training",
+                                        "sharding_strategy", /* fms-fsdp */
+                                        "config_file",       /* of `accelerate launch` */
+                                        NULL};
+    for (const char *const *f = flags; *f; f++)
+        if (!strcmp(flag, *f))
+            return true;
+    return false;
+}
+
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
     /* (looked for once: braces make many words of a few) */
     bool launches =

@@ -223,19 +223,6 @@ bool sc__is_flag(const char *word) {
     return word[0] == '-' && word[1] == '-' && word[2];
 }
 
-/* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
-static bool is_of_a_trainer(const char *name) {
-    return !strcmp(name, "model_name_or_path") ||
-           !strcmp(name, "per_device_train_batch_size") ||
-           !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
-           !strcmp(name, "plugin") ||                 /* Colossal-AI */
-           !strcmp(name, "base_model") || !strcmp(name, "enable_fsdp") ||
-           !strcmp(name, "batch_size_training") || !strcmp(name, "num_train_epochs") ||
-           !strcmp(name, "gradient_accumulation_steps") ||
-           !strcmp(name, "sharding_strategy") || /* fms-fsdp */
-           !strcmp(name, "config_file");         /* of `accelerate launch` */
-}
-
 static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n =
@@ -249,7 +236,7 @@ acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
         if (!sc__is_flag(words[i]))
             continue;
         const char *name = sc__launch_flag_name(l, words[i]);
-        n += is_of_a_trainer(name) ||
+        n += sc__config_of_a_trainer(name) ||
              sc__flag_kind(l->known, name, &as, &why) == SC__FLAG_ACTS;
     }
     return n;
