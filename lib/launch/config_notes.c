@@ -129,6 +129,7 @@ static bool tells(const char *name) {
                                         "accumulation",
                                         "accum_steps",
                                         "batch_size",
+                                        "bsz",
                                         "zero_stage",
                                         "seq_len",
                                         "max_len",

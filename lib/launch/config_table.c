@@ -102,8 +102,10 @@ const struct sc__config_key sc__config_keys[] = {
 
     {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
-    {OF(TRAINER), "=micro_train_batch_size", "micro-batch", NULL}, /* OpenRLHF */
-    {OF(TRAINER), "=batch_size_training", "micro-batch", NULL},    /* Llama recipes */
+    {OF(TRAINER), "=micro_train_batch_size", "micro-batch", NULL},   /* OpenRLHF */
+    {OF(TRAINER), "=batch_size_training", "micro-batch", NULL},      /* Llama recipes */
+    {OF(TRAINER), "=per_gpu_train_batch_size", "micro-batch", NULL}, /* before 2020 */
+    {OF(TRAINER), "=train_bsz_per_gpu", "micro-batch", NULL},        /* MOSS */
     {OF(TRAINER), "=context_length", "seq", NULL},
     {OF(TRAINER), "=data.micro_batch_size_per_gpu", "micro-batch", NULL}, /* verl */
     {OF(TRAINER), "=ulysses_sequence_parallel_size", "cp", NULL},

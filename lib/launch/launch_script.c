@@ -734,6 +734,7 @@ bool sc__launch_begins(const char *head, size_t n) {
     static const char *const keys[] = {"\"zero_optimization\"",
                                        "\"train_micro_batch_size_per_gpu\"",
                                        "\"per_device_train_batch_size\"",
+                                       "\"distributed_type\"", /* accelerate's */
                                        NULL};
     struct sc__str text = {head, n};
     if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))

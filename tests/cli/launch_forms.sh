@@ -314,3 +314,11 @@ check stages_alike "$(said "$tmp/hetero.yaml" step_time_us)" "$(said "$tmp/megat
 # NeMo 1's tokenizer of Hugging Face
 { grep -v vocab "$tmp/megatron.yaml"; printf 'tokenizer:\n  library: huggingface\n  type: meta-llama/Meta-Llama-3.1-8B\n'; } >"$tmp/nemo.yaml"
 check tokenizer_of_nemo "$(said "$tmp/nemo.yaml" parameters)" "$(said "$tmp/megatron.yaml --vocab-size 128256" parameters)"
+# other words for the batch of a GPU; accelerate's configuration in JSON
+for word in per_gpu_train_batch_size train_bsz_per_gpu; do
+    echo "accelerate launch --num_processes 8 train.py --model_name_or_path meta-llama/Llama-3.2-1B --$word 3 --max_seq_length 1024 --bf16" >"$tmp/word.sh"
+    check "a batch by $word" "$(said "$tmp/word.sh" tokens_per_s)" "$(sed "s/$word/per_device_train_batch_size/" "$tmp/word.sh" >"$tmp/device.sh"; said "$tmp/device.sh" tokens_per_s)"
+done
+printf '{"compute_environment": "LOCAL_MACHINE", "distributed_type": "DEEPSPEED", "deepspeed_config": {"zero_stage": 3}, "mixed_precision": "bf16", "num_machines": 1, "num_processes": 8}\n' >"$tmp/accelerate.json"
+sed 's/"//g; s/^{//; s/}$//; s/, \([a-z_]*:\)/\n\1/g' "$tmp/accelerate.json" | sed 's/^deepspeed_config:.*/deepspeed_config: {zero_stage: 3}/; s/, *$//' >"$tmp/accelerate.yaml"
+check accelerate_in_json "$(said "$tmp/accelerate.json --model llama3.2-1b" zero gpus step_time_us)" "$(said "$tmp/accelerate.yaml --model llama3.2-1b" zero gpus step_time_us)"
