@@ -264,6 +264,18 @@ sc_status sc__config_torchtune(struct sc__launch *l,
                                struct sc__flag_list *out);
 /* Configurations of InternEvo, in Python (config_internevo.c). */
 bool sc__config_is_internevo(struct sc__str text);
+/* One value of Python in which every call is a section, under a key. */
+void sc__config_read_call(struct sc__launch *l,
+                          struct sc__config *c,
+                          struct sc__str text,
+                          uint32_t line,
+                          const char *key);
+/* config_registry.c: a function of torchtitan's config_registry.py. */
+bool sc__config_is_registry(struct sc__str text);
+sc_status sc__config_read_registry(struct sc__launch *l, struct sc__config *c);
+/* Models of torchtitan go by a name and a flavor; NULL: not known. */
+const char *
+sc__config_titan_preset(struct sc__arena *arena, const char *name, const char *flavor);
 void sc__config_read_internevo(struct sc__launch *l, struct sc__config *c);
 sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,

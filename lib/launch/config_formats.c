@@ -642,6 +642,11 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         sc__config_read_internevo(l, c);
         return take_keys(&t);
     }
+    if (sc__config_is_registry(l->text)) {
+        struct config_taking t = {.l = l, .c = c, .kind = *kind = SC__CONFIG_TORCHTITAN};
+        SC__TRY(sc__config_read_registry(l, c));
+        return take_keys(&t);
+    }
     if (sc__config_looks_like_python(l)) {
         *kind = SC__CONFIG_NESTED;
         sc__config_read_python(l->ctx, l->text, c);

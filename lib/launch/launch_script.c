@@ -739,7 +739,8 @@ bool sc__launch_begins(const char *head, size_t n) {
     struct sc__str text = {head, n};
     if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
         return true;
-    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text))
+    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text) ||
+        sc__config_is_registry(text))
         return true;
     struct sc__str trimmed = sc__trim(text);
     for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)

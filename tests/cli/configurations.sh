@@ -35,6 +35,18 @@ sed 's/replicate_degree = 1/replicate_degree = 4/' $data/torchtitan.toml >"$dir/
 same torchtitan_copies "$dir/left.toml" --gpus 64 -- --megatron-args "$dir/hybrid.toml" --gpus 64
 same torchtitan_groups "$dir/left.toml" --gpus 64 --shard-group 16 -- --megatron-args "$dir/hybrid.toml" --gpus 64 --shard-group 16
 same torchtitan_fewest "$dir/left.toml" -- --megatron-args "$dir/left.toml" --gpus 8
+# its configurations in Python: a function, one that changes what another returns, and the classes' own values
+titan="--model llama3-8b --gpus 64 --use-torch-fsdp2 --software torchtitan-2026"
+registry="$data/torchtitan_registry.py --gpus 64 --set config"
+same registry $registry=short -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
+same registry_changed $registry=longer -- $titan --seq 16384 --micro-batch 1 --cp 4 --recompute full --fusion hf --cp-comm-type all_gather
+same registry_changed_twice $registry=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --fp8-recipe rowwise --cp-comm-type all_gather
+same registry_unsaid $registry=unsaid -- $titan --seq 2048 --micro-batch 8 --recompute ops --fusion hf --cross-entropy chunked
+refuse registry_which 3 'it does not say which of the configurations short, longer, larger, unsaid, of_another_file' "$S" run $data/torchtitan_registry.py
+refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
+refuse registry_elsewhere 3 'torchtitan_registry.py:45: error: of_another_file is none that can be read' "$S" run $registry=of_another_file
+sed '/^def longer/,$d' $data/torchtitan_registry.py >"$dir/one.py"
+same registry_of_one "$dir/one.py" --gpus 64 -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software deepspeed
 # which attention and optimizer run, in each trainer's words
 trainer_says() { # name, line, what it means
