@@ -153,11 +153,15 @@ struct yaml_keys {
     yaml_event_t event;
     struct sc__config *out;
     unsigned depth;
-    /* scalars with a name (&name), which aliases (*name) stand for */
+    /* what has a name (&name), which aliases (*name) stand for: a scalar, or the items
+     * under a key */
     struct yaml_anchor {
         const char *name;
-        const char *value;
+        const char *value; /* NULL: not a scalar */
         bool plain;
+        const char *under;
+        uint32_t first;
+        uint32_t end;
     } * anchors;
     uint32_t anchor_count;
     uint32_t anchor_capacity;
@@ -213,28 +217,71 @@ static void yaml_scalar(struct yaml_keys *y, const char *prefix, const char *nam
     yaml_item(y, prefix, name, value, plain);
 }
 
-/* The last scalar of that name before it counts. */
-static sc_status yaml_alias(struct yaml_keys *y, const char *prefix, const char *name) {
+/* What is under the key of an anchor, once more under another; missing: only what is not
+ * there yet, as a merge (<<) has it. */
+static sc_status yaml_copies(struct yaml_keys *y,
+                             const struct yaml_anchor *a,
+                             const char *under,
+                             bool missing) {
+    for (uint32_t i = a->first; i < a->end; i++) {
+        struct sc__config_item copy = y->out->items[i];
+        const char *rest = copy.key + strlen(a->under);
+        copy.key = sc__format(&y->ctx->arena,
+                              "%s%s",
+                              under,
+                              *under || *rest != '.' ? rest : rest + 1);
+        const char *dot = strrchr(copy.key, '.');
+        copy.last = dot ? dot + 1 : copy.key;
+        if (missing && sc__config_exact(y->out, copy.key))
+            continue;
+        if (y->out->count >= CONFIG_ITEMS)
+            return config_error(y->ctx, y->file, copy.line, "nested too deep, or too long");
+        *SC__PUSH(&y->ctx->arena, y->out->items, y->out->count, y->out->capacity) = copy;
+    }
+    return SC_OK;
+}
+
+/* The last of that name before it counts. */
+static const struct yaml_anchor *yaml_anchored(struct yaml_keys *y) {
     const char *wanted = (const char *)y->event.data.alias.anchor;
     for (uint32_t i = y->anchor_count; i-- > 0;)
-        if (!strcmp(y->anchors[i].name, wanted)) {
-            yaml_item(y, prefix, name, y->anchors[i].value, y->anchors[i].plain);
-            return SC_OK;
-        }
+        if (!strcmp(y->anchors[i].name, wanted))
+            return &y->anchors[i];
+    return NULL;
+}
+
+static sc_status yaml_no_anchor(struct yaml_keys *y) {
     return config_error(y->ctx,
                         y->file,
                         y->event.start_mark.line + 1,
                         sc__format(&y->ctx->arena,
-                                   "the alias *%.60s stands for no single value: write out "
-                                   "what it stands for",
-                                   wanted));
+                                   "the alias *%.60s stands for nothing before it",
+                                   (const char *)y->event.data.alias.anchor));
+}
+
+static const char *
+yaml_under(const struct yaml_keys *y, const char *prefix, const char *name) {
+    return *prefix && *name ? sc__format(&y->ctx->arena, "%s.%s", prefix, name)
+           : *name          ? name
+                            : prefix;
+}
+
+static sc_status yaml_alias(struct yaml_keys *y, const char *prefix, const char *name) {
+    const struct yaml_anchor *a = yaml_anchored(y);
+    if (!a)
+        return yaml_no_anchor(y);
+    if (!a->value)
+        return yaml_copies(y, a, yaml_under(y, prefix, name), false);
+    yaml_item(y, prefix, name, a->value, a->plain);
+    return SC_OK;
 }
 
 static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
+    struct yaml_anchor merged = {0};
     for (;;) {
         SC__TRY(yaml_next(y));
         if (y->event.type == YAML_MAPPING_END_EVENT)
-            return SC_OK;
+            return merged.name ? yaml_copies(y, &merged, prefix, true) : SC_OK;
         if (y->event.type != YAML_SCALAR_EVENT)
             return config_error(y->ctx,
                                 y->file,
@@ -243,6 +290,13 @@ static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
         const char *name =
             sc__strdup(&y->ctx->arena, (const char *)y->event.data.scalar.value);
         SC__TRY(yaml_next(y));
+        if (!strcmp(name, "<<") && y->event.type == YAML_ALIAS_EVENT) {
+            const struct yaml_anchor *a = yaml_anchored(y);
+            if (!a || a->value)
+                return yaml_no_anchor(y);
+            merged = *a;
+            continue;
+        }
         SC__TRY(yaml_value(y, prefix, name));
     }
 }
@@ -272,12 +326,18 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
     case YAML_MAPPING_START_EVENT:
     case YAML_SEQUENCE_START_EVENT: {
         bool mapping = y->event.type == YAML_MAPPING_START_EVENT;
-        const char *inner =
-            *prefix ? sc__format(&y->ctx->arena, "%s.%s", prefix, name) : name;
+        const char *under = yaml_under(y, prefix, name);
+        const void *anchor = mapping ? y->event.data.mapping_start.anchor
+                                     : y->event.data.sequence_start.anchor;
+        struct yaml_anchor a = {.name = anchor ? sc__strdup(&y->ctx->arena, anchor) : NULL,
+                                .under = under,
+                                .first = y->out->count};
         y->depth++;
-        SC__TRY(mapping ? yaml_mapping(y, *name ? inner : prefix)
-                        : yaml_sequence(y, prefix, name));
+        SC__TRY(mapping ? yaml_mapping(y, under) : yaml_sequence(y, prefix, name));
         y->depth--;
+        a.end = y->out->count;
+        if (a.name)
+            *SC__PUSH(&y->ctx->arena, y->anchors, y->anchor_count, y->anchor_capacity) = a;
         return SC_OK;
     }
     default:

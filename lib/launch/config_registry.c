@@ -72,7 +72,8 @@ static bool returns_configuration(struct sc__str body) {
            sc__find_word(body.p, body.n, "return config");
 }
 
-static bool find_function(const struct registry *r, const char *name, struct function *out) {
+static bool
+find_function(const struct registry *r, const char *name, struct function *out) {
     struct sc__str rest = r->text;
     uint32_t line = 1;
     while (next_function(&rest, &line, out))
@@ -82,9 +83,8 @@ static bool find_function(const struct registry *r, const char *name, struct fun
 }
 
 /* Those that make configurations; *last: one of them. */
-static uint32_t list_functions(const struct registry *r,
-                               struct sc__buffer *names,
-                               struct function *last) {
+static uint32_t
+list_functions(const struct registry *r, struct sc__buffer *names, struct function *last) {
     struct sc__str rest = r->text;
     struct function f;
     uint32_t line = 1;
@@ -141,9 +141,9 @@ static void take_classes(struct registry *r, const struct function *f) {
     const char *const keys[][2] = {
         {"model.flavor", flavor},
         {"model.converters",
-         mx                                ? "linear.mx"
+         mx                                 ? "linear.mx"
          : says(f, "Float8LinearConverter") ? "float8"
-                                           : NULL},
+                                            : NULL},
         {"float8.recipe_name", recipe},
         {"optimizer.early_step_in_backward",
          says(f, "OptimizersInBackwardContainer") ? "true" : NULL},
@@ -164,7 +164,8 @@ static uint32_t lines_before(const struct function *f, const char *at) {
 }
 
 /* "config.training.seq_len = 32768": the name before "=" without its first part. */
-static void take_assignment(struct registry *r, const struct function *f, struct sc__str text) {
+static void
+take_assignment(struct registry *r, const struct function *f, struct sc__str text) {
     struct sc__str line = sc__trim(text);
     const char *equals = line.n ? memchr(line.p, '=', line.n) : NULL;
     if (!equals || (equals + 1 < line.p + line.n && equals[1] == '='))

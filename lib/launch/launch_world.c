@@ -32,7 +32,8 @@ static bool launcher_number(const char *const *words,
                             uint32_t *out) {
     for (; *names; names++) {
         const char *text = launcher_value(words, count, *names);
-        if (text && sc__parse_u32(sc__str(text), out) && *out)
+        const char *range = text ? strchr(text, ':') : NULL; /* --nnodes 1:4 of torchrun */
+        if (text && sc__parse_u32(sc__str(range ? range + 1 : text), out) && *out)
             return true;
     }
     return false;

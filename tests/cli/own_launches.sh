@@ -372,6 +372,14 @@ sed 's/\$LAYERS/$NONE/' "$dir/task.dstack.yml" >"$dir/none.yml"
 said job_asks_for 'sky.yaml asks for H100: --cluster or --gpu says so here'
 "$S" run "$dir/sky.yaml" --gpu h100-sxm >"$dir/out" 2>&1
 unsaid job_asked_for 'asks for H100'
+# what an anchor of YAML names is there where its alias stands
+python3 -S - "$dir/k8s.yaml" >"$dir/anchor.yaml" <<'P'
+import sys
+text = open(sys.argv[1]).read()
+head, worker = text.replace("        spec:\n", "        spec: &pod\n").split("    Worker:\n")
+print(head + "    Worker:\n      replicas: 1\n      template:\n        spec: *pod")
+P
+same kubernetes_anchor "$dir/anchor.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
 # the launcher of an MPIJob is on no GPU
 words=$(sed -n 's/.*\(pretrain_gpt.py .*\)/\1/p' "$dir/fork.sh" | sed 's/ /, /g')
 cat >"$dir/mpi.yaml" <<Y

@@ -28,6 +28,8 @@ for word in gpu auto '$(nvidia-smi -L | wc -l)'; do
 done
 launch torchrun --nproc_per_node gpu --nnodes 2 $trainer
 same torchrun_nodes "$dir/launch.sh" -- $tuned --gpus 16
+launch torchrun --nproc_per_node 4 --nnodes 1:2 $trainer
+same torchrun_range "$dir/launch.sh" -- $tuned --gpus 8
 launch srun --nodes 2 --ntasks-per-node 1 torchrun --nproc_per_node gpu --nnodes 2 $trainer
 same torchrun_of_srun "$dir/launch.sh" -- $tuned --gpus 16
 launch torchrun $trainer
