@@ -3,14 +3,18 @@
 
 #include <string.h>
 
-/* The value of the last flag of this name ("--nnodes 4", "--nnodes=4"; dashes and
- * underscores are one); NULL where there is none. */
+/* The value of the last flag of this name ("--nnodes 4", "--nnodes=4", "-N4"; dashes and
+ * underscores are one); NULL where there is none. Letters behind the program are its own.
+ */
 static const char *
 launcher_value(const char *const *words, uint32_t count, const char *name) {
     const char *value = NULL;
+    bool letter = !name[1];
     for (uint32_t i = 0; i < count; i++) {
         const char *w = words[i];
         size_t n = 0;
+        if (letter && sc__str_ends(sc__str(w), ".py"))
+            break;
         if (w[0] != '-')
             continue;
         w += 1 + (w[1] == '-');
@@ -20,6 +24,8 @@ launcher_value(const char *const *words, uint32_t count, const char *name) {
             continue;
         if (w[n] == '=')
             value = w + n + 1;
+        else if (letter && w[n] >= '0' && w[n] <= '9')
+            value = w + n;
         else if (!w[n] && i + 1 < count && words[i + 1][0] != '-')
             value = words[i + 1];
     }

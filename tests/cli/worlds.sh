@@ -55,6 +55,11 @@ job '--ntasks=6' srun python $plain
 same tasks_of_any_nodes "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 6
 job '--ntasks-per-node=4' srun python $plain
 same tasks_of_one_node "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 4
+job '-N2 --gpus-per-node=4' srun python $plain -n 3
+same letters_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 8
+launch srun -N2 -n12 python $plain -n 5
+same letters_of_srun "$dir/launch.sh" -- --megatron-args "$dir/launch.sh" --gpus 12
+launch python $plain
 job '--gpus=h100:16' srun python $plain
 same gpus_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 16
 job '--nodes=2 --ntasks-per-node=4' torchrun $plain
