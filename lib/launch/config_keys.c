@@ -513,6 +513,9 @@ void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
         /* a switch of the launcher may stand before the program */
         bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]) &&
                       !sc__str_ends(sc__str(l->words[i + 1]), ".py");
+        /* "--num_processes $N" with an N that is not set says nothing */
+        if (!equals && !behind && !strcmp(name, "num_processes"))
+            continue;
         const char *value = equals ? equals + 1 : behind ? l->words[i + 1] : "true";
         *SC__PUSH(arena, c->items, c->count, c->capacity) =
             (struct sc__config_item){.key = name,

@@ -109,10 +109,6 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "=context_length", "seq", NULL},
     {OF(TRAINER), "=data.micro_batch_size_per_gpu", "micro-batch", NULL}, /* verl */
     {OF(TRAINER), "=ulysses_sequence_parallel_size", "cp", NULL},
-    {OF(TRAINER),
-     "=model.enable_gradient_checkpointing",
-     "recompute",
-     "true=full false=none"},
     {OF(TRAINER), "=grad_accum_steps", "micro-batches", NULL},
     {OF(TRAINER), "=grad_accumulation_steps", "micro-batches", NULL},
     {OF(TRAINER), "=gradient_accumulate_every", "micro-batches", NULL}, /* EasyContext */
@@ -130,6 +126,8 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
     {OF(TRAINER), "=use_gradient_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER), "=use_activation_checkpointing", "recompute", "true=full false=none"},
+    {OF(TRAINER), "enable_gradient_checkpointing", "recompute", "true=full false=none"},
+    {OF(TRAINER), "=model.model_name", "model", NULL}, /* both Oumi's */
     {OF(TRAINER), "=activation_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER),
      "=fsdp_activation_checkpointing",

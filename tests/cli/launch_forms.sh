@@ -322,3 +322,28 @@ done
 printf '{"compute_environment": "LOCAL_MACHINE", "distributed_type": "DEEPSPEED", "deepspeed_config": {"zero_stage": 3}, "mixed_precision": "bf16", "num_machines": 1, "num_processes": 8}\n' >"$tmp/accelerate.json"
 sed 's/"//g; s/^{//; s/}$//; s/, \([a-z_]*:\)/\n\1/g' "$tmp/accelerate.json" | sed 's/^deepspeed_config:.*/deepspeed_config: {zero_stage: 3}/; s/, *$//' >"$tmp/accelerate.yaml"
 check accelerate_in_json "$(said "$tmp/accelerate.json --model llama3.2-1b" zero gpus step_time_us)" "$(said "$tmp/accelerate.yaml --model llama3.2-1b" zero gpus step_time_us)"
+# Oumi's words; a number of processes that is not set says nothing
+cat >"$tmp/oumi.yaml" <<'X'
+model:
+  model_name: "meta-llama/Llama-3.2-1B"
+  model_max_length: 2048
+training:
+  trainer_type: "TRL_SFT"
+  per_device_train_batch_size: 2
+  gradient_accumulation_steps: 1
+  enable_gradient_checkpointing: True
+fsdp:
+  enable_fsdp: True
+  cpu_offload: True
+X
+cat >"$tmp/trl.yaml" <<'X'
+model_name_or_path: "meta-llama/Llama-3.2-1B"
+max_length: 2048
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 1
+gradient_checkpointing: True
+fsdp: full_shard offload
+X
+check oumi "$(said "$tmp/oumi.yaml --gpus 8" parameters step_time_us)" "$(said "$tmp/trl.yaml --gpus 8" parameters step_time_us)"
+printf '#SBATCH --nodes=2 --gpus-per-node=4\naccelerate launch --num_processes $TOTAL --num_machines $NODES train.py --model_name_or_path meta-llama/Llama-3.2-1B --per_device_train_batch_size 1 --max_length 1024\n' >"$tmp/total.sh"
+check processes_not_set "$(said "$tmp/total.sh" gpus)" 8
