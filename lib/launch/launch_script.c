@@ -749,27 +749,30 @@ bool sc__launch_begins(const char *head, size_t n) {
     return false;
 }
 
-/* A script with the sizes of its own model, beside --model: the sizes of one under the
- * name, and with the rest, of the other are no model. */
-static sc_status refuse_two_models(struct sc_context *ctx,
-                                   const char *path,
+/* A script with sizes of its own model, beside --model: those of one under the name, and
+ * with the rest, of the other are no model. A configuration may change one of a preset's.
+ */
+static sc_status refuse_two_models(const struct sc__launch *l,
                                    const struct sc__settings *given,
                                    const struct sc__settings *all) {
     static const char *const sizes[] = {"num-layers", "hidden-size"};
     const char *model = sc__setting(given, "model");
-    bool of_script = model != NULL;
+    unsigned own = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        of_script &= sc__setting(all, sizes[i]) && !sc__setting(given, sizes[i]);
-    if (!of_script)
+        own += sc__setting(all, sizes[i]) && !sc__setting(given, sizes[i]);
+    bool configuration = l->config && l->config->count;
+    if (!model || own < (configuration ? 2 : 1))
         return SC_OK;
-    return sc__fail(ctx,
+    const char *layers = sc__setting(all, "num-layers");
+    const char *width = sc__setting(all, "hidden-size");
+    return sc__fail(l->ctx,
                     SC_USAGE,
                     NULL,
                     "leave --model out, or the file",
                     "both %s (%s layers of width %s) and --model %s say what is trained",
-                    path,
-                    sc__setting(all, "num-layers"),
-                    sc__setting(all, "hidden-size"),
+                    l->file,
+                    layers ? layers : "unsaid",
+                    width ? width : "unsaid",
                     model);
 }
 
@@ -786,5 +789,5 @@ sc_status sc__launch_read(struct sc_context *ctx,
                              .reads_files = true};
     SC__TRY(sc__read_all(ctx, path, (size_t)4 << 20, &l->text));
     SC__TRY(parse_launch(l, out));
-    return refuse_two_models(ctx, path, &l->first, out);
+    return refuse_two_models(l, &l->first, out);
 }

@@ -347,3 +347,7 @@ X
 check oumi "$(said "$tmp/oumi.yaml --gpus 8" parameters step_time_us)" "$(said "$tmp/trl.yaml --gpus 8" parameters step_time_us)"
 printf '#SBATCH --nodes=2 --gpus-per-node=4\naccelerate launch --num_processes $TOTAL --num_machines $NODES train.py --model_name_or_path meta-llama/Llama-3.2-1B --per_device_train_batch_size 1 --max_length 1024\n' >"$tmp/total.sh"
 check processes_not_set "$(said "$tmp/total.sh" gpus)" 8
+# one size of a script's own beside --model is a model of neither
+echo "python dist_clm_train.py --num-layers 6 --embedding-dim 6144 --micro-batch-size 1 --seq-length 2048 --fp16" >"$tmp/part.sh"
+expect a_size_beside_a_model 2 'part.sh (6 layers of width unsaid) and --model gpt-neox-20b say what is trained' "$STEPCAST" run "$tmp/part.sh" --model gpt-neox-20b
+check a_size_of_the_command_line "$(said "$tmp/part.sh --model gpt-neox-20b --num-layers 6" parameters)" "$(said "--model gpt-neox-20b --num-layers 6" parameters)"
