@@ -143,7 +143,8 @@ uint32_t sc__launch_asks(const struct sc__launch *l);
 uint32_t sc__launch_hosts(const struct sc__launch *l);
 /* Whether a launcher starts the ranks, and not srun, mpirun or the script one each. */
 bool sc__launch_starts_ranks(const struct sc__shell_command *command);
-/* The variables that SLURM sets for the #SBATCH lines of a script. */
+/* The variables that SLURM sets for the #SBATCH lines of a script; PBS_GPUS: those of its
+ * #PBS lines. */
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,
                       struct sc__setting_list *out);

@@ -653,6 +653,8 @@ static uint32_t slurm_world(const struct sc__launch *l,
         tasks = each * (nodes ? nodes : 1);
     if (!world)
         world = slurm_number(slurm, "SLURM_GPUS");
+    if (!world)
+        world = slurm_number(slurm, "PBS_GPUS");
     if (!world && l->command && !sc__launch_starts_ranks(l->command))
         world = tasks > (nodes ? nodes : 1) ? tasks : 0;
     return world <= UINT32_MAX ? (uint32_t)world : 0;

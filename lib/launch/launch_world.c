@@ -284,6 +284,39 @@ static void split_line(struct sc__arena *arena,
     }
 }
 
+/* "#PBS -l select=4:ncpus=64:ngpus=8,walltime=…": GPUs of all nodes; 0: it does not say, or
+ * there are several kinds of nodes. */
+static uint32_t pbs_gpus(struct sc__str text) {
+    static const char select[] = "select=";
+    static const char each[] = "ngpus=";
+    struct sc__str line;
+    while (sc__split(&text, '\n', &line)) {
+        const char *at =
+            sc__str_starts(line, "#PBS") ? sc__str_find_any_case(line, select) : NULL;
+        if (!at)
+            continue;
+        struct sc__str rest = {at + strlen(select),
+                               line.n - (size_t)(at + strlen(select) - line.p)};
+        struct sc__str part;
+        struct sc__str chunk;
+        uint32_t nodes = 0;
+        uint32_t local = 0;
+        sc__split(&rest, ',', &chunk);
+        if (chunk.n && memchr(chunk.p, '+', chunk.n))
+            return 0;
+        for (bool first = true; sc__split(&chunk, ':', &part); first = false)
+            if (first)
+                sc__parse_u32(sc__trim(part), &nodes);
+            else if (sc__str_starts(part, each))
+                sc__parse_u32(sc__trim((struct sc__str){part.p + strlen(each),
+                                                        part.n - strlen(each)}),
+                              &local);
+        uint64_t all = (uint64_t)nodes * local;
+        return all <= UINT32_MAX ? (uint32_t)all : 0;
+    }
+    return 0;
+}
+
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,
                       struct sc__setting_list *out) {
@@ -297,6 +330,8 @@ void sc__launch_slurm(struct sc__arena *arena,
     uint32_t n;
     uint32_t per_node = 1;
     *out = (struct sc__setting_list){0};
+    if (pbs_gpus(text))
+        add_slurm(arena, out, "PBS_GPUS", pbs_gpus(text));
     while (sc__split(&text, '\n', &line))
         if (sc__str_starts(line, "#SBATCH"))
             split_line(arena, (struct sc__str){line.p + 7, line.n - 7}, words, &count);

@@ -60,6 +60,11 @@ same letters_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 8
 launch srun -N2 -n12 python $plain -n 5
 same letters_of_srun "$dir/launch.sh" -- --megatron-args "$dir/launch.sh" --gpus 12
 launch python $plain
+pbs() { printf '#PBS %s\nNODES=$(wc -l <$PBS_NODEFILE)\nmpiexec -n $((NODES * 4)) python %s\n' "$1" "$plain" >"$dir/pbs.sh"; }
+pbs '-l select=6:ncpus=64:ngpus=4,walltime=1:00:00'
+same gpus_of_pbs "$dir/pbs.sh" -- --megatron-args "$dir/launch.sh" --gpus 24
+pbs '-l select=1:ngpus=4+2:ngpus=8'
+same gpus_of_two_kinds "$dir/pbs.sh" -- --megatron-args "$dir/launch.sh" --gpus 1
 job '--gpus=h100:16' srun python $plain
 same gpus_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 16
 job '--nodes=2 --ntasks-per-node=4' torchrun $plain
