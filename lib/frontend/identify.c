@@ -199,6 +199,10 @@ static const struct {
     {NULL,
      {"import ", "tensor_model_parallel_size", "def "},
      {"a recipe in Python (NeMo, Megatron-Bridge)", "stepcast run FILE"}},
+    {NULL,
+     {"import ", "Trainer.Config(", "model_registry("},
+     {"configurations of torchtitan in Python",
+      "stepcast run FILE, with --set config=NAME where it holds several"}},
     {"#!", {"#SBATCH"}, {"a launch script for SLURM", "stepcast run FILE"}},
     {"#!", {"sh"}, {"a shell script", "stepcast run FILE, if it launches Megatron"}},
 };

@@ -46,6 +46,8 @@ refuse registry_which 3 'it does not say which of the configurations short, long
 refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
 refuse registry_elsewhere 3 'torchtitan_registry.py:45: error: of_another_file is none that can be read' "$S" run $registry=of_another_file
 sed '/^def longer/,$d' $data/torchtitan_registry.py >"$dir/one.py"
+if "$S" show "$dir/one.py" 2>"$dir/err" | grep -q '^llama3-8b'; then echo "ok registry_shown"; else echo "not ok registry_shown"; cat "$dir/err"; fi
+refuse registry_shown_which 3 'it does not say which of the configurations' "$S" show $data/torchtitan_registry.py
 same registry_of_one "$dir/one.py" --gpus 64 -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software deepspeed
 # which attention and optimizer run, in each trainer's words
