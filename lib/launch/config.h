@@ -17,6 +17,7 @@ struct sc__config_item {
     bool asked;      /* its value was looked at */
     bool not_whole;  /* a whole number was wanted of it, and it is another one */
     bool plain;      /* YAML without quotes, where yes and off are no text */
+    bool bare;       /* a flag of a command with nothing behind it */
 };
 
 struct sc__config {

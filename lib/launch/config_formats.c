@@ -77,11 +77,34 @@ static sc_status check_value(const struct config_taking *t,
     return sc__option_check(t->l->ctx, o, value, &at);
 }
 
+/* "--per_device_train_batch_size $BS" with a BS that has no value. */
+static sc_status refuse_bare(const struct config_taking *t,
+                             const struct sc__config_key *k,
+                             const struct sc__config_item *item) {
+    struct sc__buffer names;
+    if (!item->bare || k->words || sc__launch_overridden(t->l, k->flag))
+        return SC_OK;
+    sc__buffer_init(&names, &t->l->ctx->arena);
+    for (uint32_t i = 0; i < t->l->shell.unset_count && i < 12; i++)
+        sc__printf(&names,
+                   "%s%s",
+                   i ? ", " : "variables without a value: ",
+                   t->l->shell.unset[i].name);
+    if (names.size)
+        sc__puts(&names, "; give them with --set NAME=value");
+    return sc__launch_fail(t->l,
+                           item->line,
+                           names.size ? names.text : NULL,
+                           "--%.60s has no value",
+                           item->key);
+}
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = plain_number(arena, item->value);
+    SC__TRY(refuse_bare(t, k, item));
     SC__TRY(sc__config_known(t->l, item, k->flag));
     if (!strcmp(k->flag, "model")) {
         struct sc__flag_list flags = {0};

@@ -521,7 +521,8 @@ void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
             (struct sc__config_item){.key = name,
                                      .last = name,
                                      .value = value,
-                                     .line = l->line};
+                                     .line = l->line,
+                                     .bare = !equals && !behind};
         if (behind)
             add_further_words(l, c, name, i + 2);
     }

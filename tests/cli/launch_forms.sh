@@ -351,3 +351,7 @@ check processes_not_set "$(said "$tmp/total.sh" gpus)" 8
 echo "python dist_clm_train.py --num-layers 6 --embedding-dim 6144 --micro-batch-size 1 --seq-length 2048 --fp16" >"$tmp/part.sh"
 expect a_size_beside_a_model 2 'part.sh (6 layers of width unsaid) and --model gpt-neox-20b say what is trained' "$STEPCAST" run "$tmp/part.sh" --model gpt-neox-20b
 check a_size_of_the_command_line "$(said "$tmp/part.sh --model gpt-neox-20b --num-layers 6" parameters)" "$(said "--model gpt-neox-20b --num-layers 6" parameters)"
+echo 'torchrun --nproc_per_node 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size $BS --max_length 512' >"$tmp/bare.sh"
+expect a_batch_not_set 3 'bare.sh:1: error: --per_device_train_batch_size has no value' "$STEPCAST" run "$tmp/bare.sh"
+expect a_batch_not_set_hint 3 'variables without a value: BS; give them with --set NAME=value' "$STEPCAST" run "$tmp/bare.sh"
+check a_batch_set "$(said "$tmp/bare.sh --set BS=2" tokens_per_s)" "$(said "$tmp/bare.sh --micro-batch 2" tokens_per_s)"
