@@ -221,6 +221,10 @@ static const struct {
     {NULL,
      {"parallel = dict(", "model = dict(", "micro_bsz"},
      {"a configuration of InternEvo", "stepcast run FILE"}},
+    {NULL,
+     {"import ", "Trainer.Config(", "model_registry("},
+     {"configurations of torchtitan in Python",
+      "stepcast run FILE, with --set config=NAME where it holds several"}},
     {"#!", {"#SBATCH"}, {"a launch script for SLURM", "stepcast run FILE"}},
     {"#!", {"sh"}, {"a shell script", "stepcast run FILE, if it launches Megatron"}},
 };

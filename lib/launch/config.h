@@ -17,6 +17,7 @@ struct sc__config_item {
     bool asked;      /* its value was looked at */
     bool not_whole;  /* a whole number was wanted of it, and it is another one */
     bool plain;      /* YAML without quotes, where yes and off are no text */
+    bool bare;       /* a flag of a command with nothing behind it */
 };
 
 struct sc__config {
@@ -89,6 +90,8 @@ const char *sc__config_python_model(struct sc_context *ctx,
                                     struct sc__str text,
                                     bool quotes,
                                     const char **other);
+/* Keys under `parameters` of a run of MosaicML's platform as those of its program. */
+void sc__config_unwrap_run(struct sc__config *c);
 /* Puts the values in that others name ("${.hidden_size}"). */
 void sc__config_interpolate(struct sc_context *ctx, struct sc__config *c);
 
@@ -116,6 +119,9 @@ bool sc__config_on_or(const struct sc__config *c, const char *key, bool usual);
 /* Whether one of these keys does, which a NULL ends. All of them are asked, so that none is
  * said to count for nothing beside another that says the same. */
 bool sc__config_any_on(const struct sc__config *c, const char *const *keys);
+
+/* Weights are sharded within each of so many copies, over what the GPUs leave. */
+void sc__config_copies(struct sc__launch *l, uint64_t copies, struct sc__flag_list *out);
 
 /* A batch of one replica, which stages of a pipeline take in pieces. */
 struct sc__config_batch {
@@ -152,6 +158,8 @@ sc_status sc__config_note_unread(const struct sc__launch *l,
 /* `accelerate launch` and `trl`: what a trainer reads may stand in a file that is named
  * behind them. */
 bool sc__config_launches_trainer(const char *const *words, uint32_t count);
+/* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
+bool sc__config_of_a_trainer(const char *flag);
 /* What it keeps on the host, as flags. */
 void sc__config_offload(struct sc__launch *l,
                         const struct sc__config *c,
@@ -207,6 +215,11 @@ bool sc__config_colossal_fsdp(const struct sc__config *c);
 sc_status sc__config_take_colossal(struct sc__launch *l,
                                    const struct sc__config *c,
                                    struct sc__flag_list *out);
+/* The flags of one letter of its benchmarks as keys. */
+void sc__config_colossal_letters(struct sc__launch *l, struct sc__config *c);
+/* Programs of FSDP with words of their own (fms-fsdp): --sharding_strategy, and a
+ * --batch_size that is a rank's. */
+bool sc__config_own_fsdp(const struct sc__config *c);
 /* The profile of what runs the steps of a trainer. */
 const char *sc__config_trainer_software(const struct sc__config *c);
 /* Whether DeepSpeed or FSDP runs it, which keep main weights of their own. */
@@ -261,6 +274,18 @@ void sc__config_read_dictionaries(struct sc__launch *l,
                                   struct sc__config *c);
 /* Configurations of InternEvo, which are such (config_internevo.c). */
 bool sc__config_is_internevo(struct sc__str text);
+/* One value of Python in which every call is a section, under a key. */
+void sc__config_read_call(struct sc__launch *l,
+                          struct sc__config *c,
+                          struct sc__str text,
+                          uint32_t line,
+                          const char *key);
+/* config_registry.c: a function of torchtitan's config_registry.py. */
+bool sc__config_is_registry(struct sc__str text);
+sc_status sc__config_read_registry(struct sc__launch *l, struct sc__config *c);
+/* Models of torchtitan go by a name and a flavor; NULL: not known. */
+const char *
+sc__config_titan_preset(struct sc__arena *arena, const char *name, const char *flavor);
 sc_status sc__config_internevo(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);

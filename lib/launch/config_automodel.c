@@ -41,16 +41,12 @@ static void
 take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
     const char *strategy = sc__config_value(c, "distributed.strategy");
     bool copies = (strategy && !strcmp(strategy, "ddp")) || has_target(c, "DDPManager");
-    if (copies)
+    if (copies) {
         sc__config_add(l, out, "zero", "0");
-    else
-        sc__config_add(l, out, "use-torch-fsdp2", NULL);
-    if (sc__config_number(c, "dp_replicate_size", 1) > 1)
-        sc__note(l->ctx,
-                 "config-not-modelled",
-                 "%s: weights are counted as sharded over all GPUs, not copied over "
-                 "dp_replicate_size: --shard-group says how many ranks share them",
-                 l->file);
+        return;
+    }
+    sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    sc__config_copies(l, sc__config_number(c, "dp_replicate_size", 1), out);
 }
 
 static void

@@ -47,6 +47,60 @@ bool sc__config_colossal_fsdp(const struct sc__config *c) {
     return plugin && !plugin->stage && !plugin->hybrid;
 }
 
+/* benchmark.py of examples/language names its models by a size, has letters for flags, and
+ * a batch of 2 with 4096 tokens where it is told nothing. */
+static bool runs_benchmark(const struct sc__launch *l) {
+    bool launched = false;
+    for (uint32_t i = 0; i < l->count; i++) {
+        launched = launched || !strcmp(l->words[i], "colossalai");
+        if (launched && sc__str_ends(sc__str(l->words[i]), "benchmark.py"))
+            return true;
+    }
+    return false;
+}
+
+void sc__config_colossal_letters(struct sc__launch *l, struct sc__config *c) {
+    static const struct {
+        const char *word;
+        const char *key;
+        const char *usual; /* NULL: none */
+    } flags[] = {{"-c", "config", NULL},
+                 {"-p", "plugin", "gemini"},
+                 {"-b", "batch_size", "2"},
+                 {"-l", "max_length", "4096"},
+                 {"-g", "grad_checkpoint", NULL}};
+    if (!runs_benchmark(l))
+        return;
+    for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+        for (uint32_t i = 0; i < l->count; i++) {
+            bool behind = i + 1 < l->count && l->words[i + 1][0] != '-';
+            if (!strcmp(l->words[i], flags[f].word))
+                sc__config_put(l,
+                               c,
+                               flags[f].key,
+                               behind ? l->words[i + 1] : "true",
+                               l->line);
+        }
+        if (!flags[f].usual || sc__config_exact(c, flags[f].key))
+            continue;
+        sc__config_put(l, c, flags[f].key, flags[f].usual, l->line);
+        sc__config_note_default(l, flags[f].key, flags[f].usual);
+    }
+}
+
+/* MODEL_CONFIGS there; another name is an id or a path. */
+static const char *benchmark_model(const struct sc__config *c) {
+    static const char *const models[][2] = {{"7b", "llama2-7b"},
+                                            {"13b", "llama2-13b"},
+                                            {"65b", "llama-65b"},
+                                            {"70b", "llama2-70b"}};
+    const char *config = sc__config_exact(c, "config");
+    for (size_t i = 0; config && i < sizeof models / sizeof *models; i++)
+        if (!strcmp(config, models[i][0]))
+            return models[i][1];
+    return NULL;
+}
+
 /* ColossalChat names the weights --pretrain, the benchmark of the examples the stage of
  * ZeRO --zero; Colossal-LLaMA has --pretrained. */
 static bool is_chat(const struct sc__config *c) {
@@ -136,5 +190,7 @@ sc_status sc__config_take_colossal(struct sc__launch *l,
         take_sequences(l, c, out);
     if (sc__config_on(c, "grad_checkpoint") || sc__config_on(c, "use_grad_checkpoint"))
         sc__config_add(l, out, "recompute", "full");
+    if (benchmark_model(c) && !sc__launch_overridden(l, "model"))
+        sc__config_add(l, out, "model", benchmark_model(c));
     return SC_OK;
 }

@@ -21,6 +21,7 @@ struct python_keys {
     const char *p;
     const char *end;
     uint32_t line;
+    bool calls; /* what any function is called with is a section, too */
 };
 
 static void skip_line(struct python_keys *r) {
@@ -255,28 +256,54 @@ static void take_entries(struct python_keys *r, const char *prefix, unsigned dep
         }
         r->p++;
         take_value(r,
-                   sc__format(&r->l->ctx->arena, "%s.%.*s", prefix, SC__SHOW(name)),
+                   sc__format(&r->l->ctx->arena,
+                              "%s%s%.*s",
+                              prefix,
+                              *prefix ? "." : "",
+                              SC__SHOW(name)),
                    depth + 1);
     }
     if (r->p < r->end)
         r->p++;
 }
 
-static void take_value(struct python_keys *r, const char *key, unsigned depth) {
+/* Characters up to the bracket of a call that is a section; 0: none stands here. */
+static size_t call_length(const struct python_keys *r) {
     static const char call[] = "dict(";
-    skip_space(r);
     size_t left = (size_t)(r->end - r->p);
-    bool dict = left >= sizeof call - 1 && !memcmp(r->p, call, sizeof call - 1);
-    bool braces = left && *r->p == '{';
-    if ((!dict && !braces) || depth >= MOST_DEPTH) {
+    size_t n = 0;
+    if (!r->calls)
+        return left >= sizeof call - 1 && !memcmp(r->p, call, sizeof call - 1)
+                   ? sizeof call - 1
+                   : 0;
+    while (n < left && is_in_word(r->p[n]))
+        n++;
+    return n && n < left && r->p[n] == '(' ? n + 1 : 0;
+}
+
+static void take_value(struct python_keys *r, const char *key, unsigned depth) {
+    skip_space(r);
+    size_t call = call_length(r);
+    bool braces = r->p < r->end && *r->p == '{';
+    if ((!call && !braces) || depth >= MOST_DEPTH) {
         uint32_t line = r->line;
         const char *value = value_of(r, take_expression(r, depth > 0));
         if (r->c->count < MOST_KEYS)
             sc__config_set(r->l, r->c, key, value, line);
         return;
     }
-    r->p += dict ? sizeof call - 1 : 1;
+    r->p += call ? call : 1;
     take_entries(r, key, depth);
+}
+
+void sc__config_read_call(struct sc__launch *l,
+                          struct sc__config *c,
+                          struct sc__str text,
+                          uint32_t line,
+                          const char *key) {
+    struct python_keys r =
+        {.l = l, .c = c, .p = text.p, .end = text.p + text.n, .line = line, .calls = true};
+    take_value(&r, key, 0);
 }
 
 void sc__config_read_dictionaries(struct sc__launch *l,

@@ -77,11 +77,34 @@ static sc_status check_value(const struct config_taking *t,
     return sc__option_check(t->l->ctx, o, value, &at);
 }
 
+/* "--per_device_train_batch_size $BS" with a BS that has no value. */
+static sc_status refuse_bare(const struct config_taking *t,
+                             const struct sc__config_key *k,
+                             const struct sc__config_item *item) {
+    struct sc__buffer names;
+    if (!item->bare || k->words || sc__launch_overridden(t->l, k->flag))
+        return SC_OK;
+    sc__buffer_init(&names, &t->l->ctx->arena);
+    for (uint32_t i = 0; i < t->l->shell.unset_count && i < 12; i++)
+        sc__printf(&names,
+                   "%s%s",
+                   i ? ", " : "variables without a value: ",
+                   t->l->shell.unset[i].name);
+    if (names.size)
+        sc__puts(&names, "; give them with --set NAME=value");
+    return sc__launch_fail(t->l,
+                           item->line,
+                           names.size ? names.text : NULL,
+                           "--%.60s has no value",
+                           item->key);
+}
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
     struct sc__arena *arena = &t->l->ctx->arena;
     const char *value = plain_number(arena, item->value);
+    SC__TRY(refuse_bare(t, k, item));
     SC__TRY(sc__config_known(t->l, item, k->flag));
     if (!strcmp(k->flag, "model")) {
         struct sc__flag_list flags = {0};
@@ -139,7 +162,12 @@ static const char *dashed(struct sc__arena *arena, const char *key) {
  * step and are not modelled become words, too, and a note of take_flags. */
 static void take_megatron_name(struct config_taking *t,
                                const struct sc__config_item *item) {
-    static const char *const others[] = {"model", "optimizer", "precision", "gpu", NULL};
+    static const char *const others[] = {"model",
+                                         "optimizer",
+                                         "precision",
+                                         "gpu",
+                                         "batch-size", /* of validation, of all GPUs … */
+                                         NULL};
     const char *name = dashed(&t->l->ctx->arena, item->last);
     const char *why;
     struct sc__flag as;
@@ -150,6 +178,10 @@ static void take_megatron_name(struct config_taking *t,
      */
     const char *aware = sc__config_value(t->c, "use_precision_aware_optimizer");
     if (!strcmp(name, "main-grads-dtype") && (!aware || !sc__config_true(aware)))
+        return;
+    /* Primus' files have a rank for the day when it is switched on */
+    if (!strcmp(name, "lora-rank") && sc__config_value(t->c, "use_lora") &&
+        !sc__config_on(t->c, "use_lora"))
         return;
     enum sc__flag_kind kind = sc__flag_kind(t->l->known, name, &as, &why);
     bool off = sc__str_is_any_case(sc__str(item->value), "false");
@@ -208,8 +240,9 @@ static sc_status refuse_shape(const struct config_taking *t,
     /* a name of Megatron's that this program does not have */
     bool foreign = t->kind != SC__CONFIG_NESTED && kind == SC__FLAG_ACTS &&
                    sc__flag_shapes_model(name);
-    if (!sc__parse_u32(sc__str(item->value), &number) || !number ||
-        (kind != SC__FLAG_REFUSED && !foreign))
+    bool on = kind == SC__FLAG_REFUSED && sc__config_true(item->value);
+    if (!on && (!sc__parse_u32(sc__str(item->value), &number) || !number ||
+                (kind != SC__FLAG_REFUSED && !foreign)))
         return SC_OK;
     return sc__launch_fail(t->l,
                            item->line,
@@ -269,6 +302,14 @@ void sc__config_add(struct sc__launch *l,
                     const char *value) {
     *SC__PUSH(&l->ctx->arena, out->items, out->count, out->capacity) =
         (struct sc__flag){name, value};
+}
+
+void sc__config_copies(struct sc__launch *l, uint64_t copies, struct sc__flag_list *out) {
+    if (copies > 1 && !sc__launch_overridden(l, "shard-group"))
+        sc__config_add(l,
+                       out,
+                       "num-distributed-optimizer-instances",
+                       sc__format(&l->ctx->arena, "%" PRIu64, copies));
 }
 
 static void add_flags(struct config_taking *t, const struct sc__flag_list *flags) {
@@ -352,6 +393,8 @@ static void take_followed(struct config_taking *t) {
                                        "schedules_method",
                                        "attention_backend",
                                        "transformer_impl",
+                                       "tokenizer_type",
+                                       "tokenizer_model",
                                        NULL};
     for (const char *const *key = keys; *key; key++) {
         const char *value = sc__config_value(t->c, *key);
@@ -647,6 +690,11 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
         sc__config_read_dictionaries(l, l->text, c);
         return take_keys(&t);
     }
+    if (sc__config_is_registry(l->text)) {
+        struct config_taking t = {.l = l, .c = c, .kind = *kind = SC__CONFIG_TORCHTITAN};
+        SC__TRY(sc__config_read_registry(l, c));
+        return take_keys(&t);
+    }
     if (sc__config_looks_like_python(l)) {
         *kind = SC__CONFIG_NESTED;
         sc__config_read_python(l->ctx, l->text, c);
@@ -659,6 +707,7 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     else
         return SC_OK;
     sc__config_yaml_truth(c);
+    sc__config_unwrap_run(c);
     sc__config_interpolate(l->ctx, c);
     struct config_taking t = {.l = l, .c = c, .kind = sc__config_kind_of(c)};
     if (!t.kind && sc__config_job(l, c))
@@ -678,11 +727,38 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     return take_keys(&t);
 }
 
+/* Arguments of transformers' trainer that Megatron has not, where no model is described. */
+static bool trains_by_epochs(const struct sc__config *c) {
+    return (sc__config_has(c, "gradient_accumulation_steps") ||
+            sc__config_has(c, "num_train_epochs")) &&
+           !sc__config_has(c, "num_layers");
+}
+
 static bool names_trainer(const struct sc__config *c) {
-    return sc__config_has(c, "model_name_or_path") ||
+    return trains_by_epochs(c) || sc__config_own_fsdp(c) ||
+           sc__config_has(c, "model_name_or_path") ||
            sc__config_has(c, "per_device_train_batch_size") || sc__config_openrlhf(c) ||
            sc__config_llama_recipes(c) || sc__config_colossal(c) ||
            sc__config_exact(c, "base_model");
+}
+
+bool sc__config_of_a_trainer(const char *flag) {
+    static const char *const flags[] = {"model_name_or_path",
+                                        "per_device_train_batch_size",
+                                        "gradient_accumulation_steps",
+                                        "num_train_epochs",
+                                        "micro_train_batch_size", /* OpenRLHF */
+                                        "plugin",                 /* Colossal-AI */
+                                        "base_model",
+                                        "enable_fsdp",
+                                        "batch_size_training",
+                                        "sharding_strategy", /* fms-fsdp */
+                                        "config_file",       /* of `accelerate launch` */
+                                        NULL};
+    for (const char *const *f = flags; *f; f++)
+        if (!strcmp(flag, *f))
+            return true;
+    return false;
 }
 
 bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
@@ -705,6 +781,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     enum sc__config_kind kind = sc__launch_settings(l->words, l->count);
     bool launched = kind || sc__config_launches_trainer(l->words, l->count);
     sc__config_read_words(l, &c);
+    sc__config_colossal_letters(l, &c);
     sc__config_swift(l, &c);
     if (kind)
         SC__TRY(sc__config_read_settings(l, kind, &c));
@@ -714,6 +791,7 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = kind ? kind : SC__CONFIG_TRAINER};
     uint32_t world = sc__launch_asks(l);
+    uint32_t said = sc__launch_world(l->words, l->count);
     l->words = NULL;
     l->count = 0;
     l->other_program = t.kind != SC__CONFIG_NESTED;
@@ -722,6 +800,8 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
         add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", world));
     for (uint32_t i = 0; i < c.count; i++)
         SC__TRY(take_item(&t, &c.items[i]));
+    if (said) /* before what a file of accelerate's says */
+        add_flag(&t, "gpus", sc__format(&l->ctx->arena, "%u", said));
     take_several(&t);
     SC__TRY(take_program(&t));
     SC__TRY(take_nested(&t));

@@ -5,6 +5,17 @@
 #include <math.h>
 #include <string.h>
 
+/* A run of MosaicML's platform has the file for train.py under `parameters`, beside the
+ * command and the GPUs. */
+void sc__config_unwrap_run(struct sc__config *c) {
+    static const char section[] = "parameters.";
+    if (!sc__config_exact(c, "parameters.global_train_batch_size"))
+        return;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (sc__str_starts(sc__str(c->items[i].key), section))
+            c->items[i].key += strlen(section);
+}
+
 static bool says(const struct sc__config *c, const char *key, const char *word) {
     const char *value = sc__config_value(c, key);
     return value && sc__str_is_any_case(sc__str(value), word);

@@ -155,11 +155,15 @@ struct yaml_keys {
     yaml_event_t event;
     struct sc__config *out;
     unsigned depth;
-    /* scalars with a name (&name), which aliases (*name) stand for */
+    /* what has a name (&name), which aliases (*name) stand for: a scalar, or the items
+     * under a key */
     struct yaml_anchor {
         const char *name;
-        const char *value;
+        const char *value; /* NULL: not a scalar */
         bool plain;
+        const char *under;
+        uint32_t first;
+        uint32_t end;
     } * anchors;
     uint32_t anchor_count;
     uint32_t anchor_capacity;
@@ -215,28 +219,71 @@ static void yaml_scalar(struct yaml_keys *y, const char *prefix, const char *nam
     yaml_item(y, prefix, name, value, plain);
 }
 
-/* The last scalar of that name before it counts. */
-static sc_status yaml_alias(struct yaml_keys *y, const char *prefix, const char *name) {
+/* What is under the key of an anchor, once more under another; missing: only what is not
+ * there yet, as a merge (<<) has it. */
+static sc_status yaml_copies(struct yaml_keys *y,
+                             const struct yaml_anchor *a,
+                             const char *under,
+                             bool missing) {
+    for (uint32_t i = a->first; i < a->end; i++) {
+        struct sc__config_item copy = y->out->items[i];
+        const char *rest = copy.key + strlen(a->under);
+        copy.key = sc__format(&y->ctx->arena,
+                              "%s%s",
+                              under,
+                              *under || *rest != '.' ? rest : rest + 1);
+        const char *dot = strrchr(copy.key, '.');
+        copy.last = dot ? dot + 1 : copy.key;
+        if (missing && sc__config_exact(y->out, copy.key))
+            continue;
+        if (y->out->count >= CONFIG_ITEMS)
+            return config_error(y->ctx, y->file, copy.line, "nested too deep, or too long");
+        *SC__PUSH(&y->ctx->arena, y->out->items, y->out->count, y->out->capacity) = copy;
+    }
+    return SC_OK;
+}
+
+/* The last of that name before it counts. */
+static const struct yaml_anchor *yaml_anchored(struct yaml_keys *y) {
     const char *wanted = (const char *)y->event.data.alias.anchor;
     for (uint32_t i = y->anchor_count; i-- > 0;)
-        if (!strcmp(y->anchors[i].name, wanted)) {
-            yaml_item(y, prefix, name, y->anchors[i].value, y->anchors[i].plain);
-            return SC_OK;
-        }
+        if (!strcmp(y->anchors[i].name, wanted))
+            return &y->anchors[i];
+    return NULL;
+}
+
+static sc_status yaml_no_anchor(struct yaml_keys *y) {
     return config_error(y->ctx,
                         y->file,
                         y->event.start_mark.line + 1,
                         sc__format(&y->ctx->arena,
-                                   "the alias *%.60s stands for no single value: write out "
-                                   "what it stands for",
-                                   wanted));
+                                   "the alias *%.60s stands for nothing before it",
+                                   (const char *)y->event.data.alias.anchor));
+}
+
+static const char *
+yaml_under(const struct yaml_keys *y, const char *prefix, const char *name) {
+    return *prefix && *name ? sc__format(&y->ctx->arena, "%s.%s", prefix, name)
+           : *name          ? name
+                            : prefix;
+}
+
+static sc_status yaml_alias(struct yaml_keys *y, const char *prefix, const char *name) {
+    const struct yaml_anchor *a = yaml_anchored(y);
+    if (!a)
+        return yaml_no_anchor(y);
+    if (!a->value)
+        return yaml_copies(y, a, yaml_under(y, prefix, name), false);
+    yaml_item(y, prefix, name, a->value, a->plain);
+    return SC_OK;
 }
 
 static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
+    struct yaml_anchor merged = {0};
     for (;;) {
         SC__TRY(yaml_next(y));
         if (y->event.type == YAML_MAPPING_END_EVENT)
-            return SC_OK;
+            return merged.name ? yaml_copies(y, &merged, prefix, true) : SC_OK;
         if (y->event.type != YAML_SCALAR_EVENT)
             return config_error(y->ctx,
                                 y->file,
@@ -245,6 +292,13 @@ static sc_status yaml_mapping(struct yaml_keys *y, const char *prefix) {
         const char *name =
             sc__strdup(&y->ctx->arena, (const char *)y->event.data.scalar.value);
         SC__TRY(yaml_next(y));
+        if (!strcmp(name, "<<") && y->event.type == YAML_ALIAS_EVENT) {
+            const struct yaml_anchor *a = yaml_anchored(y);
+            if (!a || a->value)
+                return yaml_no_anchor(y);
+            merged = *a;
+            continue;
+        }
         SC__TRY(yaml_value(y, prefix, name));
     }
 }
@@ -274,12 +328,18 @@ static sc_status yaml_value(struct yaml_keys *y, const char *prefix, const char 
     case YAML_MAPPING_START_EVENT:
     case YAML_SEQUENCE_START_EVENT: {
         bool mapping = y->event.type == YAML_MAPPING_START_EVENT;
-        const char *inner =
-            *prefix ? sc__format(&y->ctx->arena, "%s.%s", prefix, name) : name;
+        const char *under = yaml_under(y, prefix, name);
+        const void *anchor = mapping ? y->event.data.mapping_start.anchor
+                                     : y->event.data.sequence_start.anchor;
+        struct yaml_anchor a = {.name = anchor ? sc__strdup(&y->ctx->arena, anchor) : NULL,
+                                .under = under,
+                                .first = y->out->count};
         y->depth++;
-        SC__TRY(mapping ? yaml_mapping(y, *name ? inner : prefix)
-                        : yaml_sequence(y, prefix, name));
+        SC__TRY(mapping ? yaml_mapping(y, under) : yaml_sequence(y, prefix, name));
         y->depth--;
+        a.end = y->out->count;
+        if (a.name)
+            *SC__PUSH(&y->ctx->arena, y->anchors, y->anchor_count, y->anchor_capacity) = a;
         return SC_OK;
     }
     default:
@@ -299,12 +359,32 @@ static sc_status yaml_document(struct yaml_keys *y) {
                             "not a mapping of keys to values");
     SC__TRY(yaml_mapping(y, ""));
     SC__TRY(yaml_next(y));
-    SC__TRY(yaml_next(y));
-    if (y->event.type != YAML_STREAM_END_EVENT)
-        return config_error(y->ctx,
-                            y->file,
-                            y->event.start_mark.line + 1,
-                            "a second document: a configuration is one");
+    return yaml_next(y);
+}
+
+static bool has_keys_with(const struct sc__config *c, const char *part) {
+    for (uint32_t i = 0; i < c->count; i++)
+        if (strstr(c->items[i].key, part))
+            return true;
+    return false;
+}
+
+/* A file of Kubernetes may hold several objects; the first that launches something counts.
+ */
+static sc_status yaml_documents(struct yaml_keys *y) {
+    SC__TRY(yaml_document(y));
+    while (y->event.type != YAML_STREAM_END_EVENT) {
+        if (!sc__config_exact(y->out, "apiVersion") || !sc__config_exact(y->out, "kind"))
+            return config_error(y->ctx,
+                                y->file,
+                                y->event.start_mark.line + 1,
+                                "a second document: a configuration is one");
+        if (has_keys_with(y->out, "containers.0.") ||
+            has_keys_with(y->out, "spec.trainer."))
+            return SC_OK;
+        y->out->count = 0;
+        SC__TRY(yaml_document(y));
+    }
     return SC_OK;
 }
 
@@ -317,7 +397,7 @@ sc_status sc__config_read_yaml(struct sc_context *ctx,
     if (!yaml_parser_initialize(&y.parser))
         return sc__out_of_memory(ctx);
     yaml_parser_set_input_string(&y.parser, (const unsigned char *)text.p, text.n);
-    sc_status status = yaml_document(&y);
+    sc_status status = yaml_documents(&y);
     yaml_event_delete(&y.event);
     yaml_parser_delete(&y.parser);
     return status;
@@ -439,12 +519,16 @@ void sc__config_read_words(const struct sc__launch *l, struct sc__config *c) {
         /* a switch of the launcher may stand before the program */
         bool behind = !equals && i + 1 < l->count && !sc__is_flag(l->words[i + 1]) &&
                       !sc__str_ends(sc__str(l->words[i + 1]), ".py");
+        /* "--num_processes $N" with an N that is not set says nothing */
+        if (!equals && !behind && !strcmp(name, "num_processes"))
+            continue;
         struct sc__config_item item = {.key = name,
                                        .last = name,
                                        .value = equals   ? equals + 1
                                                 : behind ? l->words[i + 1]
                                                          : "true",
-                                       .line = l->line};
+                                       .line = l->line,
+                                       .bare = !equals && !behind};
         uint32_t id = sc__names_add(&names, name, n);
         if (id == count) {
             *SC__PUSH(arena, places, count, capacity) = c->count;

@@ -5,6 +5,17 @@
 
 #include <string.h>
 
+/* Sizes under names that Megatron has, beside a length under one that it has not, are those
+ * of another program (Fast-LLM, programs of one's own). */
+static bool has_megatron_sizes(const struct sc__config *c) {
+    static const char *const lengths[] =
+        {"sequence_length", "seq_len", "max_seq_len", "context_length", "block_size", NULL};
+    for (const char *const *length = lengths; *length; length++)
+        if (sc__config_has(c, *length))
+            return false;
+    return sc__config_has(c, "num_layers") && sc__config_has(c, "hidden_size");
+}
+
 enum sc__config_kind sc__config_kind_of(const struct sc__config *c) {
     for (uint32_t i = 0; i < c->count; i++)
         if (!strncmp(c->items[i].last, "--", 2))
@@ -45,8 +56,7 @@ enum sc__config_kind sc__config_kind_of(const struct sc__config *c) {
         return SC__CONFIG_OLMO;
     if (sc__config_has(c, "global_train_batch_size") && sc__config_has(c, "max_seq_len"))
         return SC__CONFIG_FOUNDRY;
-    if (sc__config_has(c, "tensor_model_parallel_size") ||
-        (sc__config_has(c, "num_layers") && sc__config_has(c, "hidden_size")))
+    if (sc__config_has(c, "tensor_model_parallel_size") || has_megatron_sizes(c))
         return SC__CONFIG_NESTED;
     /* other programs have these in sections: Levanter, trlx */
     if (sc__config_exact(c, "zero_optimization.stage") ||
@@ -108,11 +118,13 @@ bool sc__launch_begins(const char *head, size_t n) {
     static const char *const keys[] = {"\"zero_optimization\"",
                                        "\"train_micro_batch_size_per_gpu\"",
                                        "\"per_device_train_batch_size\"",
+                                       "\"distributed_type\"", /* accelerate's */
                                        NULL};
     struct sc__str text = {head, n};
     if (sc__str_starts(text, "#!") && sc__find_word(head, n < 80 ? n : 80, "sh"))
         return true;
-    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text))
+    if (sc__launch_is_recipe(head, n) || sc__config_is_internevo(text) ||
+        sc__config_is_registry(text))
         return true;
     struct sc__str trimmed = sc__trim(text);
     for (const char *const *k = keys; trimmed.n && *trimmed.p == '{' && *k; k++)

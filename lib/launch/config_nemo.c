@@ -98,6 +98,16 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     sc__config_add_adapters(l, c, out, &lora);
 }
 
+/* NeMo 1's tokenizer of Hugging Face has an id of its repository as its type. */
+static void take_tokenizer(struct sc__launch *l,
+                           const struct sc__config *c,
+                           struct sc__flag_list *out) {
+    const char *library = sc__config_value(c, "tokenizer.library");
+    const char *type = sc__config_value(c, "tokenizer.type");
+    if (library && type && !strcmp(library, "huggingface") && strchr(type, '/'))
+        sc__config_add(l, out, "tokenizer-model", type);
+}
+
 void sc__config_nemo(struct sc__launch *l,
                      const struct sc__config *c,
                      struct sc__flag_list *out) {
@@ -110,5 +120,6 @@ void sc__config_nemo(struct sc__launch *l,
                        "fp8-format",
                        sc__config_on(c, "fp8_e4m3") ? "e4m3" : "hybrid");
     take_recipes(l, c, out);
+    take_tokenizer(l, c, out);
     take_adapters(l, c, out);
 }

@@ -22,6 +22,8 @@ static const struct {
     {OF(TRAINER), "modules_to_save", ""},
     {OF(TRAINER), "vision_tower", ""}, /* LLaVA and its kin */
     {OF(TRAINER), "mm_vision_tower", ""},
+    {OF(TRAINER), "tune_mm_mlp_adapter", ""}, /* all else is frozen */
+    {OF(TRAINER), "freeze_backbone", ""},
     {OF(TRAINER), "use_galore", ""},
     {OF(TRAINER), "use_apollo", ""},
     {OF(TRAINER), "use_badam", ""},
@@ -129,6 +131,7 @@ static bool tells(const char *name) {
                                         "accumulation",
                                         "accum_steps",
                                         "batch_size",
+                                        "bsz",
                                         "zero_stage",
                                         "seq_len",
                                         "max_len",

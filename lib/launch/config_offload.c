@@ -57,6 +57,7 @@ static void offload_by_fsdp(struct sc__launch *l,
     static const char *const keys[] = {"fsdp_offload_params",
                                        "fsdp_config.offload_params",
                                        "fsdp_config.cpu_offload",
+                                       "fsdp.cpu_offload", /* Oumi */
                                        "enable_cpu_offload",
                                        "fsdp_cpu_offload",
                                        NULL};

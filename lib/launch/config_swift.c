@@ -10,6 +10,7 @@
 
 bool sc__launch_runs_swift(const char *const *words, uint32_t count, const char *task) {
     static const char *const tasks[][3] = {{"sft", "swift.cli.sft", "swift/cli/sft.py"},
+                                           {"sft", "swift.cli.sft", "llm_sft.py"}, /* 1 */
                                            {"pt", "swift.cli.pt", "swift/cli/pt.py"},
                                            {"rlhf", "swift.cli.rlhf", "swift/cli/rlhf.py"}};
     for (uint32_t i = 0; i < count; i++)

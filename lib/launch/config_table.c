@@ -102,17 +102,16 @@ const struct sc__config_key sc__config_keys[] = {
 
     {OF(TRAINER), "micro_batch_size", "micro-batch", NULL},
     {OF(TRAINER), "per_device_train_batch_size", "micro-batch", NULL},
-    {OF(TRAINER), "=micro_train_batch_size", "micro-batch", NULL}, /* OpenRLHF */
-    {OF(TRAINER), "=batch_size_training", "micro-batch", NULL},    /* Llama recipes */
+    {OF(TRAINER), "=micro_train_batch_size", "micro-batch", NULL},   /* OpenRLHF */
+    {OF(TRAINER), "=batch_size_training", "micro-batch", NULL},      /* Llama recipes */
+    {OF(TRAINER), "=per_gpu_train_batch_size", "micro-batch", NULL}, /* before 2020 */
+    {OF(TRAINER), "=train_bsz_per_gpu", "micro-batch", NULL},        /* MOSS */
     {OF(TRAINER), "=context_length", "seq", NULL},
     {OF(TRAINER), "=data.micro_batch_size_per_gpu", "micro-batch", NULL}, /* verl */
     {OF(TRAINER), "=ulysses_sequence_parallel_size", "cp", NULL},
-    {OF(TRAINER),
-     "=model.enable_gradient_checkpointing",
-     "recompute",
-     "true=full false=none"},
     {OF(TRAINER), "=grad_accum_steps", "micro-batches", NULL},
     {OF(TRAINER), "=grad_accumulation_steps", "micro-batches", NULL},
+    {OF(TRAINER), "=gradient_accumulate_every", "micro-batches", NULL}, /* EasyContext */
     {OF(TRAINER), "=accumulation_steps", "micro-batches", NULL},
     {OF(TRAINER), "sequence_len", "seq", NULL},
     {OF(TRAINER), "cutoff_len", "seq", NULL},
@@ -127,7 +126,13 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "gradient_checkpointing", "recompute", "true=full false=none *=full"},
     {OF(TRAINER), "=use_gradient_checkpointing", "recompute", "true=full false=none"},
     {OF(TRAINER), "=use_activation_checkpointing", "recompute", "true=full false=none"},
+    {OF(TRAINER), "enable_gradient_checkpointing", "recompute", "true=full false=none"},
+    {OF(TRAINER), "=model.model_name", "model", NULL}, /* both Oumi's */
     {OF(TRAINER), "=activation_checkpointing", "recompute", "true=full false=none"},
+    {OF(TRAINER),
+     "=fsdp_activation_checkpointing",
+     "recompute",
+     "true=full false=none"}, /* fms-fsdp */
     {OF(TRAINER),
      "attn_implementation",
      "attention",
@@ -270,6 +275,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(FOUNDRY), "train_loader.dataset.max_seq_len", "seq", NULL},
     {OF(FOUNDRY), "global_train_batch_size", "global-batch", NULL},
     {OF(FOUNDRY), "device_train_microbatch_size", "micro-batch", NULL},
+    {OF(FOUNDRY), "=compute.gpus", "gpus", NULL}, /* of a run of MosaicML's platform */
 
     {OF(TORCHTUNE), "=batch_size", "micro-batch", NULL},
     {OF(TORCHTUNE), "=gradient_accumulation_steps", "micro-batches", NULL},

@@ -4,9 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Its models go by a name and a flavor; NULL: not known. */
-static const char *
-torchtitan_preset(struct sc__arena *arena, const char *name, const char *flavor) {
+const char *
+sc__config_titan_preset(struct sc__arena *arena, const char *name, const char *flavor) {
     static const char *const others[][3] = {
         {"deepseek_v3", "16B", "deepseek-v2-lite"},
         {"deepseek_v3", "236B", "deepseek-v2"},
@@ -37,14 +36,15 @@ static void take_torchtitan_replicas(struct sc__launch *l,
         sc__config_add(l, out, "dp", sc__format(arena, "%" PRIu64, shards * replicas));
     if (replicas > 1 && shards > 1 && !experts)
         sc__config_add(l, out, "shard-group", sc__format(arena, "%" PRIu64, group));
+    else if (replicas > 1 && shards != 1 && !experts) /* -1: what the GPUs leave */
+        sc__config_copies(l, replicas, out);
     else if (replicas > 1 && shards != 1)
         sc__note(l->ctx,
                  "config-not-modelled",
                  "%s: weights are sharded over all replicas, not within "
-                 "data_parallel_replicate_degree %" PRIu64 "%s",
+                 "data_parallel_replicate_degree %" PRIu64,
                  l->file,
-                 replicas,
-                 experts ? "" : ": --shard-group says how many ranks share them");
+                 replicas);
 }
 
 /* Selective where nothing is said, of each second layer (ActivationCheckpoint of
@@ -174,6 +174,8 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
         sc__config_add(l, out, "sequence-parallel", NULL);
     take_float8(l, c, out);
     take_compiling(l, c, out);
+    if (sc__config_on(c, "loss.chunked"))
+        sc__config_add(l, out, "cross-entropy", "chunked");
     /* weights that are no longer fp32 have an optimizer of their type */
     const char *type = sc__config_value(c, "training.dtype");
     if (type && !strcmp(type, "bfloat16"))
@@ -186,7 +188,7 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
         return sc__config_preset(l, sc__config_primus_model(c), out);
     if (!name)
         return SC_OK;
-    const char *preset = torchtitan_preset(arena, name, flavor);
+    const char *preset = sc__config_titan_preset(arena, name, flavor);
     if (!preset)
         return sc__launch_fail(l,
                                0,

@@ -180,13 +180,8 @@ static void take_torchtune_sharding(struct sc__launch *l,
                        out,
                        "shard-group",
                        sc__format(&l->ctx->arena, "%" PRIu32, shards));
-    else if (copies > 1)
-        sc__note(
-            l->ctx,
-            "config-not-modelled",
-            "%s: weights are counted as sharded over all GPUs, not copied over "
-            "data_parallel_replicate_dim: --shard-group says how many ranks share them",
-            l->file);
+    else
+        sc__config_copies(l, copies, out);
 }
 
 /* ac_mode counts where enable_activation_checkpointing is off. */

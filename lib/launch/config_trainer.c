@@ -226,9 +226,15 @@ static bool runs_fsdp(const struct sc__config *c) {
     bool named = names_something(fsdp) || has_section(c, "fsdp.") ||
                  has_section(c, "fsdp_config.") || sc__config_on(c, "use_fsdp") ||
                  sc__config_on(c, "enable_fsdp") || sc__config_verl(c) ||
-                 sc__config_colossal_fsdp(c) || (file && sc__config_fsdp_file(file)) ||
+                 sc__config_colossal_fsdp(c) || sc__config_own_fsdp(c) ||
+                 (file && sc__config_fsdp_file(file)) ||
                  (backend && strstr(backend, "fsdp"));
     return named && !fsdp_strategy(c, "no_shard", "3");
+}
+
+bool sc__config_own_fsdp(const struct sc__config *c) {
+    const char *strategy = sc__config_exact(c, "sharding_strategy");
+    return strategy && strcmp(strategy, "ddp") != 0 && !sc__config_has(c, "num_layers");
 }
 
 /* The file of DeepSpeed, as trainers and as accelerate, its flags and its own file (in a
@@ -266,7 +272,8 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
         reshard = sc__config_value(c, "fsdp_reshard_after_forward");
     bool kept = (reshard && sc__config_false(reshard)) ||
                 fsdp_strategy(c, "shard_grad_op", "2") || fsdp_strategy(c, "_zero2", "5");
-    bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5");
+    bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5") ||
+                  fsdp_strategy(c, "hsdp", "4");
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
     uint32_t shards = sc__config_number(c, "dp_shard_size", 0);
     uint64_t copies = sc__config_number(c, "dp_replicate_size", 1);
@@ -548,6 +555,8 @@ sc_status sc__config_trainer(struct sc__launch *l,
     take_verl(l, c, out);
     take_alpaca(l, c, out);
     SC__TRY(sc__config_take_colossal(l, c, out));
+    if (sc__config_own_fsdp(c) && sc__config_exact(c, "batch_size"))
+        sc__config_add(l, out, "micro-batch", sc__config_exact(c, "batch_size"));
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

@@ -88,6 +88,8 @@ const char *sc__launch_value_at(const struct sc__launch *l, uint32_t at);
 const char *sc__launch_word_behind(const struct sc__launch *l, const char *flag);
 /* Whether a switch (its name with dashes) stands there, and not `false` behind it. */
 bool sc__launch_switched(const struct sc__launch *l, const char *flag);
+/* AICB's words for DeepSpeed are not Megatron's: a stage, and layers of Llama. */
+sc_status sc__launch_refuse_aicb(const struct sc__launch *l);
 /* The words of Megatron-SWIFT (`megatron sft`) as those of Megatron. */
 bool sc__launch_calls_swift(const char *const *words, uint32_t count);
 sc_status sc__launch_swift(struct sc__launch *l);
@@ -147,7 +149,10 @@ uint32_t sc__launch_asks(const struct sc__launch *l);
 uint32_t sc__launch_hosts(const struct sc__launch *l);
 /* The file of accelerate that would say how many; NULL: it is given none. */
 const char *sc__launch_counted_in(const struct sc__launch *l);
-/* The variables that SLURM sets for the #SBATCH lines of a script. */
+/* Whether a launcher starts the ranks, and not srun, mpirun or the script one each. */
+bool sc__launch_starts_ranks(const struct sc__shell_command *command);
+/* The variables that SLURM sets for the #SBATCH lines of a script; PBS_GPUS: those of its
+ * #PBS lines. */
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,
                       struct sc__setting_list *out);

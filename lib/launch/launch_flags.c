@@ -12,6 +12,7 @@ static const struct {
     {"model-parallel-size", {"tensor-model-parallel-size", NULL}},
     {"pipe-parallel-size", {"pipeline-model-parallel-size", NULL}},
     {"batch-size", {"micro-batch-size", NULL}},
+    {"encoder-seq-length", {"seq-length", NULL}}, /* of a model without a decoder length */
     {"gas", {"micro-batches", NULL}},
     {"zero-stage", {"zero", NULL}},
     {"num-key-value-heads", {"num-query-groups", NULL}},
@@ -57,13 +58,14 @@ static const struct {
     const char *why;
 } refused_flags[] = {
     {"encoder-num-layers", "models with an encoder are not modelled"},
-    {"encoder-seq-length", "models with an encoder are not modelled"},
     {"decoder-seq-length", "models with an encoder are not modelled"},
     {"img-h", "models of images are not modelled"},
     {"retro-workdir", "retrieval is not modelled"},
     {"ds-sequence-parallel-size",
      "DeepSpeed-Ulysses is not modelled; --cp N --cp-comm-type a2a comes near"},
     {"freeze-LM", "training with frozen weights is not modelled"},
+    {"enable-hetero",
+     "stages with parallel sizes and devices of their own (FlagScale) are not modelled"},
     {"enable-dsa-indexer",
      "flags of sparse attention are not read; --model deepseek-v3.2 has it"},
 };

@@ -597,10 +597,12 @@ static uint32_t least_world(const struct sc__launch *l) {
     bool has_etp = sc__setting(&s, "etp") || sc__setting(&s, "expert-tensor-parallel-size");
     uint64_t etp =
         has_etp ? sc__launch_number(l, "expert-tensor-parallel-size", "etp") : tp;
+    const char *instances = "num-distributed-optimizer-instances";
+    uint64_t copies = sc__launch_number(l, instances, instances);
     /* What is no number of ranks is refused later, with the plan. */
-    if (tp * cp > UINT32_MAX || ep * etp > UINT32_MAX)
+    if (tp * cp > UINT32_MAX || ep * etp > UINT32_MAX || copies > UINT32_MAX)
         return 0;
-    uint64_t dense = tp * cp * pp;
+    uint64_t dense = tp * sc__common_multiple(cp, copies) * pp;
     uint64_t experts = ep * etp * pp;
     if (dense > UINT32_MAX || experts > UINT32_MAX)
         return 0;
@@ -638,24 +640,45 @@ static void take_open_world(struct sc__launch *l, uint32_t hosts, uint32_t least
              least);
 }
 
+static uint32_t slurm_number(const struct sc__setting_list *slurm, const char *name) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < slurm->count; i++)
+        if (!strcmp(slurm->items[i].name, name))
+            sc__parse_u32(sc__str(slurm->items[i].value), &n);
+    return n;
+}
+
+/* GPUs that the lines of a job ask for: of each node, of all, or one for each of its tasks,
+ * which train themselves where no launcher starts ranks of its own. nodes: 0, not said. */
+static uint32_t slurm_world(const struct sc__launch *l,
+                            const struct sc__setting_list *slurm,
+                            uint32_t nodes) {
+    uint64_t local = slurm_number(slurm, "SLURM_GPUS_PER_NODE");
+    uint64_t tasks = slurm_number(slurm, "SLURM_NTASKS");
+    uint64_t each = slurm_number(slurm, "SLURM_NTASKS_PER_NODE");
+    uint64_t world = nodes * local;
+    if (!tasks)
+        tasks = each * (nodes ? nodes : 1);
+    if (!world)
+        world = slurm_number(slurm, "SLURM_GPUS");
+    if (!world)
+        world = slurm_number(slurm, "PBS_GPUS");
+    if (!world && l->command && !sc__launch_starts_ranks(l->command))
+        world = tasks > (nodes ? nodes : 1) ? tasks : 0;
+    return world <= UINT32_MAX ? (uint32_t)world : 0;
+}
+
 void sc__launch_gpus(struct sc__launch *l, const struct sc__setting_list *slurm) {
     uint32_t world = sc__launch_asks(l);
     uint32_t least = least_world(l);
     uint32_t hosts = world ? 0 : sc__launch_hosts(l);
-    uint32_t nodes = 0;
-    uint32_t local = 0;
+    uint32_t nodes = slurm_number(slurm, "SLURM_NNODES");
     for (uint32_t i = 0; !world && !hosts && i < l->shell.command_count; i++)
         world = sc__launch_world(l->shell.commands[i].words, l->shell.commands[i].count);
-    for (size_t i = 0; !world && i < slurm->count; i++) {
-        if (!strcmp(slurm->items[i].name, "SLURM_NNODES"))
-            sc__parse_u32(sc__str(slurm->items[i].value), &nodes);
-        if (!strcmp(slurm->items[i].name, "SLURM_GPUS_PER_NODE"))
-            sc__parse_u32(sc__str(slurm->items[i].value), &local);
-    }
-    if (local && !nodes) /* sbatch's */
+    if (!nodes && slurm_number(slurm, "SLURM_GPUS_PER_NODE")) /* sbatch's */
         nodes = hosts ? hosts : 1;
-    if (!world && nodes && local && (uint64_t)nodes * local <= UINT32_MAX)
-        world = nodes * local;
+    if (!world)
+        world = slurm_world(l, slurm, nodes);
     if (sc__launch_overridden(l, "gpus") || sc__launch_overridden(l, "nodes") || !least ||
         sc__launch_nth(l, "gpus", 0) || (!world && sc__launch_nth(l, "dp", 0)))
         return;

@@ -155,7 +155,8 @@ static sc_status find_torchtitan(struct sc__launch *l, struct sc__config *c) {
         return SC_OK;
     return sc__launch_fail(l,
                            l->line,
-                           "write what it says into a TOML file, or give it by options; "
+                           "stepcast run config_registry.py --set config=NAME reads that "
+                           "file, or give what it says by options; "
                            "of these we know llama3_8b, llama3_70b, llama3_405b, "
                            "deepseek_v3_16b and those of qwen3",
                            "--config %.60s is a function of torchtitan's "

@@ -223,17 +223,6 @@ bool sc__is_flag(const char *word) {
     return word[0] == '-' && word[1] == '-' && word[2];
 }
 
-/* Flags by which a trainer of Hugging Face is known (sc__config_trainer_script). */
-static bool is_of_a_trainer(const char *name) {
-    return !strcmp(name, "model_name_or_path") ||
-           !strcmp(name, "per_device_train_batch_size") ||
-           !strcmp(name, "micro_train_batch_size") || /* OpenRLHF */
-           !strcmp(name, "plugin") ||                 /* Colossal-AI */
-           !strcmp(name, "base_model") || !strcmp(name, "enable_fsdp") ||
-           !strcmp(name, "batch_size_training") ||
-           !strcmp(name, "config_file"); /* of `accelerate launch` */
-}
-
 static uint32_t
 acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
     uint32_t n =
@@ -248,7 +237,7 @@ acting_flags(const struct sc__launch *l, const char **words, uint32_t count) {
         if (!sc__is_flag(words[i]))
             continue;
         const char *name = sc__launch_flag_name(l, words[i]);
-        n += is_of_a_trainer(name) ||
+        n += sc__config_of_a_trainer(name) ||
              sc__flag_kind(l->known, name, &as, &why) == SC__FLAG_ACTS;
     }
     return n;
@@ -681,6 +670,7 @@ static sc_status parse_launch(struct sc__launch *l, struct sc__settings *out) {
         SC__TRY(find_words(l));
         SC__TRY(sc__config_trainer_script(l));
         SC__TRY(sc__launch_swift(l));
+        SC__TRY(sc__launch_refuse_aicb(l));
     }
     SC__TRY(take_flags(l));
     sc__launch_schedule(l);
@@ -725,27 +715,30 @@ sc_status sc__launch_parse(struct sc_context *ctx,
     return parse_launch(l, out);
 }
 
-/* A script with the sizes of its own model, beside --model: the sizes of one under the
- * name, and with the rest, of the other are no model. */
-static sc_status refuse_two_models(struct sc_context *ctx,
-                                   const char *path,
+/* A script with sizes of its own model, beside --model: those of one under the name, and
+ * with the rest, of the other are no model. A configuration may change one of a preset's.
+ */
+static sc_status refuse_two_models(const struct sc__launch *l,
                                    const struct sc__settings *given,
                                    const struct sc__settings *all) {
     static const char *const sizes[] = {"num-layers", "hidden-size"};
     const char *model = sc__setting(given, "model");
-    bool of_script = model != NULL;
+    unsigned own = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        of_script &= sc__setting(all, sizes[i]) && !sc__setting(given, sizes[i]);
-    if (!of_script)
+        own += sc__setting(all, sizes[i]) && !sc__setting(given, sizes[i]);
+    bool configuration = l->config && l->config->count;
+    if (!model || own < (configuration ? 2 : 1))
         return SC_OK;
-    return sc__fail(ctx,
+    const char *layers = sc__setting(all, "num-layers");
+    const char *width = sc__setting(all, "hidden-size");
+    return sc__fail(l->ctx,
                     SC_USAGE,
                     NULL,
                     "leave --model out, or the file",
                     "both %s (%s layers of width %s) and --model %s say what is trained",
-                    path,
-                    sc__setting(all, "num-layers"),
-                    sc__setting(all, "hidden-size"),
+                    l->file,
+                    layers ? layers : "unsaid",
+                    width ? width : "unsaid",
                     model);
 }
 
@@ -762,5 +755,5 @@ sc_status sc__launch_read(struct sc_context *ctx,
                              .reads_files = true};
     SC__TRY(sc__read_all(ctx, path, (size_t)4 << 20, &l->text));
     SC__TRY(parse_launch(l, out));
-    return refuse_two_models(ctx, path, &l->first, out);
+    return refuse_two_models(l, &l->first, out);
 }

@@ -73,6 +73,17 @@ bool sc__launch_switched(const struct sc__launch *l, const char *flag) {
     return false;
 }
 
+sc_status sc__launch_refuse_aicb(const struct sc__launch *l) {
+    const char *frame = sc__launch_word_behind(l, "frame");
+    if (!frame || strcmp(frame, "DeepSpeed") != 0)
+        return SC_OK;
+    return sc__launch_fail(l,
+                           l->line,
+                           "say the same by --model, --zero, --seq and --micro-batch, or "
+                           "run the workload that it writes",
+                           "--frame DeepSpeed of AICB is not read");
+}
+
 /* ---- Megatron-SWIFT ---- */
 
 /* `megatron sft`, `pt` or `rlhf`, or what it calls. */

@@ -3,14 +3,18 @@
 
 #include <string.h>
 
-/* The value of the last flag of this name ("--nnodes 4", "--nnodes=4"; dashes and
- * underscores are one); NULL where there is none. */
+/* The value of the last flag of this name ("--nnodes 4", "--nnodes=4", "-N4"; dashes and
+ * underscores are one); NULL where there is none. Letters behind the program are its own.
+ */
 static const char *
 launcher_value(const char *const *words, uint32_t count, const char *name) {
     const char *value = NULL;
+    bool letter = !name[1];
     for (uint32_t i = 0; i < count; i++) {
         const char *w = words[i];
         size_t n = 0;
+        if (letter && sc__str_ends(sc__str(w), ".py"))
+            break;
         if (w[0] != '-')
             continue;
         w += 1 + (w[1] == '-');
@@ -20,6 +24,8 @@ launcher_value(const char *const *words, uint32_t count, const char *name) {
             continue;
         if (w[n] == '=')
             value = w + n + 1;
+        else if (letter && w[n] >= '0' && w[n] <= '9')
+            value = w + n;
         else if (!w[n] && i + 1 < count && words[i + 1][0] != '-')
             value = words[i + 1];
     }
@@ -32,7 +38,8 @@ static bool launcher_number(const char *const *words,
                             uint32_t *out) {
     for (; *names; names++) {
         const char *text = launcher_value(words, count, *names);
-        if (text && sc__parse_u32(sc__str(text), out) && *out)
+        const char *range = text ? strchr(text, ':') : NULL; /* --nnodes 1:4 of torchrun */
+        if (text && sc__parse_u32(sc__str(range ? range + 1 : text), out) && *out)
             return true;
     }
     return false;
@@ -60,6 +67,17 @@ launcher_at(const char *const *words, uint32_t count, const char *const *names) 
     return count;
 }
 
+static bool runs_program(const char *const *words, uint32_t count, const char *program) {
+    for (uint32_t i = 0; i < count; i++) {
+        const char *slash = strrchr(words[i], '/');
+        if (!strcmp(slash ? slash + 1 : words[i], program))
+            return true;
+    }
+    return false;
+}
+
+/* (mason.py of open-instruct starts accelerate on each of --num_nodes hosts and has the
+ * --num_processes of one host behind it.) */
 uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     static const char *const per_node[] = {"nproc-per-node",
                                            "num-gpus",
@@ -89,20 +107,18 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
     if (!launcher_number(words, count, all, &world) &&
         launcher_at(words, count, composer) < count)
         launcher_number(words, count, processes, &world);
-    return world;
+    if (runs_program(words, count, "mason.py"))
+        launcher_number(words, count, nodes, &node_count);
+    return world <= UINT32_MAX / node_count ? world * node_count : 0;
 }
 
 /* ---- the environment ---- */
 
 /* Whether one of the words is this command, however it is reached. */
 static bool runs(const struct sc__shell_command *command, const char *const *names) {
-    for (uint32_t i = 0; i < command->count; i++) {
-        const char *slash = strrchr(command->words[i], '/');
-        const char *word = slash ? slash + 1 : command->words[i];
-        for (const char *const *name = names; *name; name++)
-            if (!strcmp(word, *name))
-                return true;
-    }
+    for (const char *const *name = names; *name; name++)
+        if (runs_program(command->words, command->count, *name))
+            return true;
     return false;
 }
 
@@ -212,6 +228,17 @@ static bool takes_all(const struct sc__shell_command *command) {
     return launcher_at(command->words, command->count, names) < command->count;
 }
 
+/* (torch.distributed.run and .launch stand behind -m.) */
+bool sc__launch_starts_ranks(const struct sc__shell_command *command) {
+    static const char *const names[] = {"torchrun",
+                                        "torch.distributed.run",
+                                        "torch.distributed.launch",
+                                        "tune",
+                                        NULL};
+    return takes_all(command) ||
+           launcher_at(command->words, command->count, names) < command->count;
+}
+
 uint32_t sc__launch_hosts(const struct sc__launch *l) {
     static const char *const hosts[] = {"nnodes", "num-nodes", NULL};
     static const char *const listed[] = {"nnodes", "num-nodes", "hostfile", "H", NULL};
@@ -289,6 +316,39 @@ static void split_line(struct sc__arena *arena,
     }
 }
 
+/* "#PBS -l select=4:ncpus=64:ngpus=8,walltime=…": GPUs of all nodes; 0: it does not say, or
+ * there are several kinds of nodes. */
+static uint32_t pbs_gpus(struct sc__str text) {
+    static const char select[] = "select=";
+    static const char each[] = "ngpus=";
+    struct sc__str line;
+    while (sc__split(&text, '\n', &line)) {
+        const char *at =
+            sc__str_starts(line, "#PBS") ? sc__str_find_any_case(line, select) : NULL;
+        if (!at)
+            continue;
+        struct sc__str rest = {at + strlen(select),
+                               line.n - (size_t)(at + strlen(select) - line.p)};
+        struct sc__str part;
+        struct sc__str chunk;
+        uint32_t nodes = 0;
+        uint32_t local = 0;
+        sc__split(&rest, ',', &chunk);
+        if (chunk.n && memchr(chunk.p, '+', chunk.n))
+            return 0;
+        for (bool first = true; sc__split(&chunk, ':', &part); first = false)
+            if (first)
+                sc__parse_u32(sc__trim(part), &nodes);
+            else if (sc__str_starts(part, each))
+                sc__parse_u32(sc__trim((struct sc__str){part.p + strlen(each),
+                                                        part.n - strlen(each)}),
+                              &local);
+        uint64_t all = (uint64_t)nodes * local;
+        return all <= UINT32_MAX ? (uint32_t)all : 0;
+    }
+    return 0;
+}
+
 void sc__launch_slurm(struct sc__arena *arena,
                       struct sc__str text,
                       struct sc__setting_list *out) {
@@ -302,6 +362,8 @@ void sc__launch_slurm(struct sc__arena *arena,
     uint32_t n;
     uint32_t per_node = 1;
     *out = (struct sc__setting_list){0};
+    if (pbs_gpus(text))
+        add_slurm(arena, out, "PBS_GPUS", pbs_gpus(text));
     while (sc__split(&text, '\n', &line))
         if (sc__str_starts(line, "#SBATCH"))
             split_line(arena, (struct sc__str){line.p + 7, line.n - 7}, words, &count);
@@ -334,4 +396,9 @@ void sc__launch_slurm(struct sc__arena *arena,
         add_slurm(arena, out, "SLURM_GPUS_PER_NODE", number_at_end(gpus));
         add_slurm(arena, out, "SLURM_GPUS_ON_NODE", number_at_end(gpus));
     }
+    gpus = launcher_value(words, count, "gpus");
+    if (!gpus)
+        gpus = launcher_value(words, count, "G");
+    if (gpus && number_at_end(gpus))
+        add_slurm(arena, out, "SLURM_GPUS", number_at_end(gpus));
 }

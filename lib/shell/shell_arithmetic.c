@@ -478,7 +478,7 @@ sc_status shell_arithmetic(
     /* "8*$NODES" with NODES left open is an error of that line alone */
     sc__clear_error(sh->ctx);
     const char *what = sc__format(&sh->ctx->arena,
-                                  "the arithmetic $((%.*s)), where a variable is not set",
+                                  "the arithmetic $((%.*s)), where a variable is empty",
                                   SC__SHOW(raw));
     *unknown = sc__shell_mark(shell_unknown(sh, line, what));
     return SC_OK;

@@ -129,6 +129,8 @@ find_value(struct shell_expansion *x, struct shell_parameter *p, bool quiet) {
     }
     if (!p->text && !quiet && !p->all)
         shell_note_unset(sh, p->name, x->line);
+    if (p->text && !*p->text) /* NODES=$NHOSTS hands on what the machine has */
+        sh->unset_seen++;
     return SC_OK;
 }
 

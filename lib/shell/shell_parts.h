@@ -118,7 +118,7 @@ struct shell {
     uint32_t flow_levels;
     uint32_t depth;
     uint32_t steps;
-    uint32_t unset_seen; /* how often a variable without a value was asked for */
+    uint32_t unset_seen; /* how often a variable that is not set or empty was asked for */
     uint32_t line;       /* of the command at work */
     uint32_t exit_line;
     struct shell_saved *saved; /* what functions declared local, as it was */

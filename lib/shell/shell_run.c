@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define SHELL_STEPS 1000000 /* commands; a loop that never ends is refused */
+#define SHELL_RESTARTS 100
+#define SHELL_WAITS 10000
 #define SHELL_CALLS 100
 #define SHELL_MEMORY ((size_t)256 << 20)
 
@@ -265,8 +267,27 @@ static sc_status run_for_arithmetic(struct shell *sh, const struct shell_node *n
     return SC_OK;
 }
 
+/* `while true` around a command starts it again whenever it ends, behind one it keeps a
+ * container alive: it is left after many rounds. Where nothing was started before, it is
+ * refused (SHELL_STEPS). */
+static bool restarts(const struct shell *sh,
+                     const struct shell_node *n,
+                     uint32_t round,
+                     uint32_t commands_before) {
+    const struct shell_node *condition = n->children[0];
+    uint32_t commands = sh->result->command_count;
+    while (condition->kind == SHELL_LIST && condition->child_count == 1)
+        condition = condition->children[0];
+    return commands &&
+           round >= (commands > commands_before ? SHELL_RESTARTS : SHELL_WAITS) &&
+           condition->kind == SHELL_SIMPLE && condition->word_count == 1 &&
+           (sc__str_is(condition->words[0].raw, "true") ||
+            sc__str_is(condition->words[0].raw, ":"));
+}
+
 static sc_status run_while(struct shell *sh, const struct shell_node *n) {
-    for (;;) {
+    uint32_t commands = sh->result->command_count;
+    for (uint32_t round = 0; !restarts(sh, n, round, commands); round++) {
         SC__TRY(shell_run(sh, n->children[0]));
         if (sh->flow)
             return SC_OK;

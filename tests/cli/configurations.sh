@@ -30,6 +30,25 @@ same torchtitan_types "$dir/types.toml" --gpus 16 -- --model llama3-8b --gpus 16
 # four copies of the weights, each sharded over eight ranks
 sed 's/replicate_degree = 1/replicate_degree = 4/; s/shard_degree = -1/shard_degree = 8/' $data/torchtitan.toml >"$dir/hybrid.toml"
 same torchtitan_hybrid "$dir/hybrid.toml" --gpus 64 -- --model llama3-8b --gpus 64 --tp 2 --sequence-parallel --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 8 --software torchtitan-2026
+# -1 is what the copies leave of the GPUs; without a number of GPUs there are as many as copies
+sed 's/replicate_degree = 1/replicate_degree = 4/' $data/torchtitan.toml >"$dir/left.toml"
+same torchtitan_copies "$dir/left.toml" --gpus 64 -- --megatron-args "$dir/hybrid.toml" --gpus 64
+same torchtitan_groups "$dir/left.toml" --gpus 64 --shard-group 16 -- --megatron-args "$dir/hybrid.toml" --gpus 64 --shard-group 16
+same torchtitan_fewest "$dir/left.toml" -- --megatron-args "$dir/left.toml" --gpus 8
+# its configurations in Python: a function, one that changes what another returns, and the classes' own values
+titan="--model llama3-8b --gpus 64 --use-torch-fsdp2 --software torchtitan-2026"
+registry="$data/torchtitan_registry.py --gpus 64 --set config"
+same registry $registry=short -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
+same registry_changed $registry=longer -- $titan --seq 16384 --micro-batch 1 --cp 4 --recompute full --fusion hf --cp-comm-type all_gather
+same registry_changed_twice $registry=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --fp8-recipe rowwise --cp-comm-type all_gather
+same registry_unsaid $registry=unsaid -- $titan --seq 2048 --micro-batch 8 --recompute ops --fusion hf --cross-entropy chunked
+refuse registry_which 3 'it does not say which of the configurations short, longer, larger, unsaid, of_another_file' "$S" run $data/torchtitan_registry.py
+refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
+refuse registry_elsewhere 3 'torchtitan_registry.py:45: error: of_another_file is none that can be read' "$S" run $registry=of_another_file
+sed '/^def longer/,$d' $data/torchtitan_registry.py >"$dir/one.py"
+if "$S" show "$dir/one.py" 2>"$dir/err" | grep -q '^llama3-8b'; then echo "ok registry_shown"; else echo "not ok registry_shown"; cat "$dir/err"; fi
+refuse registry_shown_which 3 'it does not say which of the configurations' "$S" show $data/torchtitan_registry.py
+same registry_of_one "$dir/one.py" --gpus 64 -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
 same axolotl $data/axolotl.yaml --gpus 8 -- --model llama3.1-8b --gpus 8 --seq 4096 --micro-batch 2 --micro-batches 4 --recompute full --zero 2 --lora 16 --software deepspeed
 # which attention and optimizer run, in each trainer's words
 trainer_says() { # name, line, what it means
@@ -451,6 +470,9 @@ Y
 foundry="--seq 2048 --global-batch 1024 --micro-batch 8 --bf16 --use-torch-fsdp2 --recompute full --gpus 16 --software llm-foundry-2023"
 mpt="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 16384 --vocab-size 50368"
 same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $foundry
+# a run of MosaicML's platform has the file under parameters, and the GPUs beside it
+{ printf 'name: x\nimage: y\ncommand: composer train.py /mnt/config/parameters.yaml\ncompute:\n  gpus: 16\nparameters:\n'; sed 's/^/  /' "$dir/foundry.yaml"; } >"$dir/run.yaml"
+same foundry_run "$dir/run.yaml" -- --megatron-args "$dir/foundry.yaml" --gpus 16
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
 narrow="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 50368"
@@ -504,6 +526,8 @@ same torchtune_qlora "$dir/qlora.yaml" --gpus 8 -- --model qwen3-0.6b $tune --lo
 sed 's/^dtype.*/dtype: fp32\ntensor_parallel_dim: 2\ndata_parallel_shard_dim: 2\ndata_parallel_replicate_dim: 2\nfsdp_cpu_offload: True/; s/^loss:/optimizer_in_bwd: True\nloss:/' $data/torchtune.yaml >"$dir/wide.yaml"
 same torchtune_wide "$dir/wide.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --micro-batches 4 --dtype fp32 --use-torch-fsdp2 --gpus 8 --software pytorch-eager --tp 2 --shard-group 2 \
     --offload-optimizer 1 --overlap-offload yes --offload-params --optimizer adam --recompute full --cross-entropy chunked --fusion megatron
+sed 's/data_parallel_shard_dim: 2/data_parallel_shard_dim: -1/' "$dir/wide.yaml" >"$dir/left.yaml"
+same torchtune_copies "$dir/left.yaml" --gpus 8 -- --megatron-args "$dir/wide.yaml" --gpus 8
 noted torchtune_update_in_backward 'optimizer_in_bwd True changes the step' "$S" run "$dir/wide.yaml" --gpus 8 --ignore-memory
 sed 's/^dtype.*/dtype: bf16\nenable_fp8_training: True\nfp8_recipe_name: rowwise/' $data/torchtune.yaml >"$dir/fp8.yaml"
 same torchtune_fp8 "$dir/fp8.yaml" --gpus 8 -- --model llama3.1-8b $tune --optimizer adam --recompute full --cross-entropy chunked --fusion megatron --fp8 --fp8-scaling dynamic --fp8-recipe rowwise
@@ -531,6 +555,14 @@ printf 'modules:\n  pre_trainer:\n    framework: torchtitan\n    model: llama3.1
 same primus_torchtitan "$dir/primus.yaml" --gpus 8 -- --model llama3.1-8b --seq 4096 --micro-batch 2 --recompute full --use-torch-fsdp2 --gpus 8 --software torchtitan-2026
 printf 'modules:\n  post_trainer:\n    framework: megatron_bridge\n    model: ${PRIMUS_MODEL:qwen3_30B_A3B}.yaml\n    overrides:\n      micro_batch_size: 1\n      global_batch_size: 32\n      seq_length: 2048\n      tensor_model_parallel_size: 1\n      expert_model_parallel_size: 4\n' >"$dir/primus.yaml"
 same primus_post_trainer "$dir/primus.yaml" --gpus 8 -- --model qwen3-30b-a3b --seq 2048 --micro-batch 1 --global-batch 32 --ep 4 --gpus 8 --overlap-grad no
+sed 's/\(  *\)micro_batch_size: 1/&\n\1use_lora: false\n\1lora_rank: 16/' "$dir/primus.yaml" >"$dir/off.yaml"
+same primus_lora_off "$dir/off.yaml" --gpus 8 -- --megatron-args "$dir/primus.yaml" --gpus 8
+sed 's/use_lora: false/use_lora: true/' "$dir/off.yaml" >"$dir/on.yaml"
+same primus_lora_on "$dir/on.yaml" --gpus 8 -- --megatron-args "$dir/primus.yaml" --gpus 8 --lora 16
+# a tokenizer's type says the vocabulary in YAML, too
+printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nseq_length: 1024\nbf16: true\n' >"$dir/sizes.yaml"
+{ cat "$dir/sizes.yaml"; echo 'tokenizer_type: Llama3Tokenizer'; } >"$dir/tokens.yaml"
+same tokenizer_of_yaml "$dir/tokens.yaml" -- --megatron-args "$dir/sizes.yaml" --vocab-size 128256
 # OLMo's sections have a precision of their own, and OLMo 2 norms of queries and keys; TRL's trainers on answers say how long those are
 sed 's/^fsdp:.*/fsdp: {wrapping_strategy: by_block, precision: mixed}/; s/activation_type: swiglu/activation_type: swiglu, attention_layer_norm: true, layer_norm_type: rms/' "$dir/olmo.yaml" >"$dir/olmo2.yaml"
 olmo="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --position-embedding-type rope --swiglu"

@@ -276,3 +276,82 @@ accelerate launch --config_file fsdp.yaml train.py --model_name_or_path gpt2 --p
 X
 check a_file_of_accelerate "$(said "$tmp/accelerate.sh" zero gpus)" "3 8"
 check what_is_not_known_of_a_file "$(grep -c "accelerate.sh:1: fsdp.yaml, which the script writes, has the output of 'hostname' in it" "$tmp/result.json")" 1
+# --encoder-seq-length is --seq-length's other name; EasyContext's word for accumulation
+sizes="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --micro-batch-size 1 --global-batch-size 8 --vocab-size 32000 --bf16"
+echo "python pretrain_gpt.py $sizes --encoder-seq-length 1024" >"$tmp/encoder.sh"
+echo "python pretrain_gpt.py $sizes --seq-length 1024" >"$tmp/usual.sh"
+check a_length_of_an_encoder "$(said "$tmp/encoder.sh" seq step_time_us)" "$(said "$tmp/usual.sh" seq step_time_us)"
+echo "python pretrain.py $sizes --encoder-seq-length 1024 --decoder-seq-length 128" >"$tmp/decoder.sh"
+expect a_decoder_is_another_model 3 'models with an encoder are not modelled' "$STEPCAST" run "$tmp/decoder.sh"
+echo "accelerate launch --num_processes 8 train.py --batch-size 1 --gradient-accumulate-every 4 --model lmsys/vicuna-7b-v1.5 --seq-length 4096" >"$tmp/every.sh"
+check accumulation_of_easycontext "$(said "$tmp/every.sh" micro_batches)" 4
+# sizes that are Megatron's by their names, beside a length that is not, are another program's; batch_size is nobody's micro-batch
+printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nmicro_batch_size: 2\nvocab_size: 32000\n' >"$tmp/names.yaml"
+{ cat "$tmp/names.yaml"; echo 'seq_length: 1024'; echo 'batch_size: 64'; } >"$tmp/megatron.yaml"
+check a_batch_size_of_others "$(said "$tmp/megatron.yaml" tokens_per_s step_time_us)" "$(said "$tmp/megatron.yaml --micro-batch 2 --global-batch 2" tokens_per_s step_time_us)"
+for length in sequence_length seq_len context_length; do
+    { cat "$tmp/names.yaml"; echo "$length: 1024"; } >"$tmp/other.yaml"
+    expect "another program: $length" 3 'no configuration that we know' "$STEPCAST" run "$tmp/other.yaml"
+done
+# arguments of transformers' trainer without its batch, beside --model: no flags of Megatron's
+echo "python train.py --num_train_epochs 1 --gradient_accumulation_steps 4 --max_length 1024 --bf16 --output_dir x" >"$tmp/epochs.sh"
+echo "python train.py --per_device_train_batch_size 1 --gradient_accumulation_steps 4 --max_length 1024 --bf16" >"$tmp/device.sh"
+check epochs_are_a_trainer "$(said "$tmp/epochs.sh --model llama3.2-1b --micro-batch 1" step_time_us)" "$(said "$tmp/device.sh --model llama3.2-1b" step_time_us)"
+echo "CUDA_VISIBLE_DEVICES=0 python src/llm_sft.py --model_type x --sft_type lora --lora_rank 8 --lora_target_modules ALL --batch_size 2 --max_length 1024 --gradient_accumulation_steps 4 --gradient_checkpointing false" >"$tmp/old.sh"
+echo "swift sft --model x --train_type lora --lora_rank 8 --target_modules all-linear --per_device_train_batch_size 2 --max_length 1024 --gradient_accumulation_steps 4 --gradient_checkpointing false" >"$tmp/new.sh"
+check swift_of_old "$(said "$tmp/old.sh --model llama3.2-1b" step_time_us)" "$(said "$tmp/new.sh --model llama3.2-1b" step_time_us)"
+echo "torchrun --nproc_per_node=8 main_training.py --sharding_strategy=hsdp --batch_size=2 --fsdp_activation_checkpointing=True --selective_checkpointing=1" >"$tmp/fms.sh"
+echo "torchrun --nproc_per_node=8 train.py --fsdp full_shard --per_device_train_batch_size 2 --gradient_checkpointing true --bf16" >"$tmp/fsdp.sh"
+check fms_fsdp "$(said "$tmp/fms.sh --model llama2-7b" step_time_us)" "$(said "$tmp/fsdp.sh --model llama2-7b" step_time_us)"
+check fms_hybrid "$(said "$tmp/fms.sh --model llama2-7b" step_time_us >"$tmp/x"; tr '\n' ' ' <"$tmp/out" | tr -s ' ' | grep -c 'not copied across nodes (hybrid)')" 1
+# what is none of Megatron's words: AICB's for DeepSpeed; stages of devices of their own
+echo "torchrun --nproc_per_node 8 aicb.py --frame=DeepSpeed --stage=3 --micro_batch=4 --num_layers=32 --hidden_size=4096 --num_attention_heads=32 --seq_len=2048" >"$tmp/aicb.sh"
+expect aicb_of_deepspeed 3 'aicb.sh:1: error: --frame DeepSpeed of AICB is not read' "$STEPCAST" run "$tmp/aicb.sh"
+{ cat "$tmp/megatron.yaml"; echo 'hetero: {enable_hetero: true, hetero_pipeline_layer_split: [6, 2]}'; } >"$tmp/hetero.yaml"
+expect stages_of_their_own 3 'hetero.enable_hetero: stages with parallel sizes and devices of their own (FlagScale) are not modelled' "$STEPCAST" run "$tmp/hetero.yaml"
+sed -i 's/enable_hetero: true/enable_hetero: false/' "$tmp/hetero.yaml"
+check stages_alike "$(said "$tmp/hetero.yaml" step_time_us)" "$(said "$tmp/megatron.yaml" step_time_us)"
+# NeMo 1's tokenizer of Hugging Face
+{ grep -v vocab "$tmp/megatron.yaml"; printf 'tokenizer:\n  library: huggingface\n  type: meta-llama/Meta-Llama-3.1-8B\n'; } >"$tmp/nemo.yaml"
+check tokenizer_of_nemo "$(said "$tmp/nemo.yaml" parameters)" "$(said "$tmp/megatron.yaml --vocab-size 128256" parameters)"
+# other words for the batch of a GPU; accelerate's configuration in JSON
+for word in per_gpu_train_batch_size train_bsz_per_gpu; do
+    echo "accelerate launch --num_processes 8 train.py --model_name_or_path meta-llama/Llama-3.2-1B --$word 3 --max_seq_length 1024 --bf16" >"$tmp/word.sh"
+    check "a batch by $word" "$(said "$tmp/word.sh" tokens_per_s)" "$(sed "s/$word/per_device_train_batch_size/" "$tmp/word.sh" >"$tmp/device.sh"; said "$tmp/device.sh" tokens_per_s)"
+done
+printf '{"compute_environment": "LOCAL_MACHINE", "distributed_type": "DEEPSPEED", "deepspeed_config": {"zero_stage": 3}, "mixed_precision": "bf16", "num_machines": 1, "num_processes": 8}\n' >"$tmp/accelerate.json"
+sed 's/"//g; s/^{//; s/}$//; s/, \([a-z_]*:\)/\n\1/g' "$tmp/accelerate.json" | sed 's/^deepspeed_config:.*/deepspeed_config: {zero_stage: 3}/; s/, *$//' >"$tmp/accelerate.yaml"
+check accelerate_in_json "$(said "$tmp/accelerate.json --model llama3.2-1b" zero gpus step_time_us)" "$(said "$tmp/accelerate.yaml --model llama3.2-1b" zero gpus step_time_us)"
+# Oumi's words; a number of processes that is not set says nothing
+cat >"$tmp/oumi.yaml" <<'X'
+model:
+  model_name: "meta-llama/Llama-3.2-1B"
+  model_max_length: 2048
+training:
+  trainer_type: "TRL_SFT"
+  per_device_train_batch_size: 2
+  gradient_accumulation_steps: 1
+  enable_gradient_checkpointing: True
+fsdp:
+  enable_fsdp: True
+  cpu_offload: True
+X
+cat >"$tmp/trl.yaml" <<'X'
+model_name_or_path: "meta-llama/Llama-3.2-1B"
+max_length: 2048
+per_device_train_batch_size: 2
+gradient_accumulation_steps: 1
+gradient_checkpointing: True
+fsdp: full_shard offload
+X
+check oumi "$(said "$tmp/oumi.yaml --gpus 8" parameters step_time_us)" "$(said "$tmp/trl.yaml --gpus 8" parameters step_time_us)"
+printf '#SBATCH --nodes=2 --gpus-per-node=4\naccelerate launch --num_processes $TOTAL --num_machines $NODES train.py --model_name_or_path meta-llama/Llama-3.2-1B --per_device_train_batch_size 1 --max_length 1024\n' >"$tmp/total.sh"
+check processes_not_set "$(said "$tmp/total.sh" gpus)" 8
+# one size of a script's own beside --model is a model of neither
+echo "python dist_clm_train.py --num-layers 6 --embedding-dim 6144 --micro-batch-size 1 --seq-length 2048 --fp16" >"$tmp/part.sh"
+expect a_size_beside_a_model 2 'part.sh (6 layers of width unsaid) and --model gpt-neox-20b say what is trained' "$STEPCAST" run "$tmp/part.sh" --model gpt-neox-20b
+check a_size_of_the_command_line "$(said "$tmp/part.sh --model gpt-neox-20b --num-layers 6" parameters)" "$(said "--model gpt-neox-20b --num-layers 6" parameters)"
+echo 'torchrun --nproc_per_node 8 train.py --model_name_or_path gpt2 --per_device_train_batch_size $BS --max_length 512' >"$tmp/bare.sh"
+expect a_batch_not_set 3 'bare.sh:1: error: --per_device_train_batch_size has no value' "$STEPCAST" run "$tmp/bare.sh"
+expect a_batch_not_set_hint 3 'variables without a value: BS; give them with --set NAME=value' "$STEPCAST" run "$tmp/bare.sh"
+check a_batch_set "$(said "$tmp/bare.sh --set BS=2" tokens_per_s)" "$(said "$tmp/bare.sh --micro-batch 2" tokens_per_s)"

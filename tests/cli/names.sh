@@ -57,6 +57,7 @@ deepseek-ai/DeepSeek-R1-0528 deepseek-v3
 deepseek-ai/DeepSeek-R1-Distill-Qwen-7B qwen2.5-7b
 deepseek-ai/DeepSeek-R1-Distill-Llama-8B llama3.1-8b
 unsloth/DeepSeek-R1-Distill-Llama-8B llama3.1-8b
+mistral-community/Mixtral-8x22B-v0.1 mixtral-8x22b
 deepseek-ai/DeepSeek-Coder-V2-Lite-Instruct deepseek-v2-lite
 Qwen/Qwen2.5-Coder-32B-Instruct qwen2.5-32b
 mistralai/Mistral-7B-Instruct-v0.1 mistral-7b-v0.1

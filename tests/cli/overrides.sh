@@ -183,3 +183,8 @@ launch colossalai run --nproc_per_node 4 train.py --pretrained /models/Llama-2-7
 same colossal_llama "$dir/launch.sh" -- $of --micro-batch 8 --micro-batches 1 --zero 2
 colossal --plugin ours
 expect colossal_unknown 3 'launch.sh:1: error: --plugin ours of Colossal-AI is not known' "$S" run "$dir/launch.sh"
+# benchmark.py has letters, names models by a size, and takes a pipeline's batch in pieces of --mbs
+launch colossalai run --nproc_per_node 8 --master_addr x benchmark.py -c "'13b'" --plugin "3d" -l 2048 -g -b 16 -x --tp 2 --pp 4 --zero 1 --mbs 8
+same colossal_letters "$dir/launch.sh" -- --model llama2-13b --seq 2048 --gpus 8 --software deepspeed --tp 2 --pp 4 --zero 1 --micro-batch 8 --micro-batches 2 --recompute full
+launch colossalai run --nproc_per_node 8 benchmark.py --plugin gemini
+same colossal_usual "$dir/launch.sh" --model llama2-7b -- --model llama2-7b --seq 4096 --gpus 8 --software deepspeed --zero 3 --micro-batch 2

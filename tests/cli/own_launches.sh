@@ -345,6 +345,60 @@ kubernetes "            command: [/bin/bash, -c]
             - |
               python -u pretrain_gpt.py --num-layers \$LAYERS --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16"
 same kubernetes_script "$dir/k8s.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+# of several objects in a file the one that launches counts; nprocPerNode says the GPUs where no limit does
+{ printf 'apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n---\n'; cat "$dir/k8s.yaml"; printf -- '---\napiVersion: v1\nkind: Service\n'; } >"$dir/objects.yaml"
+same kubernetes_objects "$dir/objects.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+sed 's/^spec:/spec:\n  nprocPerNode: "8"/; /nvidia.com/d; /limits:/d; /resources:/d' "$dir/k8s.yaml" >"$dir/nproc.yaml"
+same kubernetes_nproc "$dir/nproc.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+printf 'base_model: gpt2\n---\nbase_model: gpt2\n' >"$dir/two.yaml"
+"$S" run "$dir/two.yaml" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'two.yaml:2: error: a second document' "$dir/err" && echo "ok two_documents" || { echo "not ok two_documents"; cat "$dir/err"; }
+gpt="pretrain_gpt.py --num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 2 --global-batch-size 128 --bf16"
+cat >"$dir/trainjob.yaml" <<Y
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: 2
+    numProcPerNode: 8
+    command: [torchrun]
+    args: [$(echo "$gpt" | sed "s/ /, /g; s/\([0-9][0-9]*\)/'\1'/g")]
+Y
+same trainjob "$dir/trainjob.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
+# dstack's commands are lines of one script; its accelerators may have a size beside them
+cat >"$dir/task.dstack.yml" <<Y
+type: task
+nodes: 2
+env:
+  - HF_TOKEN
+  - LAYERS=8
+commands:
+  - pip install x
+  - |
+    cd x
+    torchrun --nproc_per_node \$DSTACK_GPUS_PER_NODE --nnodes \$DSTACK_NODES_NUM \\
+      $(echo "$gpt" | sed 's/--num-layers 8/--num-layers $LAYERS/')
+resources:
+  gpu: H100:80GB:8
+Y
+same dstack "$dir/task.dstack.yml" -- --megatron-args "$dir/fork.sh" --gpus 16
+said dstack_is_said 'is read as a job of dstack: what it launches, on 2 nodes of 8 GPUs'
+sed 's/\$LAYERS/$NONE/' "$dir/task.dstack.yml" >"$dir/none.yml"
+"$S" run "$dir/none.yml" >"$dir/out" 2>"$dir/err"
+[ $? = 3 ] && grep -q 'none.yml:11: error: --num-layers has no value: $NONE is not set' "$dir/err" && echo "ok dstack_line" || { echo "not ok dstack_line"; cat "$dir/err"; }
+"$S" run "$dir/sky.yaml" >"$dir/out" 2>&1
+said job_asks_for 'sky.yaml asks for H100: --cluster or --gpu says so here'
+"$S" run "$dir/sky.yaml" --gpu h100-sxm >"$dir/out" 2>&1
+unsaid job_asked_for 'asks for H100'
+# what an anchor of YAML names is there where its alias stands
+python3 -S - "$dir/k8s.yaml" >"$dir/anchor.yaml" <<'P'
+import sys
+text = open(sys.argv[1]).read()
+head, worker = text.replace("        spec:\n", "        spec: &pod\n").split("    Worker:\n")
+print(head + "    Worker:\n      replicas: 1\n      template:\n        spec: *pod")
+P
+same kubernetes_anchor "$dir/anchor.yaml" -- --megatron-args "$dir/fork.sh" --gpus 16
 # the launcher of an MPIJob is on no GPU
 words=$(sed -n 's/.*\(pretrain_gpt.py .*\)/\1/p' "$dir/fork.sh" | sed 's/ /, /g')
 cat >"$dir/mpi.yaml" <<Y

@@ -185,7 +185,7 @@ done <<'T'
   tp: [1]\n  pp: [1]\n  tp: [2]|3|hostile.yaml:8: error: tp stands there more than once
   tp: "1\\0,2"|3|hostile.yaml:6: error: text with a zero byte
   tp: [[1, 2], 3]|3|hostile.yaml:6:9: error: there is no option '0'
-  tp: &a [1]\n  pp: *a|3|hostile.yaml:7: error: the alias
+  tp: &a [1]\n  pp: *b|3|hostile.yaml:7: error: the alias *b stands for nothing before it
   ? [a, b]\n  : 1|3|hostile.yaml:6: error: a key that is no word
   "": [1]|3|hostile.yaml:6:8: error: there is no option ''
   tp: [1, ,2]|3|hostile.yaml:6: error: not YAML

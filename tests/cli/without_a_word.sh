@@ -112,11 +112,17 @@ job='base_model: meta-llama/Meta-Llama-3-8B\nsequence_len: &length 4096\nmicro_b
 printf "$job" >"$tmp/job.yaml"
 sed 's/^micro_batch_size: 1/micro_batch_size: *length/' "$tmp/job.yaml" >"$tmp/alias.yaml"
 sed 's/^micro_batch_size: 1/micro_batch_size: 4096/' "$tmp/job.yaml" >"$tmp/written_out.yaml"
-sed 's/&length 4096/\&length {a: 4096}/; s/^micro_batch_size: 1/micro_batch_size: *length/' "$tmp/job.yaml" >"$tmp/mapping.yaml"
+sed 's/^micro_batch_size: 1/micro_batch_size: *width/' "$tmp/job.yaml" >"$tmp/nothing.yaml"
+{ printf 'usual: &usual\n  sequence_len: 1024\n  micro_batch_size: 2\n'; grep -v 'sequence_len\|micro_batch' "$tmp/job.yaml"; printf 'sequence_len: 2048\n<<: *usual\n'; } >"$tmp/merged.yaml"
+{ grep -v 'sequence_len\|micro_batch' "$tmp/job.yaml"; printf 'sequence_len: 2048\nmicro_batch_size: 2\n'; } >"$tmp/unmerged.yaml"
+{ printf 'a: &all [q_proj, v_proj, o_proj]\nlora_target_modules: *all\n'; cat "$tmp/job.yaml"; } >"$tmp/list.yaml"
+{ printf 'lora_target_modules: [q_proj, v_proj, o_proj]\n'; cat "$tmp/job.yaml"; } >"$tmp/plain_list.yaml"
 { cat "$tmp/job.yaml" && printf -- '---\nsequence_len: 8192\n'; } >"$tmp/documents.yaml"
 on="--gpus 1 --ignore-memory --cluster dgx-h100:1"
 check yaml_alias "$(result "$tmp/alias.yaml" $on | field step_time_us)" "$(result "$tmp/written_out.yaml" $on | field step_time_us)"
-expect yaml_alias_of_a_mapping 3 "mapping.yaml:3: error: the alias *length stands for no single value" "$STEPCAST" run "$tmp/mapping.yaml" $on
+expect yaml_alias_of_nothing 3 "nothing.yaml:3: error: the alias *width stands for nothing before it" "$STEPCAST" run "$tmp/nothing.yaml" $on
+check yaml_merge "$(result "$tmp/merged.yaml" $on | field step_time_us)" "$(result "$tmp/unmerged.yaml" $on | field step_time_us)"
+check yaml_alias_of_a_list "$(result "$tmp/list.yaml" $on | field step_time_us)" "$(result "$tmp/plain_list.yaml" $on | field step_time_us)"
 expect second_configuration 3 "documents.yaml:8: error: a second document: a configuration is one" "$STEPCAST" run "$tmp/documents.yaml" $on
 
 # a file that is protected stays

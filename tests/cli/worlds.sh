@@ -28,6 +28,8 @@ for word in gpu auto '$(nvidia-smi -L | wc -l)'; do
 done
 launch torchrun --nproc_per_node gpu --nnodes 2 $trainer
 same torchrun_nodes "$dir/launch.sh" -- $tuned --gpus 16
+launch torchrun --nproc_per_node 4 --nnodes 1:2 $trainer
+same torchrun_range "$dir/launch.sh" -- $tuned --gpus 8
 launch srun --nodes 2 --ntasks-per-node 1 torchrun --nproc_per_node gpu --nnodes 2 $trainer
 same torchrun_of_srun "$dir/launch.sh" -- $tuned --gpus 16
 launch torchrun $trainer
@@ -77,6 +79,38 @@ launch trl sft --accelerate_config single_gpu ${trainer#train.py}
 same trl_single "$dir/launch.sh" -- $tuned --gpus 1
 launch trl sft --accelerate_config my/zero2.yaml --num_processes 4 ${trainer#train.py}
 same trl_path "$dir/launch.sh" -- $deep --gpus 4
+# ---- jobs of SLURM whose tasks train, and of AI2 ----
+whole="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 96 --vocab-size 32000 --bf16"
+plain="pretrain_gpt.py $whole"
+launch python $plain
+job() { printf '#SBATCH %s\n' "$1" >"$dir/job.sh" && shift && echo "$*" >>"$dir/job.sh"; }
+job '--nodes=2 --ntasks-per-node=4' srun bash -c "'RANK=\$SLURM_PROCID python $plain'"
+same tasks_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 8
+job '--ntasks=6' srun python $plain
+same tasks_of_any_nodes "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 6
+job '--ntasks-per-node=4' srun python $plain
+same tasks_of_one_node "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 4
+job '-N2 --gpus-per-node=4' srun python $plain -n 3
+same letters_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 8
+launch srun -N2 -n12 python $plain -n 5
+same letters_of_srun "$dir/launch.sh" -- --megatron-args "$dir/launch.sh" --gpus 12
+launch python $plain
+pbs() { printf '#PBS %s\nNODES=$(wc -l <$PBS_NODEFILE)\nmpiexec -n $((NODES * 4)) python %s\n' "$1" "$plain" >"$dir/pbs.sh"; }
+pbs '-l select=6:ncpus=64:ngpus=4,walltime=1:00:00'
+same gpus_of_pbs "$dir/pbs.sh" -- --megatron-args "$dir/launch.sh" --gpus 24
+pbs '-l select=1:ngpus=4+2:ngpus=8'
+same gpus_of_two_kinds "$dir/pbs.sh" -- --megatron-args "$dir/launch.sh" --gpus 1
+job '--gpus=h100:16' srun python $plain
+same gpus_of_a_job "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 16
+job '--nodes=2 --ntasks-per-node=4' torchrun $plain
+same tasks_of_a_launcher "$dir/job.sh" -- --megatron-args "$dir/launch.sh" --gpus 1
+mason="python mason.py --cluster x --gpus 8"
+launch $mason --num_nodes 8 -- accelerate launch --num_processes 8 $trainer
+same mason "$dir/launch.sh" -- $tuned --gpus 64
+launch $mason -- accelerate launch --num_processes 8 $trainer
+same mason_of_one_node "$dir/launch.sh" -- $tuned --gpus 8
+launch accelerate launch --num_machines 8 --num_processes 8 $trainer
+same processes_of_all "$dir/launch.sh" -- $tuned --gpus 8
 
 # ---- how many those are ----
 launch torchrun --nproc_per_node gpu $trainer
@@ -96,7 +130,6 @@ expect no_host_is_said 0 'the cluster has no hosts: as few GPUs are taken as the
 "$S" run "$dir/launch.sh" >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"
 expect said 0 'launches on all GPUs of 1 host: those of the cluster, or as many as its hosts have, are taken (--gpus says otherwise)' cat "$dir/notes"
-whole="--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 1024 --micro-batch-size 1 --global-batch-size 96 --vocab-size 32000 --bf16"
 launch torchrun --nproc_per_node gpu pretrain_gpt.py $whole --tensor-model-parallel-size 3 --num-query-groups 16 --num-attention-heads 48 --kv-channels 64 --group-query-attention --make-vocab-size-divisible-by 1 --num-query-groups 48
 "$S" run "$dir/launch.sh" --ffn-hidden-size 3072 >"$dir/out" 2>&1
 tr '\n' ' ' <"$dir/out" | tr -s ' ' >"$dir/notes"

@@ -351,6 +351,38 @@ static void test_hostile_scripts(void **state) {
     (void)state;
 }
 
+/* A loop without end around a command starts it anew; behind one it keeps a container
+ * alive. Both are left, and what stands behind them runs. */
+static void test_loops_that_restart_are_left(void **state) {
+    static const char *const loops[] = {
+        "while true; do torchrun train.py; sleep 1; done; A=1",
+        "while :; do\n if [ -f done ]; then break; fi\n torchrun train.py\ndone; A=1",
+        "torchrun train.py; while true; do sleep 60; done; A=1",
+    };
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        struct sc__shell_result r;
+        sc_context *ctx = sc_open();
+        assert_int_equal(evaluate(ctx, loops[i], &r), SC_OK);
+        assert_string_equal(r.commands[0].words[1], "train.py");
+        assert_string_equal(variable(&r, "A")->items[0], "1");
+        sc_close(ctx);
+    }
+    (void)state;
+}
+
+/* What the machine would have set may go through another variable before it is counted. */
+static void test_sums_of_what_is_empty_are_open(void **state) {
+    struct sc__shell_result r;
+    sc_context *ctx = sc_open();
+    assert_int_equal(
+        evaluate(ctx, "NODES=$NHOSTS; ALL=$((8 * ${NODES})); TP=$((2 * 4))", &r),
+        SC_OK);
+    assert_true(sc__shell_mark(variable(&r, "ALL")->items[0]) != 0);
+    assert_string_equal(variable(&r, "TP")->items[0], "8");
+    sc_close(ctx);
+    (void)state;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scripts_as_bash_runs_them),
@@ -365,6 +397,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_a_way_that_returns_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_exit_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(test_pinned_variables_stay, setup, teardown),
+        cmocka_unit_test(test_loops_that_restart_are_left),
+        cmocka_unit_test(test_sums_of_what_is_empty_are_open),
         cmocka_unit_test(test_hostile_scripts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
