@@ -206,6 +206,8 @@ const char *sc__config_accelerate_file(const struct sc__config *c);
 const char *sc__config_lora_targets(struct sc__launch *l, const struct sc__config *c);
 /* A job of SkyPilot or Kubernetes: its launch becomes the text of l (config_jobs.c). */
 bool sc__config_job(struct sc__launch *l, const struct sc__config *c);
+/* Whether the words of a launch are those of a trainer of Hugging Face, or of its kin. */
+bool sc__config_names_trainer(const struct sc__config *c);
 /* Whether it is a launch of OpenRLHF. */
 bool sc__config_openrlhf(const struct sc__config *c);
 /* Whether it is one of Colossal-AI's examples, and whether PyTorch's FSDP shards there. */

@@ -727,55 +727,6 @@ sc_status sc__config_words(struct sc__launch *l, enum sc__config_kind *kind) {
     return take_keys(&t);
 }
 
-/* Arguments of transformers' trainer that Megatron has not, where no model is described. */
-static bool trains_by_epochs(const struct sc__config *c) {
-    return (sc__config_has(c, "gradient_accumulation_steps") ||
-            sc__config_has(c, "num_train_epochs")) &&
-           !sc__config_has(c, "num_layers");
-}
-
-static bool names_trainer(const struct sc__config *c) {
-    return trains_by_epochs(c) || sc__config_own_fsdp(c) ||
-           sc__config_has(c, "model_name_or_path") ||
-           sc__config_has(c, "per_device_train_batch_size") || sc__config_openrlhf(c) ||
-           sc__config_llama_recipes(c) || sc__config_colossal(c) ||
-           sc__config_exact(c, "base_model");
-}
-
-bool sc__config_of_a_trainer(const char *flag) {
-    static const char *const flags[] = {"model_name_or_path",
-                                        "per_device_train_batch_size",
-                                        "gradient_accumulation_steps",
-                                        "num_train_epochs",
-                                        "micro_train_batch_size", /* OpenRLHF */
-                                        "plugin",                 /* Colossal-AI */
-                                        "base_model",
-                                        "enable_fsdp",
-                                        "batch_size_training",
-                                        "sharding_strategy", /* fms-fsdp */
-                                        "config_file",       /* of `accelerate launch` */
-                                        NULL};
-    for (const char *const *f = flags; *f; f++)
-        if (!strcmp(flag, *f))
-            return true;
-    return false;
-}
-
-bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
-    /* (looked for once: braces make many words of a few) */
-    bool launches =
-        sc__launch_configuration(words, count) || sc__launch_runs_swift(words, count, NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
-            return false;
-        bool command = i + 1 < count && !sc__is_flag(words[i + 1]);
-        if (launches || !strcmp(words[i], "trl") ||
-            (command && !strcmp(words[i], "accelerate") && !strcmp(words[i + 1], "launch")))
-            return true;
-    }
-    return false;
-}
-
 sc_status sc__config_trainer_script(struct sc__launch *l) {
     struct sc__config c = {0};
     enum sc__config_kind kind = sc__launch_settings(l->words, l->count);
@@ -785,9 +736,9 @@ sc_status sc__config_trainer_script(struct sc__launch *l) {
     sc__config_swift(l, &c);
     if (kind)
         SC__TRY(sc__config_read_settings(l, kind, &c));
-    else if (names_trainer(&c) || launched)
+    else if (sc__config_names_trainer(&c) || launched)
         SC__TRY(sc__config_read_beside(l, &c));
-    if (!names_trainer(&c) && !launched)
+    if (!sc__config_names_trainer(&c) && !launched)
         return SC_OK;
     struct config_taking t = {.l = l, .c = &c, .kind = kind ? kind : SC__CONFIG_TRAINER};
     uint32_t world = sc__launch_asks(l);

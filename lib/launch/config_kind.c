@@ -92,6 +92,55 @@ bool sc__config_looks_like_python(const struct sc__launch *l) {
 
 /* ---- a launch, or a configuration? ---- */
 
+/* Arguments of transformers' trainer that Megatron has not, where no model is described. */
+static bool trains_by_epochs(const struct sc__config *c) {
+    return (sc__config_has(c, "gradient_accumulation_steps") ||
+            sc__config_has(c, "num_train_epochs")) &&
+           !sc__config_has(c, "num_layers");
+}
+
+bool sc__config_names_trainer(const struct sc__config *c) {
+    return trains_by_epochs(c) || sc__config_own_fsdp(c) ||
+           sc__config_has(c, "model_name_or_path") ||
+           sc__config_has(c, "per_device_train_batch_size") || sc__config_openrlhf(c) ||
+           sc__config_llama_recipes(c) || sc__config_colossal(c) ||
+           sc__config_exact(c, "base_model");
+}
+
+bool sc__config_of_a_trainer(const char *flag) {
+    static const char *const flags[] = {"model_name_or_path",
+                                        "per_device_train_batch_size",
+                                        "gradient_accumulation_steps",
+                                        "num_train_epochs",
+                                        "micro_train_batch_size", /* OpenRLHF */
+                                        "plugin",                 /* Colossal-AI */
+                                        "base_model",
+                                        "enable_fsdp",
+                                        "batch_size_training",
+                                        "sharding_strategy", /* fms-fsdp */
+                                        "config_file",       /* of `accelerate launch` */
+                                        NULL};
+    for (const char *const *f = flags; *f; f++)
+        if (!strcmp(flag, *f))
+            return true;
+    return false;
+}
+
+bool sc__config_launches_trainer(const char *const *words, uint32_t count) {
+    /* (looked for once: braces make many words of a few) */
+    bool launches =
+        sc__launch_configuration(words, count) || sc__launch_runs_swift(words, count, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!strcmp(words[i], "--num-layers")) /* Megatron by another launcher */
+            return false;
+        bool command = i + 1 < count && !sc__is_flag(words[i + 1]);
+        if (launches || !strcmp(words[i], "trl") ||
+            (command && !strcmp(words[i], "accelerate") && !strcmp(words[i + 1], "launch")))
+            return true;
+    }
+    return false;
+}
+
 bool sc__launch_named(const char *path) {
     static const char *const ends[] =
         {".sh", ".bash", ".slurm", ".sbatch", ".yaml", ".yml", ".toml", NULL};
