@@ -25,7 +25,9 @@ A relation that is not exact has its bound from physics:
             happen to find a better one
   leaves    the ranks of a class lie alike in nodes, not under leaf switches: a message of one
             may pass a hop (1.2 us) more than that of another, of which the class has one;
-            a pipeline's messages each, those of collectives a ten-thousandth of the step
+            a pipeline's messages each, those of collectives a ten-thousandth of the step; of
+            a pipeline whose reductions hide three, for one that is ready a hop later
+            begins behind another transfer and slows another kernel
   buckets   several reductions cost more latency and SMs than one, and what runs
             beside a transfer has fewer SMs: where there is little to hide, overlap
             costs that
@@ -220,6 +222,9 @@ def check_plan(c, rng):
         # (DeepSpeed's stages have buckets of 500 million elements, two in turn, however small the model; stage 0 has none)
         buckets = p["zero"] == 0 and p.get("software") == "deepspeed"
         spare = 10**9 * (4 if p.get("dtype") == "fp32" else 2) if buckets else 0
+        # (a sharded gradient is whole until it is reduced: that of a vocabulary larger than the layers is more than sharding saves)
+        if p["zero"] == 1 and not c.mostly_layers():
+            spare += 4 * p.get("vocab-size", 100000) * p.get("hidden-size", 4096)
         c.memory("more ZeRO needs no more memory", c.other(zero=p["zero"] + 1), "less", spare)
     # (communicators of a new group may take more than a small model saves)
     if p["tp"] < 8 and not plain:
@@ -357,7 +362,8 @@ def check_same(c, rng):
     n = size(c.plan)
     c.step("scaling by 1 changes nothing", c.other(gpu_speedup=1), 1, 1)
     c.step("threads change nothing", c.other(jobs=3), 1, 1)
-    leaves = LEAVES + HOP_US * c.messages() / c.base["step_time_us"]
+    hidden = 3 if c.plan["pp"] > 1 and c.plan["dp"] > 1 else 1
+    leaves = hidden * LEAVES + HOP_US * c.messages() / c.base["step_time_us"]
     c.step("splitting a class changes nothing", c.other(slow=f"rank:{rng.randrange(n)}=1"), 1 - leaves, 1 + leaves)
     words = list(c.plan.items())
     rng.shuffle(words)
