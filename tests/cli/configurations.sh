@@ -35,6 +35,17 @@ sed 's/replicate_degree = 1/replicate_degree = 4/' $data/torchtitan.toml >"$dir/
 same torchtitan_copies "$dir/left.toml" --gpus 64 -- --megatron-args "$dir/hybrid.toml" --gpus 64
 same torchtitan_groups "$dir/left.toml" --gpus 64 --shard-group 16 -- --megatron-args "$dir/hybrid.toml" --gpus 64 --shard-group 16
 same torchtitan_fewest "$dir/left.toml" -- --megatron-args "$dir/left.toml" --gpus 8
+# no shards: DDP under autocast; beside context parallelism the ranks of a sequence share the weights
+sed 's/replicate_degree = 1/replicate_degree = 8/; s/shard_degree = -1/shard_degree = 1/; s/tensor_parallel_degree = 2/tensor_parallel_degree = 1/' $data/torchtitan.toml >"$dir/whole.toml"
+same torchtitan_ddp "$dir/whole.toml" --gpus 8 -- --model llama3-8b --gpus 8 --seq 8192 --micro-batch 1 --recompute ops --zero 0 --update amp --software torchtitan-2026
+sed 's/^tensor_parallel/context_parallel_degree = 2\ntensor_parallel/' "$dir/whole.toml" >"$dir/context.toml"
+same torchtitan_context_shards "$dir/context.toml" --gpus 16 -- --model llama3-8b --gpus 16 --cp 2 --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 2 --software torchtitan-2026
+sed 's/tensor_parallel_degree = 1/tensor_parallel_degree = 2/' "$dir/whole.toml" >"$dir/wide.toml"
+"$S" run "$dir/wide.toml" --gpus 16 --ignore-memory >"$dir/out" 2>&1
+if grep -qF 'without FSDP torchtitan has no mixed precision' "$dir/out" && ! grep -q 'ZeRO 3' "$dir/out"; then echo "ok torchtitan_wide_ddp"; else
+    echo "not ok torchtitan_wide_ddp"
+    head -3 "$dir/out"
+fi
 # its configurations in Python: a function, one that changes what another returns, and the classes' own values
 titan="--model llama3-8b --gpus 64 --use-torch-fsdp2 --software torchtitan-2026"
 registry="$data/torchtitan_registry.py --gpus 64 --set config"
