@@ -484,6 +484,8 @@ same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 204
 # a run of MosaicML's platform has the file under parameters, and the GPUs beside it
 { printf 'name: x\nimage: y\ncommand: composer train.py /mnt/config/parameters.yaml\ncompute:\n  gpus: 16\nparameters:\n'; sed 's/^/  /' "$dir/foundry.yaml"; } >"$dir/run.yaml"
 same foundry_run "$dir/run.yaml" -- --megatron-args "$dir/foundry.yaml" --gpus 16
+grep -v '^fsdp_config' "$dir/foundry.yaml" >"$dir/copies.yaml"
+same foundry_ddp "$dir/copies.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $(echo "$foundry" | sed 's/--use-torch-fsdp2 --recompute full/--update amp/')
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
 narrow="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 50368"
