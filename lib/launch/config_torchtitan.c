@@ -142,6 +142,8 @@ take_float8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_li
         sc__config_add(l, out, "fp8-recipe", "mxfp8");
     else if (recipe && strstr(recipe, "rowwise"))
         sc__config_add(l, out, "fp8-recipe", "rowwise");
+    else if (!sc__config_on(c, "enable_fsdp_float8_all_gather"))
+        sc__config_add(l, out, "no-fp8-param-gather", NULL);
 }
 
 /* PyTorch's interleaved schedule has as many rounds as the stages go into the

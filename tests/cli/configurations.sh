@@ -52,6 +52,8 @@ registry="$data/torchtitan_registry.py --gpus 64 --set config"
 same registry $registry=short -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
 same registry_changed $registry=longer -- $titan --seq 16384 --micro-batch 1 --cp 4 --recompute full --fusion hf --cp-comm-type all_gather
 same registry_changed_twice $registry=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --fp8-recipe rowwise --cp-comm-type all_gather
+sed 's/recipe_name="rowwise"/enable_fsdp_float8_all_gather=True/' $data/torchtitan_registry.py >"$dir/gathers.py"
+same registry_gathers_float8 "$dir/gathers.py" --gpus 64 --set config=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --cp-comm-type all_gather
 same registry_unsaid $registry=unsaid -- $titan --seq 2048 --micro-batch 8 --recompute ops --fusion hf --cross-entropy chunked
 refuse registry_which 3 'it does not say which of the configurations short, longer, larger, unsaid, of_another_file' "$S" run $data/torchtitan_registry.py
 refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
@@ -314,7 +316,9 @@ rounds 9
 refuse torchtitan_unlike_rounds 3 "Interleaved1F1B does not take 9 micro-batches in 2 rounds of as many" "$S" run "$dir/rounds.toml" --gpus 8 --vpp 2
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
-same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
+same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --no-fp8-param-gather --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
+echo 'enable_fsdp_float8_all_gather = true' >>"$dir/old.toml"
+same torchtitan_gathers_float8 "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
 same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software fsdp-eager --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
