@@ -314,6 +314,11 @@ rounds 8
 same torchtitan_full_rounds "$dir/rounds.toml" --gpus 8 --vpp 2 -- $of_rounds --micro-batches 8
 rounds 9
 refuse torchtitan_unlike_rounds 3 "Interleaved1F1B does not take 9 micro-batches in 2 rounds of as many" "$S" run "$dir/rounds.toml" --gpus 8 --vpp 2
+# what a file denies, a profile does not fill in; what it does not say, it does
+printf 'trainer: {devices: 8, num_nodes: 2}\nmodel: {tensor_model_parallel_size: 4, micro_batch_size: 1, global_batch_size: 32, encoder_seq_length: 2048, num_layers: 12, hidden_size: 2048, ffn_hidden_size: 8192, num_attention_heads: 16, vocab_size: 32000, max_position_embeddings: 2048}\n' >"$dir/silent.yaml"
+sed 's/model: {/model: {sequence_parallel: false, overlap_param_gather: false, optim: {overlap_grad_sync: false}, /' "$dir/silent.yaml" >"$dir/denies.yaml"
+same profile_fills "$dir/silent.yaml" --software nemo-24.07 -- --megatron-args "$dir/silent.yaml" --software nemo-24.07 --sequence-parallel --overlap-param yes
+same profile_denied "$dir/denies.yaml" --software nemo-24.07 -- --megatron-args "$dir/silent.yaml" --software nemo-24.07 --no-sequence-parallel --overlap-param no --overlap-grad no
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
 same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --no-fp8-param-gather --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
