@@ -32,7 +32,10 @@ static const char *unsaid_to_torchtitan(const struct sc__plans *x,
         return sc__plan_unwritten(p);
     if (!m->name || !strchr(m->name, '-'))
         return "it knows models by name and flavor";
-    if (p->zero != 3 && p->mesh.dp * p->mesh.cp > 1)
+    if (p->mesh.dp * p->mesh.cp == 1)
+        return "its mixed precision is FSDP's, which it has with data or context "
+               "parallelism";
+    if (p->zero != 3)
         return "it shards as ZeRO 3 does: search with --zero 3";
     if (p->mesh.dp % replicas_of(p))
         return "its groups of shards hold whole groups of context parallel";
@@ -75,6 +78,8 @@ const char *sc__plans_put_torchtitan(const struct sc__plans *x,
                dash + 1);
     if (p->gemm == SC__FP8)
         sc__puts(out, "converters = [\"float8\"]\n");
+    if (p->gemm == SC__FP8 && p->fp8_params)
+        sc__puts(out, "\n[float8]\nenable_fsdp_float8_all_gather = true\n");
     sc__printf(out,
                "\n[training]\nseq_len = %u\nlocal_batch_size = %u\n"
                "global_batch_size = %u\n",

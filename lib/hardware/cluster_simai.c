@@ -518,29 +518,20 @@ find_cut_off(struct sc_context *ctx, const char *file, const struct sc__cluster 
     return SC_OK;
 }
 
-/* bytes/s of the links between GPU 0 and another. */
-static double rate_to_gpu(const struct sc__cluster *c, uint32_t gpu) {
-    double rate = 0;
-    for (uint32_t i = 0; i < c->fabric.link_count; i++) {
-        const struct sc__fabric_link *l = &c->fabric.links[i];
-        if ((l->a == 0 && l->b == gpu) || (l->a == gpu && l->b == 0))
-            rate += l->rate;
-    }
-    return rate;
-}
-
 /* GPUs that are joined without an NVSwitch: by a link to every other of the node, else a
- * mesh as V100s have it. */
-static enum sc__inside inside_of_links(const struct sc__cluster *c) {
+ * mesh as V100s have it. rate: bytes/s from GPU 0 to each. */
+static enum sc__inside inside_of_links(const struct sc__cluster *c, const double *rate) {
     for (uint32_t g = 1; g < c->node_gpus; g++)
-        if (rate_to_gpu(c, g) <= 0 || rate_to_gpu(c, g) != rate_to_gpu(c, 1))
+        if (g >= c->gpus || rate[g] <= 0 || rate[g] != rate[1])
             return SC__INSIDE_MESH;
     return SC__INSIDE_FULL;
 }
 
 /* What GPU 0 has stands for all: its links to NVSwitches (or GPUs) are its NVLink port,
  * those to switches the ports of its NIC. */
-static void read_ports(struct sc__cluster *c) {
+static void read_ports(struct sc_context *ctx, struct sc__cluster *c) {
+    double *rate = SC__NEW_ARRAY(&ctx->arena, double, c->gpus);
+    bool direct = false;
     uint32_t planes = 0;
     for (uint32_t i = 0; i < c->fabric.link_count; i++) {
         const struct sc__fabric_link *l = &c->fabric.links[i];
@@ -550,14 +541,17 @@ static void read_ports(struct sc__cluster *c) {
         if (other < c->gpus || is_nvswitch(c, other)) {
             c->nvlink += l->rate;
             c->nvlink_latency = l->latency;
+            direct = direct || other < c->gpus;
             if (other < c->gpus)
-                c->inside = inside_of_links(c);
+                rate[other] += l->rate;
         } else {
             c->nic += l->rate;
             c->fabric.hop_latency = l->latency;
             planes++;
         }
     }
+    if (direct)
+        c->inside = inside_of_links(c, rate);
     c->fabric.planes = planes ? planes : 1;
     c->node_nics = planes ? c->node_gpus : 0;
 }
@@ -595,7 +589,7 @@ static void read_leaves(struct sc_context *ctx, struct sc__cluster *c) {
 }
 
 void sc__cluster_sum_links(struct sc_context *ctx, struct sc__cluster *c) {
-    read_ports(c);
+    read_ports(ctx, c);
     take_slowest(ctx, ports_of_gpus(ctx, c), c);
     read_leaves(ctx, c);
 }

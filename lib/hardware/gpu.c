@@ -193,17 +193,18 @@ static void carry_unaligned(struct sc__unaligned_constants *u, double issue, dou
     u->te /= clock;
 }
 
-static bool is_of(const struct sc__gpu *g, const char *architecture) {
+bool sc__gpu_is_of(const struct sc__gpu *g, const char *architecture) {
     return g->architecture && !strcmp(g->architecture, architecture);
 }
 
 static bool same_architecture(const struct sc__gpu *a, const struct sc__gpu *b) {
-    return b->architecture && is_of(a, b->architecture);
+    return b->architecture && sc__gpu_is_of(a, b->architecture);
 }
 
 /* The tensor cores of GeForce and RTX PRO cards of Blackwell are programmed as Ada's. */
 static bool runs_same_kernels(const struct sc__gpu *g, const struct sc__gpu *base) {
-    return same_architecture(g, base) || (is_of(g, "blackwell-rtx") && is_of(base, "ada"));
+    return same_architecture(g, base) ||
+           (sc__gpu_is_of(g, "blackwell-rtx") && sc__gpu_is_of(base, "ada"));
 }
 
 struct attention_ratios {

@@ -569,6 +569,7 @@ sc__gpu_find(struct sc_context *ctx, const char *name, const struct sc__gpu **ou
 bool sc__gpu_is_file(const char *name);
 /* NULL where there is none of that name, which may be NULL. */
 const struct sc__gpu *sc__gpu_known(struct sc_context *ctx, const char *name);
+bool sc__gpu_is_of(const struct sc__gpu *g, const char *architecture);
 /* No kernel of it was measured, nor of a relative of its maker. */
 bool sc__gpu_is_guessed(const struct sc__gpu *g);
 /* Reads a description; place names it in errors. */

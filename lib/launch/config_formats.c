@@ -99,6 +99,21 @@ static sc_status refuse_bare(const struct config_taking *t,
                            item->key);
 }
 
+/* What a file denies, a profile that --software names is not to fill in. */
+static void take_denied(struct config_taking *t, const char *flag) {
+    static const char *const opposites[][3] = {
+        {"overlap-grad-reduce", "overlap-grad", "no"},
+        {"overlap-param-gather", "overlap-param", "no"},
+        {"overlap-moe-expert-parallel-comm", "overlap-moe", "no"},
+        {"sequence-parallel", "no-sequence-parallel", NULL},
+        {"fp8-param-gather", "no-fp8-param-gather", NULL},
+        {"fp8-dot-product-attention", "no-fp8-dot-product-attention", NULL}};
+    bool filled = sc__launch_overridden(t->l, "software");
+    for (size_t i = 0; filled && i < sizeof opposites / sizeof *opposites; i++)
+        if (!strcmp(flag, opposites[i][0]))
+            add_flag(t, opposites[i][1], opposites[i][2]);
+}
+
 static sc_status take_key(struct config_taking *t,
                           const struct sc__config_key *k,
                           const struct sc__config_item *item) {
@@ -128,6 +143,8 @@ static sc_status take_key(struct config_taking *t,
     if (!*k->words) {
         if (sc__config_true(value))
             add_flag(t, k->flag, NULL);
+        else if (sc__config_false(value))
+            take_denied(t, k->flag);
         return SC_OK;
     }
     if (!strcmp(k->flag, "ddp-bucket-size"))
@@ -191,9 +208,11 @@ static void take_megatron_name(struct config_taking *t,
     if (kind != SC__FLAG_ACTS)
         return;
     bool takes_value = !as.value && sc__option_find(t->l->known, as.name)->arg;
-    if (!takes_value && on)
+    if (off)
+        take_denied(t, as.name);
+    else if (!takes_value && on)
         add_flag(t, name, NULL);
-    else if (takes_value && !off && !sc__config_nothing(item->value))
+    else if (takes_value && !sc__config_nothing(item->value))
         add_flag(t, name, item->value);
 }
 

@@ -88,11 +88,16 @@ take_mpt(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list 
 /* Strategies of FullyShardedDataParallel; Composer's default is FULL_SHARD. */
 static void
 take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *precision = sc__config_exact(c, "precision");
     bool section = false;
     for (uint32_t i = 0; i < c->count; i++)
         section = section || sc__str_starts(sc__str(c->items[i].key), "fsdp_config.");
-    if (!section || says(c, "fsdp_config.sharding_strategy", "NO_SHARD"))
+    if (!section || says(c, "fsdp_config.sharding_strategy", "NO_SHARD")) {
+        /* Composer's amp_… is autocast over weights in fp32 (composer/core/precision.py) */
+        if (precision && sc__str_starts(sc__str(precision), "amp_"))
+            sc__config_add(l, out, "update", "amp");
         return;
+    }
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
     if (says(c, "fsdp_config.sharding_strategy", "SHARD_GRAD_OP"))
         sc__config_add(l, out, "reshard-after-forward", "no");

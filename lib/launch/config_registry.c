@@ -145,6 +145,8 @@ static void take_classes(struct registry *r, const struct function *f) {
          : says(f, "Float8LinearConverter") ? "float8"
                                             : NULL},
         {"float8.recipe_name", recipe},
+        {"float8.enable_fsdp_float8_all_gather",
+         says(f, "enable_fsdp_float8_all_gather=True") ? "true" : NULL},
         {"optimizer.early_step_in_backward",
          says(f, "OptimizersInBackwardContainer") ? "true" : NULL},
         {"loss.chunked", says(f, "ChunkedCELoss") ? "true" : NULL}};

@@ -21,6 +21,37 @@ sc__config_titan_preset(struct sc__arena *arena, const char *name, const char *f
     return sc__model_preset(arena, preset) ? preset : NULL;
 }
 
+/* Where neither data nor context is cut, nothing is sharded (fsdp_enabled of
+ * torchtitan/distributed/parallel_dims.py): DDP has weights and gradients in fp32 under
+ * autocast (maybe_enable_amp), which it has not beside other parallelism. */
+static bool shards_nothing(const struct sc__config *c) {
+    return sc__config_number(c, "data_parallel_shard_degree", 0) == 1 &&
+           sc__config_number(c, "context_parallel_degree", 1) <= 1;
+}
+
+static void
+take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *type = sc__config_value(c, "training.dtype");
+    bool narrow = type && !strcmp(type, "bfloat16");
+    bool cut = sc__config_number(c, "tensor_parallel_degree", 1) > 1 ||
+               sc__config_number(c, "pipeline_parallel_degree", 1) > 1;
+    if (shards_nothing(c))
+        sc__config_add(l, out, "zero", "0");
+    else
+        sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    if (narrow) /* weights that are no longer fp32 have an optimizer of their type */
+        sc__config_add(l, out, "update", "plain");
+    else if (shards_nothing(c) && !cut)
+        sc__config_add(l, out, "update", "amp");
+    else if (shards_nothing(c))
+        sc__note(l->ctx,
+                 "config-not-modelled",
+                 "%s: without FSDP torchtitan has no mixed precision beside tensor or "
+                 "pipeline parallelism, which is counted all the same: steps there take "
+                 "longer",
+                 l->file);
+}
+
 /* Copies of the weights, each sharded over the ranks of dp_shard × cp. */
 static void take_torchtitan_replicas(struct sc__launch *l,
                                      const struct sc__config *c,
@@ -31,20 +62,21 @@ static void take_torchtitan_replicas(struct sc__launch *l,
         shards = sc__config_number(c, "training.data_parallel_degree", 0);
     uint64_t replicas = sc__config_number(c, "data_parallel_replicate_degree", 1);
     uint64_t group = shards * sc__config_number(c, "context_parallel_degree", 1);
-    bool experts = sc__config_number(c, "expert_parallel_degree", 1) > 1;
     if (shards)
         sc__config_add(l, out, "dp", sc__format(arena, "%" PRIu64, shards * replicas));
-    if (replicas > 1 && shards > 1 && !experts)
-        sc__config_add(l, out, "shard-group", sc__format(arena, "%" PRIu64, group));
-    else if (replicas > 1 && shards != 1 && !experts) /* -1: what the GPUs leave */
-        sc__config_copies(l, replicas, out);
-    else if (replicas > 1 && shards != 1)
+    if (replicas <= 1 || shards_nothing(c))
+        return;
+    if (sc__config_number(c, "expert_parallel_degree", 1) > 1)
         sc__note(l->ctx,
                  "config-not-modelled",
                  "%s: weights are sharded over all replicas, not within "
                  "data_parallel_replicate_degree %" PRIu64,
                  l->file,
                  replicas);
+    else if (shards)
+        sc__config_add(l, out, "shard-group", sc__format(arena, "%" PRIu64, group));
+    else /* -1: what the GPUs leave */
+        sc__config_copies(l, replicas, out);
 }
 
 /* Selective where nothing is said, of each second layer (ActivationCheckpoint of
@@ -110,6 +142,8 @@ take_float8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_li
         sc__config_add(l, out, "fp8-recipe", "mxfp8");
     else if (recipe && strstr(recipe, "rowwise"))
         sc__config_add(l, out, "fp8-recipe", "rowwise");
+    else if (!sc__config_on(c, "enable_fsdp_float8_all_gather"))
+        sc__config_add(l, out, "no-fp8-param-gather", NULL);
 }
 
 /* PyTorch's interleaved schedule has as many rounds as the stages go into the
@@ -165,9 +199,7 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
                                      .runs = says};
     SC__TRY(sc__config_local_batch(l, &local, out));
     SC__TRY(take_rounds(l, c, &local, out));
-    const char *shard = sc__config_value(c, "data_parallel_shard_degree");
-    if (!shard || strcmp(shard, "1"))
-        sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    take_sharding(l, c, out);
     /* its plan of tensor parallel has the norms on parts of the sequence, always
      * (parallelize_llama, apply_tp) */
     if (sc__config_number(c, "parallelism.tensor_parallel_degree", 1) > 1)
@@ -176,10 +208,6 @@ sc_status sc__config_torchtitan(struct sc__launch *l,
     take_compiling(l, c, out);
     if (sc__config_on(c, "loss.chunked"))
         sc__config_add(l, out, "cross-entropy", "chunked");
-    /* weights that are no longer fp32 have an optimizer of their type */
-    const char *type = sc__config_value(c, "training.dtype");
-    if (type && !strcmp(type, "bfloat16"))
-        sc__config_add(l, out, "update", "plain");
     take_torchtitan_replicas(l, c, out);
     take_checkpointing(l, c, out);
     if (sc__launch_overridden(l, "model"))

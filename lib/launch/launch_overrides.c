@@ -18,7 +18,7 @@ static const struct {
     const char *seq;
     const char *batch;
     const char *checkpointing;
-    const char *more[4][2];
+    const char *more[5][2];
 } registry[] = {
     {"llama3_8b", "llama3", "8B", "8192", "1", "selective", {{0}}},
     {"llama3_70b",
@@ -37,6 +37,7 @@ static const struct {
      {{"parallelism.tensor_parallel_degree", "8"},
       {"parallelism.enable_async_tensor_parallel", "true"},
       {"model.converters", "float8"},
+      {"float8.enable_fsdp_float8_all_gather", "true"},
       {"compile.enable", "true"}}},
     {"deepseek_v3_16b",
      "deepseek_v3",
@@ -71,7 +72,7 @@ static bool take_registered(struct sc__launch *l, struct sc__config *c, const ch
         put_unsaid(l, c, "training.local_batch_size", registry[i].batch);
         put_unsaid(l, c, "activation_checkpoint.mode", registry[i].checkpointing);
         put_unsaid(l, c, "activation_checkpoint.selective_ac_option", "op");
-        for (unsigned k = 0; k < 4; k++)
+        for (unsigned k = 0; k < 5; k++)
             put_unsaid(l, c, registry[i].more[k][0], registry[i].more[k][1]);
         sc__note(l->ctx,
                  "config-registered",

@@ -1,11 +1,33 @@
 /* launch_world: how many GPUs a launch asks for. */
 #include "launch/launch.h"
 
+#include <ctype.h>
 #include <string.h>
 
+/* However it is reached. */
+static bool is_command(const char *word, const char *name) {
+    const char *slash = strrchr(word, '/');
+    return !strcmp(slash ? slash + 1 : word, name);
+}
+
+/* The command behind "nice -n 10" or "numactl -N 0", which run another one in turn; i where
+ * none of these stands there. */
+static uint32_t behind_wrapper(const char *const *words, uint32_t count, uint32_t i) {
+    static const char *const wrappers[] = {"nice", "ionice", "numactl"};
+    bool wraps = false;
+    for (size_t k = 0; k < sizeof wrappers / sizeof *wrappers; k++)
+        wraps = wraps || is_command(words[i], wrappers[k]);
+    for (i += wraps; wraps && i < count && words[i][0] == '-'; i++) {
+        const char *value = i + 1 < count ? words[i + 1] : "";
+        bool short_flag = words[i][1] && !words[i][2];
+        i += short_flag && (isdigit((unsigned char)*value) || !strcmp(value, "all"));
+    }
+    return i;
+}
+
 /* The value of the last flag of this name ("--nnodes 4", "--nnodes=4", "-N4"; dashes and
- * underscores are one); NULL where there is none. Letters behind the program are its own.
- */
+ * underscores are one); NULL where there is none. Letters behind the program are its own,
+ * and so are those of what runs it. */
 static const char *
 launcher_value(const char *const *words, uint32_t count, const char *name) {
     const char *value = NULL;
@@ -15,6 +37,9 @@ launcher_value(const char *const *words, uint32_t count, const char *name) {
         size_t n = 0;
         if (letter && sc__str_ends(sc__str(w), ".py"))
             break;
+        uint32_t wrapped = letter ? behind_wrapper(words, count, i) : i;
+        if (wrapped > i)
+            i = wrapped - 1;
         if (w[0] != '-')
             continue;
         w += 1 + (w[1] == '-');
@@ -58,21 +83,17 @@ static bool counts_devices(const char *value) {
 /* The word that is a launcher, before the program that it launches; count: none. */
 static uint32_t
 launcher_at(const char *const *words, uint32_t count, const char *const *names) {
-    for (uint32_t i = 0; i < count && !sc__str_ends(sc__str(words[i]), ".py"); i++) {
-        const char *slash = strrchr(words[i], '/');
+    for (uint32_t i = 0; i < count && !sc__str_ends(sc__str(words[i]), ".py"); i++)
         for (const char *const *name = names; *name; name++)
-            if (!strcmp(slash ? slash + 1 : words[i], *name))
+            if (is_command(words[i], *name))
                 return i;
-    }
     return count;
 }
 
 static bool runs_program(const char *const *words, uint32_t count, const char *program) {
-    for (uint32_t i = 0; i < count; i++) {
-        const char *slash = strrchr(words[i], '/');
-        if (!strcmp(slash ? slash + 1 : words[i], program))
+    for (uint32_t i = 0; i < count; i++)
+        if (is_command(words[i], program))
             return true;
-    }
     return false;
 }
 
@@ -114,7 +135,7 @@ uint32_t sc__launch_world(const char *const *words, uint32_t count) {
 
 /* ---- the environment ---- */
 
-/* Whether one of the words is this command, however it is reached. */
+/* Whether one of the words is one of these commands. */
 static bool runs(const struct sc__shell_command *command, const char *const *names) {
     for (const char *const *name = names; *name; name++)
         if (runs_program(command->words, command->count, *name))

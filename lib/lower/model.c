@@ -263,10 +263,6 @@ void sc__note_missing_type(struct sc_context *ctx,
                               : "");
 }
 
-static bool is_of(const struct sc__gpu *g, const char *architecture) {
-    return g->architecture && !strcmp(g->architecture, architecture);
-}
-
 /* Scales of blocks are a matter of the tensor cores. Transformer Engine takes 32 values to
  * a scale on Blackwell, which has fp4, but for its RTX cards (check_mxfp8_support), and 128
  * from Hopper on (check_fp8_block_scaling_support); the transform and the rounding of its
@@ -274,18 +270,18 @@ static bool is_of(const struct sc__gpu *g, const char *architecture) {
 static sc_status
 check_recipe(struct sc_context *ctx, const struct sc__gpu *g, const struct sc__plan *p) {
     const char *name = g->title ? g->title : g->name;
-    bool rtx = is_of(g, "blackwell-rtx");
-    bool first = is_of(g, "ada");
+    bool rtx = sc__gpu_is_of(g, "blackwell-rtx");
+    bool ada = sc__gpu_is_of(g, "ada");
     bool fp8 = p->gemm == SC__FP8;
     if (fp8 && p->fp8_recipe == SC_FP8_RECIPE_MXFP8 && (rtx || !(g->peak[SC__FP4] > 0)))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        first ? "--fp8-recipe delayed or tensorwise"
-                              : "--fp8-recipe blockwise, delayed or tensorwise",
+                        ada ? "--fp8-recipe delayed or tensorwise"
+                            : "--fp8-recipe blockwise, delayed or tensorwise",
                         "%s has no mxfp8",
                         name);
-    if (fp8 && p->fp8_recipe == SC_FP8_RECIPE_BLOCKWISE && first)
+    if (fp8 && p->fp8_recipe == SC_FP8_RECIPE_BLOCKWISE && ada)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,

@@ -278,8 +278,7 @@ sc_status sc__software_find(struct sc_context *ctx,
  * them. */
 static bool is_before_fused_attention(struct sc_context *ctx, const char *name) {
     const struct sc__gpu *gpu = sc__gpu_known(ctx, name);
-    const char *of = gpu && gpu->architecture ? gpu->architecture : "";
-    return !strcmp(of, "volta") || !strcmp(of, "turing");
+    return gpu && (sc__gpu_is_of(gpu, "volta") || sc__gpu_is_of(gpu, "turing"));
 }
 
 const char *

@@ -44,9 +44,7 @@ static uint32_t member_classes(
     enum sc__group_kind kind = w->groups[group].kind;
     if (!w->rank_class && kind != SC__GROUP_LIST) { /* classes are stages: only groups
                                                        across stages span several */
-        if (kind != SC__GROUP_PP && kind != SC__GROUP_WORLD &&
-            kind != SC__GROUP_EMBEDDING && kind != SC__GROUP_MIRROR &&
-            kind != SC__GROUP_MODEL) {
+        if (!sc__group_across_stages(w, (uint16_t)group)) {
             out[0] = sc__workload_class_of(w, rank);
             return 1;
         }

@@ -35,12 +35,25 @@ sed 's/replicate_degree = 1/replicate_degree = 4/' $data/torchtitan.toml >"$dir/
 same torchtitan_copies "$dir/left.toml" --gpus 64 -- --megatron-args "$dir/hybrid.toml" --gpus 64
 same torchtitan_groups "$dir/left.toml" --gpus 64 --shard-group 16 -- --megatron-args "$dir/hybrid.toml" --gpus 64 --shard-group 16
 same torchtitan_fewest "$dir/left.toml" -- --megatron-args "$dir/left.toml" --gpus 8
+# no shards: DDP under autocast; beside context parallelism the ranks of a sequence share the weights
+sed 's/replicate_degree = 1/replicate_degree = 8/; s/shard_degree = -1/shard_degree = 1/; s/tensor_parallel_degree = 2/tensor_parallel_degree = 1/' $data/torchtitan.toml >"$dir/whole.toml"
+same torchtitan_ddp "$dir/whole.toml" --gpus 8 -- --model llama3-8b --gpus 8 --seq 8192 --micro-batch 1 --recompute ops --zero 0 --update amp --software torchtitan-2026
+sed 's/^tensor_parallel/context_parallel_degree = 2\ntensor_parallel/' "$dir/whole.toml" >"$dir/context.toml"
+same torchtitan_context_shards "$dir/context.toml" --gpus 16 -- --model llama3-8b --gpus 16 --cp 2 --seq 8192 --micro-batch 1 --recompute ops --use-torch-fsdp2 --shard-group 2 --software torchtitan-2026
+sed 's/tensor_parallel_degree = 1/tensor_parallel_degree = 2/' "$dir/whole.toml" >"$dir/wide.toml"
+"$S" run "$dir/wide.toml" --gpus 16 --ignore-memory >"$dir/out" 2>&1
+if grep -qF 'without FSDP torchtitan has no mixed precision' "$dir/out" && ! grep -q 'ZeRO 3' "$dir/out"; then echo "ok torchtitan_wide_ddp"; else
+    echo "not ok torchtitan_wide_ddp"
+    head -3 "$dir/out"
+fi
 # its configurations in Python: a function, one that changes what another returns, and the classes' own values
 titan="--model llama3-8b --gpus 64 --use-torch-fsdp2 --software torchtitan-2026"
 registry="$data/torchtitan_registry.py --gpus 64 --set config"
 same registry $registry=short -- --megatron-args $data/torchtitan.toml --gpus 64 --recompute ops
 same registry_changed $registry=longer -- $titan --seq 16384 --micro-batch 1 --cp 4 --recompute full --fusion hf --cp-comm-type all_gather
 same registry_changed_twice $registry=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --fp8-recipe rowwise --cp-comm-type all_gather
+sed 's/recipe_name="rowwise"/enable_fsdp_float8_all_gather=True/' $data/torchtitan_registry.py >"$dir/gathers.py"
+same registry_gathers_float8 "$dir/gathers.py" --gpus 64 --set config=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --cp-comm-type all_gather
 same registry_unsaid $registry=unsaid -- $titan --seq 2048 --micro-batch 8 --recompute ops --fusion hf --cross-entropy chunked
 refuse registry_which 3 'it does not say which of the configurations short, longer, larger, unsaid, of_another_file' "$S" run $data/torchtitan_registry.py
 refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
@@ -301,9 +314,16 @@ rounds 8
 same torchtitan_full_rounds "$dir/rounds.toml" --gpus 8 --vpp 2 -- $of_rounds --micro-batches 8
 rounds 9
 refuse torchtitan_unlike_rounds 3 "Interleaved1F1B does not take 9 micro-batches in 2 rounds of as many" "$S" run "$dir/rounds.toml" --gpus 8 --vpp 2
+# what a file denies, a profile does not fill in; what it does not say, it does
+printf 'trainer: {devices: 8, num_nodes: 2}\nmodel: {tensor_model_parallel_size: 4, micro_batch_size: 1, global_batch_size: 32, encoder_seq_length: 2048, num_layers: 12, hidden_size: 2048, ffn_hidden_size: 8192, num_attention_heads: 16, vocab_size: 32000, max_position_embeddings: 2048}\n' >"$dir/silent.yaml"
+sed 's/model: {/model: {sequence_parallel: false, overlap_param_gather: false, optim: {overlap_grad_sync: false}, /' "$dir/silent.yaml" >"$dir/denies.yaml"
+same profile_fills "$dir/silent.yaml" --software nemo-24.07 -- --megatron-args "$dir/silent.yaml" --software nemo-24.07 --sequence-parallel --overlap-param yes
+same profile_denied "$dir/denies.yaml" --software nemo-24.07 -- --megatron-args "$dir/silent.yaml" --software nemo-24.07 --no-sequence-parallel --overlap-param no --overlap-grad no
 # Older names of torchtitan, ids with versions, DeepSpeed's file inside a script, offloading, 4 bits
 printf '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 1\nseq_len = 4096\ntensor_parallel_degree = 2\n[experimental]\npipeline_parallel_degree = 2\n[float8]\nenable_float8_linear = true\n' >"$dir/old.toml"
-same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
+same older_torchtitan "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --no-fp8-param-gather --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
+echo 'enable_fsdp_float8_all_gather = true' >>"$dir/old.toml"
+same torchtitan_gathers_float8 "$dir/old.toml" --gpus 8 -- --model llama3-8b --micro-batch 1 --micro-batches 1 --seq 4096 --tp 2 --pp 2 --fp8 --use-torch-fsdp2 --gpus 8 --recompute ops --software torchtitan-2026 --fusion hf --cross-entropy fp32
 printf 'base_model: mistralai/Mistral-7B-Instruct-v0.2\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\nfsdp_config:\n  fsdp_offload_params: true\n' >"$dir/version.yaml"
 same an_id_with_a_version "$dir/version.yaml" --gpus 8 -- --model mistral-7b --seq 2048 --micro-batch 1 --bf16 --use-torch-fsdp2 --gpus 8 --software fsdp-eager --offload-params --offload-optimizer 1 --overlap-offload yes
 noted() { # name, text, command…
@@ -473,6 +493,8 @@ same foundry "$dir/foundry.yaml" --gpus 16 -- $mpt --max-position-embeddings 204
 # a run of MosaicML's platform has the file under parameters, and the GPUs beside it
 { printf 'name: x\nimage: y\ncommand: composer train.py /mnt/config/parameters.yaml\ncompute:\n  gpus: 16\nparameters:\n'; sed 's/^/  /' "$dir/foundry.yaml"; } >"$dir/run.yaml"
 same foundry_run "$dir/run.yaml" -- --megatron-args "$dir/foundry.yaml" --gpus 16
+grep -v '^fsdp_config' "$dir/foundry.yaml" >"$dir/copies.yaml"
+same foundry_ddp "$dir/copies.yaml" --gpus 16 -- $mpt --max-position-embeddings 2048 $(echo "$foundry" | sed 's/--use-torch-fsdp2 --recompute full/--update amp/')
 sed 's/attn_impl: flash/attn_impl: flash, alibi: true, attn_type: grouped_query_attention, kv_n_heads: 8/; s/n_layers: 32,/n_layers: 32, no_bias: true, tie_word_embeddings: false,/; s/FULL_SHARD/SHARD_GRAD_OP/; s/amp_bf16/amp_fp8/' "$dir/foundry.yaml" >"$dir/alibi.yaml"
 same foundry_alibi "$dir/alibi.yaml" --gpus 16 -- $mpt --position-embedding-type alibi --num-query-groups 8 --group-query-attention --disable-bias-linear --untie-embeddings-and-output-weights $foundry --reshard-after-forward no --fp8
 narrow="--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 11008 --vocab-size 50368"

@@ -319,6 +319,7 @@ failed="--model qwen3-30b-a3b --cluster dgx-h100:64 --global-batch 64 --seq 2048
 check "a plan on links of which one failed" "$("$S" run $failed --plan auto --json - | grep -m1 step_time_us)" "$(for ep in 1 2 4 8 16 32 64; do "$S" run $failed --ep $ep --zero 1 --json - | grep -m1 step_time_us; done | sort -t: -k2n | head -1)"
 read_back d.json deepspeed "--model llama3-8b --seq 4096 --gpus 16" --model llama3-8b --gpus 16 --zero 3 --cp 1 --pp 1 --recompute none
 read_back d.json deepspeed "--model gpt3-1.3b --seq 4096 --gpus 16" --model gpt3-1.3b --gpus 16 --zero 2 --tp 2 --cp 1 --pp 1 --recompute none --micro-batch 1 --no-sequence-parallel
+expect "nothing to shard" 1 "its mixed precision is FSDP's" "$S" plans --model llama3-8b --gpus 8 --tp 8 --pp 1 --zero 3 --global-batch 8 --seq 4096 --software torchtitan-2026 --write-launch "$tmp/no.toml"
 expect "a plan of other software" 1 "--software torchtitan-2026" "$S" plans $few --write-launch "$tmp/no.toml"
 expect "and for DeepSpeed" 1 "--software deepspeed" "$S" plans $few --write-launch "$tmp/no.json"
 expect "a plan without flags" 1 "cannot be said to Megatron-LM" "$S" plans $few --zero 3 --write-launch "$tmp/no.sh"

@@ -44,6 +44,14 @@ same slurm_one_node "$dir/slurm.sh" -- $deep --gpus 4
 launch deepspeed --hostfile hosts --num_nodes 2 $trainer --deepspeed ds_zero2.json
 same deepspeed_hosts_counted "$dir/launch.sh" -- $deep --gpus 16
 
+# letters of what runs a command in turn are not the launcher's
+launch nice -n 10 accelerate launch $trainer
+same nice_launcher "$dir/launch.sh" -- $tuned --gpus 8
+launch nice -5 srun -N 4 --ntasks-per-node=8 /usr/bin/numactl -N 1 -m 1 nice -n 3 python $trainer
+same wrapped_program "$dir/launch.sh" -- $tuned --gpus 32
+launch numactl -N all -l srun -n 16 python $trainer
+same wrapped_launcher "$dir/launch.sh" -- $tuned --gpus 16
+
 # of the devices that are visible those alone: to PyTorch, which torchrun asks, and to what calls accelerate
 for seen in 0,1 GPU-8f4a,MIG-07bc; do
     launch CUDA_VISIBLE_DEVICES=$seen torchrun --nproc_per_node=gpu $trainer
