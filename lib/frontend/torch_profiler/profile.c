@@ -591,7 +591,7 @@ void sc__profile_take_marks_off(struct sc_context *ctx, struct sc__profile *p) {
     int64_t operators = sum_on(p, OPERATORS);
     int64_t listed = kernels > operators ? kernels : operators;
     int64_t both = listed + marks;
-    if (p->dev_total < both - both / 1000 || marks < listed / 200)
+    if (!marks || p->dev_total < both - both / 1000 || marks < listed / 200)
         return;
     bool whole = p->dev_total <= both + both / 1000;
     if (whole || marks >= listed) {
