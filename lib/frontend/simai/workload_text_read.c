@@ -565,7 +565,8 @@ static int workload_text_read_detect(const unsigned char *head,
     (void)path;
     size_t i = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
     size_t from = i;
-    if (directory)
+    /* LLMServingSim's rows have places of tensors and other columns */
+    if (directory || (n && sc__find_word(head, n, "weight_loc")))
         return 0;
     while (i < n && ((head[i] >= 'A' && head[i] <= 'Z') || head[i] == '_'))
         i++;
