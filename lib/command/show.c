@@ -90,16 +90,18 @@ static void show_put_rows(struct sc__buffer *out, const struct sc__layers *l) {
 }
 
 static void put_volumes(struct sc__buffer *out, uint64_t by_kind[SC__COLLS + 1][2]) {
+    bool first = true;
     for (unsigned k = 0; k <= SC__COLLS; k++) {
         if (!by_kind[k][0])
             continue;
         sc__printf(out,
                    "  %-9s %s × %llu, ",
-                   k == 0 ? "sends" : "",
+                   first ? "sends" : "",
                    sc__coll_name(k),
                    (unsigned long long)by_kind[k][0]);
         sc__put_bytes(out, by_kind[k][1]);
         sc__putc(out, '\n');
+        first = false;
     }
 }
 

@@ -704,8 +704,15 @@ sc_status sc__lower_layers(struct sc_context *ctx,
     l->ctx = ctx;
     l->in = rows;
     l->w = *out = sc__workload_new(&ctx->arena, rows->format);
-    l->inference = !strcmp(rows->policy, "DISTRIBUTED_INFERENCE");
+    l->inference = rows->inference || !strcmp(rows->policy, "DISTRIBUTED_INFERENCE");
     SC__TRY(make_mesh(l, settings, cluster_gpus));
+    if (rows->inference && l->w->mesh.pp > 1)
+        sc__note(
+            ctx,
+            "inference-stages",
+            "each of the %u stages runs all rows: where they are those of a whole model "
+            "(mode: 1 with pp above 1), leave the others out",
+            l->w->mesh.pp);
     if (!strcmp(rows->policy, "MICRO")) {
         lower_micro(l);
         return SC_OK;

@@ -58,6 +58,7 @@ struct sc__layers {
     double pp_comm;
     bool has_pp_comm;
     bool has_vpp;
+    bool inference; /* forward alone */
 };
 
 /* Rows of one layer, by position in the table. */

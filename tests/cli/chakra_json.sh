@@ -40,6 +40,12 @@ damaged() { # name, message, text …
 }
 head='{"version": "0.0.4"}'
 
+# over one dimension of a network that the trace does not have
+sum() { printf '{"id": "1", "name": "sum", "type": "COMM_COLL_NODE", "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "8"}, {"name": "involved_dim", "boolList": %s}]}' "$1"; }
+damaged some_dimensions 'runs over some dimensions of a network alone' "$head" "$(sum '{"values": [true, false]}')"
+damaged no_dimensions 'must be a list of booleans' "$head" "$(sum '[true]')"
+check all_dimensions "$(step_of "$head" "$(sum '{"values": [true, true]}')" | wc -l)" 1
+
 # of PyTorch's a collective has no comm_type, but its time: 300 us of one rank that waits 100
 # for the other
 pytorch() { # compute, collective

@@ -47,6 +47,8 @@ printf '<graphs version="1"><graph id="0"><channel><gpu dev="0"/></channel></gra
 expect graph_of_nccl 3 'is rings and trees that NCCL chose' "$STEPCAST" show --cluster "$tmp/graph.xml"
 printf 'LINK TYPE TABLE:\n   0000:05:00.0 0000:26:00.0\n0000:05:00.0 SELF XGMI\n' >"$tmp/amd_smi.txt"
 expect topology_of_amd_smi 3 "is links of a node of AMD's GPUs (amd-smi topology)" "$STEPCAST" show --cluster "$tmp/amd_smi.txt"
+printf 'COLOCATED\t\tmodel_parallel_NPU_group: 1\n1\nLayername comp_time input_loc input_size weight_loc weight_size output_loc output_size comm_type comm_size misc\nembedding_0 5621 REMOTE:0 40 LOCAL 10506 LOCAL 12 NONE 0 NONE\n' >"$tmp/batch.txt"
+expect batch_of_llmservingsim 3 'is a batch of LLMServingSim' "$STEPCAST" run "$tmp/batch.txt"
 expect summary_of_nvprof 3 'is a summary of nvprof' "$STEPCAST" run "$tmp/nvprof.txt"
 # a rank that computes where the others do not is over the median by no share of it
 printf 'num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\nl2: calc 90000\n}\n' >"$tmp/one.goal"

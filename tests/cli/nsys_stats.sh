@@ -38,3 +38,37 @@ sed 's/Avg (us)/Avg (ms)/' $stats/kernels.csv >"$tmp/units.csv"
 check stats_mean_of_another_unit "$(stats_us "$tmp/units.csv")" 10000
 sed '4s/softmax.*/"softmax_war/' $stats/kernels.csv >"$tmp/open.csv"
 expect stats_open_quote 3 "open.csv:4:1: error: the row is cut" "$STEPCAST" show "$tmp/open.csv"
+
+# 2020: the unit stands in the title, copies have a Name, host calls are Calls; KiB are no times
+cat >"$tmp/2020.txt" <<'T'
+CUDA API Statistics (nanoseconds)
+
+Time(%)  Total Time  Calls      Average   Minimum    Maximum  Name
+-------  ----------  -----  -----------  --------  ---------  ----------------
+  100.0   294859478      2  147429739.0    675112  294184366  cudaMalloc
+Generating CUDA Kernel Statistics...
+CUDA Kernel Statistics (nanoseconds)
+
+Time(%)  Total Time   Instances  Average   Minimum    Maximum  Name
+-------  ----------  ----------  -------   -------  ---------  --------------------
+   75.0       30000           3  10000.0      9000      11000  turing_fp16_s1688gemm_fp16_128x256
+   25.0       10000           2   5000.0      4000       6000  softmax
+
+CUDA Memory Operation Statistics (nanoseconds)
+
+Time(%)  Total Time  Operations     Average   Minimum   Maximum  Name
+-------  ----------  ----------  ----------  --------  --------  ------------------
+  100.0       60000           2     30000.0     20000     40000  [CUDA memcpy HtoD]
+
+CUDA Memory Operation Statistics (KiB)
+
+   Total  Operations   Average     Minimum   Maximum  Name
+--------  ----------  --------  ----------  --------  ------------------
+538906.0           2  269453.0  250000.000  288906.0  [CUDA memcpy HtoD]
+T
+check stats_unit_in_the_title "$(stats_us "$tmp/2020.txt")" 100
+check stats_copies_of_2020 "$("$STEPCAST" show "$tmp/2020.txt" | awk '$1 == "copies" { print $2, $3 }')" "60.00 us"
+sed 's/nanoseconds/microseconds/' "$tmp/2020.txt" >"$tmp/2020us.txt"
+check stats_other_unit_in_the_title "$(stats_us "$tmp/2020us.txt")" 100000
+sed '/Kernel Statistics (/d' "$tmp/2020.txt" >"$tmp/untitled.txt"
+expect stats_without_a_unit 3 'there is no table of kernels in it' "$STEPCAST" run "$tmp/untitled.txt" --format nsys-stats

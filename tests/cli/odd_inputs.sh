@@ -155,6 +155,17 @@ rows=$(for m in 0 1; do for layer in 0 1; do echo "layer_$layer -1 10000 NONE 0 
 head='HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 1 ep: 1 pp: 2 vpp: 1 ga: 2 all_gpus: 2 pp_comm: 0'
 printf '%s\n4\n%s\n' "$head" "$rows" >"$tmp/blocks.txt"
 check blocks_of_micro_batches "$(step_of "$tmp/blocks.txt" --cluster ideal:2)" 210
+# inference, as AICB writes it: forward alone, on each stage
+printf '%s\n4\n%s\n' "$(echo "$head" | sed 's/all_gpus: 2/& mode: 1/; s/pp: 2/pp: 1/; s/ga: 2/ga: 1/')" "$rows" >"$tmp/mode.txt"
+check rows_of_inference "$(step_of "$tmp/mode.txt" --cluster ideal:2)" 40
+"$STEPCAST" convert "$tmp/mode.txt" --to ir-json -o "$tmp/mode.json" >/dev/null
+check rows_of_inference_as_json "$(step_of "$tmp/mode.json" --cluster ideal:2)" 40
+expect rows_of_inference_written 0 ' mode: 1' "$STEPCAST" convert "$tmp/mode.json" --to workload-text -o -
+expect rows_of_inference_lost 3 'that there is no backward' "$STEPCAST" convert "$tmp/mode.txt" --to operator-table -o -
+sed 's/pp: 1/pp: 2/' "$tmp/mode.txt" >"$tmp/stages.txt"
+expect stages_of_inference 0 'each of the 2 stages runs all rows' "$STEPCAST" run "$tmp/stages.txt" --cluster ideal:2
+sed 's/mode: 1/mode: 2/' "$tmp/mode.txt" >"$tmp/modes.txt"
+expect unknown_mode 3 "mode is '2'" "$STEPCAST" run "$tmp/modes.txt" --cluster ideal:2
 sed 's/layer_1/layer_0/' "$tmp/blocks.txt" >"$tmp/alike.txt" # rows of one name may be layers of one micro-batch
 expect rows_alike 0 'the header says ga 2, the rows hold 1 micro-batches' "$STEPCAST" run "$tmp/alike.txt" --cluster ideal:2
 

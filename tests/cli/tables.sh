@@ -126,4 +126,17 @@ expect neusight_csv_columns 3 "another number of columns" "$STEPCAST" run $tmp/c
 sed "s/'size'}\"/'size'}/" $csv >$tmp/quote.csv
 expect neusight_csv_quote 3 "a quote that does not end" "$STEPCAST" run $tmp/quote.csv
 head -1 $csv >$tmp/header.csv
+# of several GPUs: the rows that send have no compute, and their gradients are reduced beside backward: 3 + 5 ms and the
+# last all-reduce of 4 M elements of four bytes
+replicas=tests/fuzz/corpus/neusight_csv/replicas.csv
+check neusight_csv_replicas "$(run $replicas --cluster ideal --dp 4)" 8000
+last=$("$STEPCAST" coll all_reduce --cluster dgx-h100:4 -b 16000000 -e 16000000 | awk '$1 == 16000000 { print $6 }')
+check neusight_csv_gradients "$("$STEPCAST" run $replicas --cluster dgx-h100 --dp 4 | awk '$1 == "dp" { print $2, $3, $4, $7 }')" "2 32.00 MB $last"
+expect neusight_csv_said 0 "has 2 collectives, in elements of 4 bytes" "$STEPCAST" run $replicas --dp 4
+sed "s/\[\[.ALLREDUCE_ASYNC', \[4000000\]\]\]/[['ALLREDUCE_ASYNC', []]]/" $replicas >$tmp/elements.csv
+expect neusight_csv_elements 3 "elements.csv:3:34: error: a collective without a number of elements: 'ALLREDUCE_ASYNC'" "$STEPCAST" run $tmp/elements.csv
+sed "s/('ALLREDUCE_ASYNC', (4000000,))/['MEM', ((8,),)], ['ALLREDUCE_ASYNC', (8,)]/" $replicas >$tmp/beside.csv
+expect neusight_csv_beside 3 "a collective beside other operators in one row" "$STEPCAST" run $tmp/beside.csv
+sed "s/ALLREDUCE,\[\],\(\"\[\['ALLREDUCE_ASYNC', \[4000000\]\]\]\"\),/ALLREDUCE,\1,[],/" $replicas >$tmp/early.csv
+expect neusight_csv_early 3 "early.csv:3: error: forward: ALLREDUCE_ASYNC is a gradient all-reduce" "$STEPCAST" run $tmp/early.csv
 expect neusight_csv_no_rows 3 "a header and no rows" "$STEPCAST" run $tmp/header.csv

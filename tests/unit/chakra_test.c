@@ -71,6 +71,7 @@ struct node {
     unsigned coll;
     uint64_t duration;
     const char *group;
+    const char *dims; /* of the network that take part: "\1\0" */
 };
 
 static void number(struct bytes *node, const char *name, unsigned field, uint64_t v) {
@@ -114,6 +115,14 @@ static void add(struct bytes *file, struct node n) {
         blob(&group, 1, "pg_name", 7);
         blob(&group, 29, n.group, strlen(n.group));
         blob(&b, 10, group.data, group.n);
+    }
+    if (n.dims) {
+        struct bytes list = {.n = 0};
+        struct bytes attribute = {.n = 0};
+        blob(&list, 1, n.dims, 2);
+        blob(&attribute, 1, "involved_dim", 12);
+        blob(&attribute, 28, list.data, list.n);
+        blob(&b, 10, attribute.data, attribute.n);
     }
     frame(file, &b);
 }
@@ -221,6 +230,9 @@ static void bad_graphs_are_refused(void **state) {
     gather.coll = 0;
     gather.group = "5";
     refuse(&gather, 1, &gather, 1, "process group '5' is not defined");
+    struct node part = coll(1, 64);
+    part.dims = "\1\0";
+    refuse(&part, 1, &part, 1, "runs over some dimensions of a network alone");
     comp.type = 9;
     refuse(&comp, 1, &comp, 1, "unknown type");
     save("x.json", "{\"5\": [0, 7]}", 13);
@@ -229,6 +241,31 @@ static void bad_graphs_are_refused(void **state) {
     save("x.json", "{\"5\": [0]}", 10);
     gather.coll = 0;
     refuse(&gather, 1, &gather, 1, "rank 1 is not in its process group");
+}
+
+/* All dimensions are the world, and a process group says more than dimensions. */
+static void dimensions_beside_groups(void **state) {
+    (void)state;
+    struct node all = coll(1, 64);
+    struct node part = coll(2, 64);
+    struct bytes f = {.n = 0};
+    struct sc__workload *w;
+    all.dims = "\1\1";
+    part.dims = "\1\0";
+    part.group = "5";
+    metadata(&f);
+    add(&f, all);
+    add(&f, part);
+    save("x.json", "{\"5\": [0, 1]}", 13);
+    save("x.0.et", f.data, f.n);
+    save("x.1.et", f.data, f.n);
+    save("x.2.et", f.data, f.n);
+    assert_int_equal(read_dir(&w), SC_INPUT); /* rank 2 is not in group 5 */
+    save("x.json", "{\"5\": [0, 1, 2]}", 16);
+    OK(ctx, read_dir(&w));
+    const struct sc__op *ops = w->ops + sc__rank_block(w, 1)->first_op;
+    assert_int_equal(sc__group_size(w, ops[0].group), 3);
+    assert_int_equal(sc__group_size(w, ops[1].group), 3);
 }
 
 /* Every collective of the schema; a gather names the shard, a scatter the whole. */
@@ -669,6 +706,7 @@ static void samples_run(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(bad_graphs_are_refused),
+                                       TEST(dimensions_beside_groups),
                                        TEST(all_collectives_are_read),
                                        TEST(missing_ranks_are_named),
                                        TEST(cut_files_are_refused),

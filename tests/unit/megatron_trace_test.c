@@ -406,6 +406,50 @@ static void descriptions_are_free_text(void **state) {
     unlink(path);
 }
 
+/* From 2026 on operations have numbers; buckets of gradients beside backward are not read,
+ * and neither is what stands for them. */
+static void operations_may_have_numbers(void **state) {
+    (void)state;
+#define NUMBERED(semantics)                                                                \
+    STEP(0, "forward_step", 10.0, 110.0)                                                   \
+    STEP(0, "backward_step", 20.0, 130.0)                                                  \
+    RECORD(0,                                                                              \
+           "dp_allreduce",                                                                 \
+           0,                                                                              \
+           0,                                                                              \
+           "finalize",                                                                     \
+           1.0,                                                                            \
+           "dp,cmd_uid=cmd-3,op_semantics=" semantics ",finalize_base_duration_ms=None",   \
+           "[1000]",                                                                       \
+           "torch.float32",                                                                \
+           131.0,                                                                          \
+           "")                                                                             \
+    STEP(0, "optimizer_step", 5.0, 136.0)
+    static const char text[] = NUMBERED("None");
+    static const char waits[] = NUMBERED("wait_flush_only");
+    static const char bucket[] =
+        STEP(0,
+             "backward_step",
+             20.0,
+             130.0) "rank:0:ddp_grad_comm(comm_uid=ddp-0,iter=2,stage_id=0,mg_state="
+                    "cooldown,group_kind="
+                    "dp,bucket_numel=4,duration=0.0,timestamp=40.0,sub_operations=[])\n";
+    const char *path = temporary_file(text, sizeof text - 1);
+    struct answer a = run_path(path, one_rank);
+    assert_true(step_ms(&a) == 36);
+    unlink(path);
+    path = temporary_file(waits, sizeof waits - 1);
+    a = run_path(path, one_rank);
+    assert_int_equal(a.status, SC_INPUT);
+    assert_non_null(strstr(a.error, ":3:132: error: an operation that others stand for"));
+    unlink(path);
+    path = temporary_file(bucket, sizeof bucket - 1);
+    a = run_path(path, one_rank);
+    assert_int_equal(a.status, SC_INPUT);
+    assert_non_null(strstr(a.error, ":2:22: error: a bucket of gradients"));
+    unlink(path);
+}
+
 static void the_name_must_fit_the_records(void **state) {
     (void)state;
     const char *directory = new_directory();
@@ -514,6 +558,7 @@ int main(void) {
         cmocka_unit_test(hostile_files_are_refused),
         cmocka_unit_test(a_description_of_10_mb_is_refused),
         cmocka_unit_test(descriptions_are_free_text),
+        cmocka_unit_test(operations_may_have_numbers),
         cmocka_unit_test(the_name_must_fit_the_records),
         cmocka_unit_test(runs_are_told_apart_by_their_stamps),
         cmocka_unit_test(the_same_rank_twice_is_refused),

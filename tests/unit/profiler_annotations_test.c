@@ -129,11 +129,39 @@ static void prefixes_of_lines(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
+/* Regions that the program names itself, in a table of PyTorch up to 2.4 that was cut: only
+ * that no operator launched them tells them from kernels with a word for a name. */
+static void regions_in_tables_that_were_cut(void **state) {
+    (void)state;
+#define CUT_ROWS                                                                           \
+    HOST_ROW("aten::mm", "30.000us", "30.000us")                                           \
+    DEV_ROW("gemm<8, 4>", "30.000us") DEV_ROW("copy<4>(x)", "10.000us")
+    static const char region[] = CUT_ROWS DEV_ROW("train_batch", "50.000us");
+    assert_int_equal(device_sum(region, "95.000us"), 45 * US);
+    assert_true(noted("region"));
+    /* from 2.5 on it is not in the total */
+    assert_int_equal(device_sum(region, "45.000us"), 45 * US);
+    /* kernels: an operator launched it, it says that it is one, or it is short */
+    static const char launched[] =
+        CUT_ROWS HOST_ROW("mine::rope", "50.000us", "50.000us") DEV_ROW("rope", "50.000us");
+    assert_int_equal(device_sum(launched, "95.000us"), 95 * US);
+    assert_false(noted("region"));
+    static const char kernel[] = CUT_ROWS DEV_ROW("rope_kernel", "50.000us");
+    assert_int_equal(device_sum(kernel, "95.000us"), 95 * US);
+    static const char often[] = CUT_ROWS "rope  0.00%  0.000us  0.00%  0.000us  0.000us  "
+                                         "50.000us  9.00%  50.000us  5.000us  10\n";
+    assert_int_equal(device_sum(often, "95.000us"), 95 * US);
+    static const char brief[] = CUT_ROWS DEV_ROW("rope", "5.000us");
+    assert_int_equal(device_sum(brief, "50.000us"), 50 * US);
+    assert_false(noted("region"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(annotations_in_the_total),
         TEST(annotations_that_may_be_in_the_total),
         TEST(annotations_without_a_row_of_the_host),
+        TEST(regions_in_tables_that_were_cut),
         TEST(a_device_total_that_was_cut_off),
         TEST(prefixes_of_lines),
     };

@@ -218,6 +218,7 @@ static void accepted_variants(void **state) {
         "MODEL all_gpus: 4\n1\n" ROW,
         "MICRO all_gpus: 4\n2\n" ROW ROW,
         "DISTRIBUTED_INFERENCE all_gpus: 4\n1\n" ROW,
+        "HYBRID_TRANSFORMER all_gpus: 4 mode: 0 model_parallel_NPU_group: 2\n1\n" ROW,
         "HYBRID_DLRM all_gpus: 4 DLRM_LAST_BOTTOM_LAYER: 1\n1\na -1 1 ALLTOALL 4096 1 "
         "ALLTOALL "
         "4096 1 ALLREDUCE 4096 "

@@ -42,6 +42,7 @@ enum sc__chakra_attr {
     SC__ATTR_PG_NAME = SC__ATTR_NUMBERS,
     SC__ATTR_LABEL,
     SC__ATTR_START_DEPS,
+    SC__ATTR_INVOLVED,
     SC__ATTR_UNKNOWN
 };
 
@@ -61,6 +62,7 @@ struct sc__chakra_node {
     uint32_t first_start;
     uint32_t start_deps;
     uint8_t type;
+    bool partial; /* a collective over some dimensions of the network, not all */
 };
 
 struct sc__id_list {

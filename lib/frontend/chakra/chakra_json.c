@@ -124,6 +124,16 @@ take_start_deps(struct chakra_json *j, const json_t *list, struct sc__chakra_nod
 }
 
 static bool
+take_involved(struct chakra_json *j, const json_t *list, struct sc__chakra_node *n) {
+    const json_t *values = json_object_get(list, "values");
+    if (!json_is_array(values))
+        return refuse_json(j, "an attribute that must be a list of booleans");
+    for (size_t i = 0; i < json_array_size(values); i++)
+        n->partial |= json_is_false(json_array_get(values, i));
+    return true;
+}
+
+static bool
 take_attribute(struct chakra_json *j, const json_t *attribute, struct sc__chakra_node *n) {
     const json_t *name = json_object_get(attribute, "name");
     const json_t *value = attribute_value(attribute);
@@ -135,6 +145,8 @@ take_attribute(struct chakra_json *j, const json_t *attribute, struct sc__chakra
         return true;
     if (id == SC__ATTR_START_DEPS)
         return take_start_deps(j, value, n);
+    if (id == SC__ATTR_INVOLVED)
+        return take_involved(j, value, n);
     const char *wrong;
     if (id >= SC__ATTR_NUMBERS)
         wrong = json_is_string(value) ? sc__chakra_set_text(n, id, copied_text(j, value))

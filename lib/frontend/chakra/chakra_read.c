@@ -303,15 +303,22 @@ find_group(struct chakra_read_reader *r, const struct sc__chakra_node *n, uint16
         id = sc__names_find(&r->groups.names, n->pg_name.p, whole);
     if (id != SC__NO_NAME)
         *group = r->groups.group[id];
-    else if (!n->pg_name.n || sc__str_is(n->pg_name, "0"))
-        *group = sc__workload_group(r->w, SC__GROUP_WORLD);
-    else
+    else if (n->pg_name.n && !sc__str_is(n->pg_name, "0"))
         return node_error(r,
                           n,
                           sc__chakra_groups_hint(r->ctx, chakra_read_place(r, 0).file),
                           sc__format(&r->ctx->arena,
                                      "process group '%.*s' is not defined",
                                      SC__SHOW(n->pg_name)));
+    else if (n->partial)
+        return node_error(r,
+                          n,
+                          "say which ranks they are: a pg_name, and a file of process "
+                          "groups (--comm-group)",
+                          "runs over some dimensions of a network alone (involved_dim), "
+                          "which is not in the trace");
+    else
+        *group = sc__workload_group(r->w, SC__GROUP_WORLD);
     if (n->label.n)
         r->w->groups[*group].label =
             r->w->names.text[sc__names_add(&r->w->names, n->label.p, n->label.n)];

@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const char *const attr_names[SC__ATTR_UNKNOWN] = {
-    "is_cpu_op",          "num_ops",        "tensor_size",     "comm_type",
-    "comm_size",          "comm_src",       "comm_dst",        "comm_tag",
-    "root_rank",          "stepcast_ps",    "stepcast_stream", "stepcast_phase",
-    "stepcast_work",      "stepcast_layer", "stepcast_flags",  "stepcast_wait",
-    "stepcast_bytes",     "stepcast_shift", "pg_name",         "stepcast_label",
-    "stepcast_start_deps"};
+    "is_cpu_op",           "num_ops",        "tensor_size",     "comm_type",
+    "comm_size",           "comm_src",       "comm_dst",        "comm_tag",
+    "root_rank",           "stepcast_ps",    "stepcast_stream", "stepcast_phase",
+    "stepcast_work",       "stepcast_layer", "stepcast_flags",  "stepcast_wait",
+    "stepcast_bytes",      "stepcast_shift", "pg_name",         "stepcast_label",
+    "stepcast_start_deps", "involved_dim"};
 
 struct chakra_wire_wire {
     const unsigned char *p;
@@ -195,6 +195,22 @@ static bool start_deps(struct sc__arena *a,
     return !list->wrong;
 }
 
+/* A false among the values: a dimension that takes no part. */
+static bool involved(struct chakra_wire_wire *list, struct sc__chakra_node *out) {
+    struct chakra_wire_field f;
+    uint64_t value;
+    while (next_field(list, &f)) {
+        if (f.number == 1 && f.type == 0)
+            out->partial |= !f.value;
+        while (f.number == 1 && f.type == 2 && f.inside.p < f.inside.end) {
+            if (!varint(&f.inside, &value))
+                return inner(list, &f.inside);
+            out->partial |= !value;
+        }
+    }
+    return !list->wrong;
+}
+
 static bool wire_matches(uint32_t number, uint32_t type) {
     static const unsigned char want[33] = {0, 2, 2, 1, 2, 5, 2, 0, 2, 0, 2,
                                            0, 2, 0, 2, 0, 2, 0, 2, 5, 2, 1,
@@ -224,6 +240,10 @@ static bool attribute(struct sc__arena *a,
         return true;
     if (id == SC__ATTR_START_DEPS)
         return start_deps(a, &value.inside, out, deps) || inner(w, &value.inside);
+    if (id == SC__ATTR_INVOLVED && value.number == 28)
+        return involved(&value.inside, out) || inner(w, &value.inside);
+    if (id == SC__ATTR_INVOLVED)
+        return chakra_wire_fail(w, "an attribute that must be a list of booleans");
     const char *wrong;
     int64_t number;
     if (id >= SC__ATTR_NUMBERS)

@@ -488,7 +488,47 @@ static sc_status read_prefix(struct scan *s, bool first) {
     return SC_OK;
 }
 
+static const char overlap_hint[] =
+    "gradients that are reduced beside backward are told by their launches alone: trace "
+    "without --trace-ddp-grad-overlap";
+
+/* "None,cmd_uid=…,op_semantics=None,finalize_base_duration_ms=None": traces from 2026 on
+ * number their operations, and say which only waits for, or stands for, what others do. */
+static sc_status cut_number(struct scan *s, struct sc__str *group) {
+    static const struct key semantics = KEY("op_semantics");
+    const char *at = sc__find_word(group->p, group->n, "cmd_uid=");
+    struct sc__str rest = {at, at ? group->n - (size_t)(at - group->p) : 0};
+    struct sc__str part;
+    if (!at)
+        return SC_OK;
+    group->n = (size_t)(at - group->p);
+    while (group->n && strchr(", ", group->p[group->n - 1]))
+        group->n--;
+    while (sc__split(&rest, ',', &part)) {
+        part = sc__trim(part);
+        if (!starts(part.p, part.p + part.n, &semantics))
+            continue;
+        part = (struct sc__str){part.p + semantics.n, part.n - semantics.n};
+        if (!sc__str_is(part, "None"))
+            return fail_at(s,
+                           part.p,
+                           overlap_hint,
+                           "an operation that others stand for:",
+                           part);
+    }
+    return SC_OK;
+}
+
 static sc_status take_values(struct scan *s, struct sc__str value[FIELDS]) {
+    static const struct key bucket = KEY("comm_uid");
+    struct sc__str rest = {s->p, (size_t)(s->end - s->p)};
+    struct sc__str first;
+    if (starts(s->p, s->end, &bucket) && sc__split(&rest, ',', &first))
+        return fail_at(s,
+                       s->p,
+                       overlap_hint,
+                       "a bucket of gradients that is reduced beside backward:",
+                       first);
     if (!take_key(s, &fields[STAGE]))
         return fail_cut(s, s->p, &fields[STAGE]);
     for (unsigned i = 0; i < SUBS; i++) {
@@ -496,6 +536,7 @@ static sc_status take_values(struct scan *s, struct sc__str value[FIELDS]) {
             return fail_cut(s, s->p, &fields[i + 1]);
         s->p += fields[i + 1].n;
     }
+    SC__TRY(cut_number(s, &value[GROUP]));
     if (value[DESCRIPTION].n > DESCRIPTION_MAX)
         return fail_at(s,
                        value[DESCRIPTION].p,

@@ -90,6 +90,7 @@ sc_status sc__ir_json_layers(const struct sc__node *root, struct sc__document *o
                                            "ga",
                                            "gpus",
                                            "pp_comm",
+                                           "inference",
                                            "rows")));
     SC__TRY(sc__node_word(&n,
                           "format",
@@ -107,6 +108,7 @@ sc_status sc__ir_json_layers(const struct sc__node *root, struct sc__document *o
     SC__TRY(sc__node_u32(&n, "ga", 1, UINT32_MAX, &l->ga));
     SC__TRY(sc__node_u32(&n, "gpus", 1, UINT32_MAX, &l->gpus));
     SC__TRY(sc__node_double(&n, "pp_comm", &l->pp_comm));
+    SC__TRY(sc__node_bool(&n, "inference", &l->inference));
     vpp = sc__node_at(&n, "vpp");
     pp_comm = sc__node_at(&n, "pp_comm");
     l->has_vpp = vpp.value != NULL;

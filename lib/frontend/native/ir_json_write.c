@@ -66,6 +66,8 @@ static void put_layers(struct ir_json_write_writing *w, const struct sc__layers 
     put_u32(w, "gpus", l->gpus, 0);
     if (l->has_pp_comm)
         sc__json_double(&w->j, "pp_comm", l->pp_comm);
+    if (l->inference)
+        sc__json_bool(&w->j, "inference", true);
     sc__json_array(&w->j, "rows");
     for (uint32_t i = 0; i < l->count; i++) {
         const struct sc__row *r = &l->rows[i];

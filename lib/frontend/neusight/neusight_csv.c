@@ -3,9 +3,11 @@
  *
  *     Name,OpName,FwOps,BwOps,…,fw_latency,bw_latency,acc_latency,bwall_latency,e2e_latency
  *
- * Lists and sets of Python stand in quotes and are not read, but for the operators that one
- * leads to (Next): those that are missing were cut off. The rows become those of an
- * operator table: fw, bw and acc are its forward, backward and weight gradients. */
+ * Lists and sets of Python stand in quotes. Two kinds are read: the operators that one
+ * leads to (Next), for those that are missing were cut off, and what one does (FwOps,
+ * BwOps, AccOps), for the tables of several GPUs have collectives there,
+ * [['ALLREDUCE_ASYNC', (1310720,)]], with elements of four bytes. The rows become those of
+ * an operator table: fw, bw and acc are its forward, backward and weight gradients. */
 #include "frontend/neusight/operator_table.h"
 
 #include <math.h>
@@ -14,7 +16,8 @@
 enum {
     CSV_NAME,
     CSV_NEXT,
-    CSV_FORWARD,
+    CSV_OPS, /* forward, backward, weight gradients */
+    CSV_FORWARD = CSV_OPS + SC__PARTS,
     CSV_BACKWARD,
     CSV_WEIGHT,
     CSV_BOTH,
@@ -24,6 +27,9 @@ enum {
 
 static const char *const csv_columns[CSV_COLUMNS] = {"Name",
                                                      "Next",
+                                                     "FwOps",
+                                                     "BwOps",
+                                                     "AccOps",
                                                      "fw_latency",
                                                      "bw_latency",
                                                      "acc_latency",
@@ -32,6 +38,7 @@ static const char *const csv_columns[CSV_COLUMNS] = {"Name",
 
 #define CSV_MOST_CELLS 64
 #define CSV_LONGEST_MS 1e8 /* more than a day is a mistake */
+#define CSV_ELEMENT 4      /* bytes: NeuSight's operators are of fp32 */
 
 struct neusight_csv {
     struct sc_context *ctx;
@@ -44,6 +51,7 @@ struct neusight_csv {
     unsigned wanted;         /* cells of a row, as the header has */
     struct sc__names names;  /* of the operators */
     struct sc__names led_to; /* that some lead to */
+    uint32_t collectives;
 };
 
 static sc_status
@@ -117,18 +125,24 @@ static sc_status check_sum(const struct neusight_csv *p, unsigned column, double
                                          : "e2e_latency is not the sum of its parts");
 }
 
+/* The next word in quotes, and what stands behind it; false: there is none. */
+static bool next_quoted(struct sc__str *rest, struct sc__str *word) {
+    const char *open = rest->n ? memchr(rest->p, '\'', rest->n) : NULL;
+    size_t left = open ? rest->n - (size_t)(open + 1 - rest->p) : 0;
+    const char *close = left ? memchr(open + 1, '\'', left) : NULL;
+    if (!close)
+        return false;
+    *word = (struct sc__str){open + 1, (size_t)(close - open) - 1};
+    *rest = (struct sc__str){close + 1, left - word->n - 1};
+    return true;
+}
+
 /* "{'add', 'size_1'}" */
 static void take_next(struct neusight_csv *p) {
     struct sc__str rest = p->cells[p->place[CSV_NEXT]];
-    for (;;) {
-        const char *open = rest.n ? memchr(rest.p, '\'', rest.n) : NULL;
-        size_t left = open ? rest.n - (size_t)(open + 1 - rest.p) : 0;
-        const char *close = left ? memchr(open + 1, '\'', left) : NULL;
-        if (!close)
-            return;
-        sc__names_add(&p->led_to, open + 1, (size_t)(close - open) - 1);
-        rest = (struct sc__str){close + 1, left - (size_t)(close - open)};
-    }
+    struct sc__str name;
+    while (next_quoted(&rest, &name))
+        sc__names_add(&p->led_to, name.p, name.n);
 }
 
 /* Where rows say what they lead to, names are those of a graph: each is one operator's. */
@@ -164,6 +178,50 @@ static void note_cut_off(const struct neusight_csv *p) {
                  missing == 1 ? "is" : "are");
 }
 
+/* "', (1310720,)]]": elements of the operator whose name ended there. */
+static bool read_elements(struct sc__str rest, uint64_t *elements) {
+    size_t from = 0;
+    size_t n = 0;
+    while (from < rest.n && strchr("', ([", rest.p[from]))
+        from++;
+    while (from + n < rest.n && rest.p[from + n] >= '0' && rest.p[from + n] <= '9')
+        n++;
+    return sc__parse_u64((struct sc__str){rest.p + from, n}, elements) &&
+           *elements <= (uint64_t)INT64_MAX / CSV_ELEMENT;
+}
+
+/* What an operator sends in one of its parts, in place of the time that NeuSight has for
+ * it: a ring of four GPUs on NVLink, whatever there is. */
+static sc_status
+take_collective(struct neusight_csv *p, unsigned index, struct sc__row_part *part) {
+    uint8_t coll = SC__ROW_NONE;
+    uint8_t suffix = SC__SUFFIX_NONE;
+    uint64_t elements = 0;
+    unsigned operators = 0;
+    unsigned collectives = 0;
+    struct sc__str cell = {"", 0};
+    struct sc__str word;
+    if (p->place[CSV_OPS + index] >= 0)
+        cell = p->cells[p->place[CSV_OPS + index]];
+    for (struct sc__str rest = cell; next_quoted(&rest, &word); operators++) {
+        if (!sc__row_coll_parse(word, &coll, &suffix) || coll == SC__ROW_NONE)
+            continue;
+        collectives++;
+        if (!read_elements(rest, &elements))
+            return csv_refuse(p, word, "a collective without a number of elements");
+        part->coll = coll;
+        part->suffix = suffix;
+    }
+    if (!collectives)
+        return SC_OK;
+    if (operators > 1)
+        return csv_refuse(p, cell, "a collective beside other operators in one row");
+    part->bytes = elements * CSV_ELEMENT;
+    part->compute = 0;
+    p->collectives++;
+    return sc__check_operator_part(p->ctx, &p->in, part, index);
+}
+
 static sc_status read_csv_row(struct neusight_csv *p) {
     struct sc__layers *l = p->layers;
     double ms[SC__PARTS];
@@ -184,8 +242,10 @@ static sc_status read_csv_row(struct neusight_csv *p) {
     row->line = (uint32_t)p->in.line;
     row->recompute_from = SC__NONE;
     row->name = sc__strndup(&p->ctx->arena, name.p, name.n);
-    for (unsigned part = 0; part < SC__PARTS; part++)
+    for (unsigned part = 0; part < SC__PARTS; part++) {
         row->part[part].compute = (int64_t)llround(ms[part] * 1e9);
+        SC__TRY(take_collective(p, part, &row->part[part]));
+    }
     return SC_OK;
 }
 
@@ -207,10 +267,20 @@ static sc_status read_csv_table(struct neusight_csv *p) {
     if (!p->layers->count)
         return sc__fail(p->ctx, SC_INPUT, &at, NULL, "a header and no rows");
     note_cut_off(p);
-    sc__note(p->ctx,
-             "neusight-compute",
-             "%s says nothing of communication: replicas (--dp) do not exchange gradients",
-             p->in.name);
+    if (p->collectives)
+        sc__note(p->ctx,
+                 "neusight-collectives",
+                 "%s has %u collectives, in elements of %d bytes: they are simulated, in "
+                 "place of the times that it has for them",
+                 p->in.name,
+                 p->collectives,
+                 CSV_ELEMENT);
+    else
+        sc__note(
+            p->ctx,
+            "neusight-compute",
+            "%s says nothing of communication: replicas (--dp) do not exchange gradients",
+            p->in.name);
     return SC_OK;
 }
 

@@ -168,40 +168,30 @@ static sc_status read_cell(struct operator_table_read_parse *p,
     }
 }
 
-/* What no table of operators can mean. */
-static sc_status check_row(struct operator_table_read_parse *p, const struct sc__row *row) {
+sc_status sc__check_operator_part(struct sc_context *ctx,
+                                  const struct sc__input *in,
+                                  const struct sc__row_part *part,
+                                  unsigned index) {
     static const char *const part_names[SC__PARTS] = {"forward", "backward", "weight_grad"};
-    for (unsigned i = 0; i < SC__PARTS; i++) {
-        const struct sc__row_part *part = &row->part[i];
-        struct sc__place at = {.file = p->in.name, .line = p->in.line};
-        if (part->coll == SC__ROW_NONE && part->bytes)
-            return sc__fail(p->ctx,
-                            SC_INPUT,
-                            &at,
-                            "None goes with size 0",
-                            "%s: a size without a collective",
-                            part_names[i]);
-        if (part->coll == SC__ROW_ALLREDUCEALLTOALL)
-            return sc__fail(p->ctx,
-                            SC_INPUT,
-                            &at,
-                            "write ALLREDUCE and ALLTOALL in two rows",
-                            "%s: ALLREDUCEALLTOALL occurs in layer workloads only",
-                            part_names[i]);
-        if (part->coll == SC__ROW_ALLREDUCE_ASYNC && i == SC__PART_FORWARD)
-            return sc__fail(p->ctx,
-                            SC_INPUT,
-                            &at,
-                            "gradients exist in backward only",
-                            "forward: ALLREDUCE_ASYNC is a gradient all-reduce");
-        if (part->coll == SC__ROW_SENDRECV && i == SC__PART_WEIGHT)
-            return sc__fail(p->ctx,
-                            SC_INPUT,
-                            &at,
-                            "put it into the forward and backward columns",
-                            "weight_grad: SENDRECV is a pipeline boundary");
+    const char *hint = NULL;
+    const char *what = NULL;
+    if (part->coll == SC__ROW_NONE && part->bytes) {
+        hint = "None goes with size 0";
+        what = "a size without a collective";
+    } else if (part->coll == SC__ROW_ALLREDUCEALLTOALL) {
+        hint = "write ALLREDUCE and ALLTOALL in two rows";
+        what = "ALLREDUCEALLTOALL occurs in layer workloads only";
+    } else if (part->coll == SC__ROW_ALLREDUCE_ASYNC && index == SC__PART_FORWARD) {
+        hint = "gradients exist in backward only";
+        what = "ALLREDUCE_ASYNC is a gradient all-reduce";
+    } else if (part->coll == SC__ROW_SENDRECV && index == SC__PART_WEIGHT) {
+        hint = "put it into the forward and backward columns";
+        what = "SENDRECV is a pipeline boundary";
     }
-    return SC_OK;
+    struct sc__place at = {.file = in->name, .line = in->line};
+    if (!what)
+        return SC_OK;
+    return sc__fail(ctx, SC_INPUT, &at, hint, "%s: %s", part_names[index], what);
 }
 
 static sc_status operator_table_read_read_row(struct operator_table_read_parse *p) {
@@ -225,7 +215,9 @@ static sc_status operator_table_read_read_row(struct operator_table_read_parse *
                         COLUMNS);
     if (rest.p && sc__trim(rest).n)
         return refuse(p, sc__trim(rest), NULL, "text after the last column");
-    return check_row(p, row);
+    for (unsigned i = 0; i < SC__PARTS; i++)
+        SC__TRY(sc__check_operator_part(p->ctx, &p->in, &row->part[i], i));
+    return SC_OK;
 }
 
 static sc_status operator_table_read_read_table(struct operator_table_read_parse *p) {

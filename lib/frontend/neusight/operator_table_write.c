@@ -97,6 +97,8 @@ lose_size(struct operator_table_write_writing *w, const char *name, uint32_t val
 
 static void check_header(struct operator_table_write_writing *w) {
     const struct sc__layers *l = w->l;
+    if (l->inference)
+        sc__lose(&w->losses, "that there is no backward");
     if (l->policy)
         sc__lose(&w->losses, "the policy %s with its rows of the step", l->policy);
     lose_size(w, "tp", l->tp);

@@ -6,9 +6,14 @@
  *
  *     "Time (%)","Total Time (ns)","Instances","Avg (ns)",…,"Name"
  *
- * The sums of memory operations (Operation in place of Name) are copies; those of the host
- * (Num Calls) and of NVTX ranges (Range) hold the kernels once more and are passed over.
- * The rows become those of a profile: kernels, whose order and steps are not told. */
+ *     CUDA Kernel Statistics (nanoseconds)                    in 2020
+ *
+ *     Time(%)      Total Time   Instances         Average  …  Name
+ *
+ * The sums of memory operations (Operation in place of Name; Operations in 2020) are
+ * copies; those of the host (Num Calls) and of NVTX ranges (Range) hold the kernels once
+ * more and are passed over. The rows become those of a profile: kernels, whose order and
+ * steps are not told. */
 #include "frontend/reader.h"
 #include "frontend/torch_profiler/profiler_table.h"
 
@@ -42,6 +47,7 @@ struct stats_reader {
     struct sc__str cells[STATS_CELLS];
     unsigned count;
     struct sc__profile *profile;
+    unsigned title_digits; /* of the unit in the title of the table to come; 0: none */
     bool taken[STATS_KINDS];
     bool more[STATS_KINDS]; /* a second table of the kind was passed over */
     double shares;          /* of the kernels taken, % of their table */
@@ -99,8 +105,19 @@ static void split_stats(struct stats_reader *r, bool csv, unsigned most) {
     }
 }
 
-/* "Total Time (ns)" */
-static bool stats_unit(struct sc__str head, unsigned *digits) {
+/* "CUDA Kernel Statistics (nanoseconds)" */
+static void read_stats_title(struct stats_reader *r) {
+    static const char *const units[] = {"Statistics (nanoseconds)",
+                                        "Statistics (microseconds)",
+                                        "Statistics (milliseconds)",
+                                        "Statistics (seconds)"};
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (sc__find_word(r->line.p, r->line.n, units[i]))
+            r->title_digits = 3 * (i + 1);
+}
+
+/* "Total Time (ns)"; "Total Time" under a title with the unit. */
+static bool stats_unit(struct sc__str head, unsigned title, unsigned *digits) {
     static const struct {
         const char *name;
         unsigned digits;
@@ -113,7 +130,8 @@ static bool stats_unit(struct sc__str head, unsigned *digits) {
             *digits = units[i].digits;
             return true;
         }
-    return false;
+    *digits = title;
+    return title && sc__str_is(head, "Total Time");
 }
 
 /* "Avg (ns)" beside "Total Time (ns)"; "Average" of older versions. */
@@ -133,13 +151,15 @@ static bool heads_stats(struct sc__str line) {
 
 static enum stats_kind stats_kind_of(const struct stats_reader *r) {
     bool instances = false;
+    bool operations = false;
     bool category = false;
     for (unsigned i = 0; i < r->count; i++) {
         instances |= sc__str_is(r->cells[i], "Instances");
+        operations |= sc__str_is(r->cells[i], "Operations");
         category |= sc__str_is(r->cells[i], "Category");
     }
     struct sc__str last = r->cells[r->count - 1];
-    if (sc__str_is(last, "Operation"))
+    if (sc__str_is(last, "Operation") || (operations && sc__str_is(last, "Name")))
         return category ? STATS_BOTH : STATS_MEMORY;
     return instances && sc__str_is(last, "Name") ? STATS_KERNELS : STATS_OTHER;
 }
@@ -152,8 +172,11 @@ static bool read_stats_heads(struct stats_reader *r, struct stats_table *t) {
     t->columns = r->count;
     for (unsigned i = 0; i < r->count; i++) {
         struct sc__str head = r->cells[i];
-        if (stats_unit(head, &t->digits))
+        unsigned digits;
+        if (stats_unit(head, r->title_digits, &digits)) {
             t->total = i;
+            t->digits = digits;
+        }
         if (sc__str_is(head, "Instances") || sc__str_is(head, "Count") ||
             sc__str_is(head, "Operations"))
             t->calls = i;
@@ -271,8 +294,10 @@ static bool stats_again(const struct stats_reader *r, enum stats_kind kind) {
 static sc_status read_stats_tables(struct stats_reader *r) {
     struct stats_table t;
     while (stats_line(r)) {
+        read_stats_title(r);
         if (!heads_stats(r->line) || !read_stats_heads(r, &t))
             continue;
+        r->title_digits = 0;
         r->more[t.kind] = stats_again(r, t.kind);
         r->taken[t.kind] = true;
         SC__TRY(read_stats_rows(r, &t));
@@ -340,7 +365,8 @@ static sc_status read_stats(struct sc_context *ctx,
 static int
 detect_stats(const unsigned char *head, size_t n, const char *path, bool directory) {
     (void)path;
-    if (directory || !sc__find_word(head, n, "Total Time ("))
+    if (directory || (!sc__find_word(head, n, "Total Time (") &&
+                      !sc__find_word(head, n, "Kernel Statistics (")))
         return 0;
     if (!sc__find_word(head, n, "Time (%)") && !sc__find_word(head, n, "Time(%)"))
         return 0;

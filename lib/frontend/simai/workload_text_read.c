@@ -113,6 +113,7 @@ enum {
     KEY_CHECKPOINTS,
     KEY_INITIATES,
     KEY_DLRM,
+    KEY_MODE,
     KEYS
 };
 
@@ -126,6 +127,7 @@ static const char *const keys[] = {"model_parallel_NPU_group",
                                    "checkpoints",
                                    "checkpoint_initiates",
                                    "DLRM_LAST_BOTTOM_LAYER",
+                                   "mode",
                                    NULL};
 
 static sc_status take_size(struct workload_text_read_reading *r,
@@ -178,6 +180,18 @@ static sc_status take_list(struct workload_text_read_reading *r,
     return SC_OK;
 }
 
+/* 1, as AICB writes it: rows of inference. */
+static sc_status take_mode(struct workload_text_read_reading *r, struct sc__str value) {
+    uint32_t mode;
+    if (!sc__parse_u32(value, &mode) || mode > 1)
+        return fail_at(r,
+                       value.p,
+                       "0: training, 1: inference, forward alone",
+                       sc__format(&r->ctx->arena, "mode is '%.*s'", SC__SHOW(value)));
+    r->out->inference = mode;
+    return SC_OK;
+}
+
 static sc_status
 take_value(struct workload_text_read_reading *r, unsigned key, uint32_t *i) {
     struct sc__layers *l = r->out;
@@ -199,6 +213,8 @@ take_value(struct workload_text_read_reading *r, unsigned key, uint32_t *i) {
         return take_size(r, value, keys[key], &l->gpus);
     case KEY_PP_COMM:
         return take_pp_comm(r, value);
+    case KEY_MODE:
+        return take_mode(r, value);
     case KEY_CHECKPOINTS:
         return take_list(r, i, keys[key], &r->checkpoint, &r->checkpoints);
     case KEY_INITIATES:
@@ -549,7 +565,8 @@ static int workload_text_read_detect(const unsigned char *head,
     (void)path;
     size_t i = n >= 3 && !memcmp(head, "\xef\xbb\xbf", 3) ? 3 : 0;
     size_t from = i;
-    if (directory)
+    /* LLMServingSim's rows have places of tensors and other columns */
+    if (directory || (n && sc__find_word(head, n, "weight_loc")))
         return 0;
     while (i < n && ((head[i] >= 'A' && head[i] <= 'Z') || head[i] == '_'))
         i++;

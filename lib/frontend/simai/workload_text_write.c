@@ -75,6 +75,8 @@ static void put_header(struct workload_text_write_writing *w) {
     put_key(w, "all_gpus", l->gpus);
     if (l->has_pp_comm)
         sc__printf(w->out, " pp_comm: %.17g", l->pp_comm);
+    if (l->inference)
+        sc__puts(w->out, " mode: 1");
     put_recompute(w);
     if (!strcmp(policy, "HYBRID_CUSTOMIZED"))
         sc__lose(&w->losses, "the policies of single rows (HYBRID_CUSTOMIZED)");

@@ -489,9 +489,13 @@ static int64_t total_by_shares(const struct sc__profile *p, bool device) {
 }
 
 /* One percent is what rounding leaves. */
+static bool is_most_of(int64_t listed, int64_t total) {
+    return total <= listed + listed / 100;
+}
+
 static int64_t guess_total(const struct sc__profile *p, bool device, int64_t listed) {
     int64_t total = total_by_shares(p, device);
-    return total > listed + listed / 100 ? total : -1;
+    return is_most_of(listed, total) ? -1 : total;
 }
 
 void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p) {
@@ -514,6 +518,61 @@ void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p) {
                  sc__us(device ? p->dev_total : p->cpu_total) / 1e3);
 }
 
+/* A word that could be a region of the program (record_function): kernels have types and
+ * parameters, say what they do, or that they are one. */
+static bool could_be_region(const struct sc__profile_row *r) {
+    return r->kind == SC__PROFILE_KERNEL && r->class == SC__WORK_OTHER &&
+           !strpbrk(r->name, "<(:[") && !strstr(r->name, "kernel") &&
+           !strstr(r->name, "...") && r->name[0] != '_' && !starts(r->name, "Mem");
+}
+
+/* An operator that launched one kernel has its time as its own. */
+static bool was_launched(const struct sc__profile *p, const struct sc__profile_row *r) {
+    for (uint32_t i = 0; i < p->count; i++)
+        if (!device_only(&p->rows[i]) && p->rows[i].self_dev == r->self_dev)
+            return true;
+    return false;
+}
+
+/* Which rows are regions as the device saw them, where the table was cut and the host's
+ * rows of them went: words that no operator launched, called no more often than any
+ * kernel. Their time. */
+static int64_t mark_regions(const struct sc__profile *p, bool *regions) {
+    uint64_t fewest = UINT64_MAX;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->rows[i].kind == SC__PROFILE_KERNEL && !could_be_region(&p->rows[i]) &&
+            p->rows[i].calls < fewest)
+            fewest = p->rows[i].calls;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct sc__profile_row *r = &p->rows[i];
+        regions[i] = could_be_region(r) && r->calls <= fewest && !was_launched(p, r);
+        sum += regions[i] ? r->self_dev : 0;
+    }
+    return sum;
+}
+
+void sc__profile_find_regions(struct sc_context *ctx, struct sc__profile *p) {
+    bool *regions = SC__NEW_ARRAY(&ctx->arena, bool, p->count + 1);
+    int64_t sum = mark_regions(p, regions);
+    bool whole = is_most_of(sum_on(p, HOST), p->cpu_total);
+    /* those of a whole step are half of what they and its kernels add up to, or more where
+     * they hold each other; of some the row may be cut off */
+    if (!sum || p->dev_total < 0 || whole || sum < p->dev_total / 3)
+        return;
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (!regions[i])
+            continue;
+        p->rows[i].kind = SC__PROFILE_MARK;
+        sc__note(ctx,
+                 "region",
+                 "%s: '%s' is taken for a region of the program (record_function), not a "
+                 "kernel: no operator has its time, and no kernel was called less often",
+                 p->file,
+                 p->rows[i].name);
+    }
+}
+
 static int64_t sum_of_marks(const struct sc__profile *p) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < p->count; i++)
@@ -532,7 +591,7 @@ void sc__profile_take_marks_off(struct sc_context *ctx, struct sc__profile *p) {
     int64_t operators = sum_on(p, OPERATORS);
     int64_t listed = kernels > operators ? kernels : operators;
     int64_t both = listed + marks;
-    if (p->dev_total < both - both / 1000 || marks < listed / 200)
+    if (!marks || p->dev_total < both - both / 1000 || marks < listed / 200)
         return;
     bool whole = p->dev_total <= both + both / 1000;
     if (whole || marks >= listed) {

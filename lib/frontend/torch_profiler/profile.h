@@ -71,6 +71,9 @@ struct sc__profile {
 
 /* Where totals are not printed and the rows are fewer than their shares say: those. */
 void sc__profile_guess_totals(struct sc_context *ctx, struct sc__profile *p);
+/* Makes annotations of rows that only their place in a table that was cut tells from
+ * kernels. */
+void sc__profile_find_regions(struct sc_context *ctx, struct sc__profile *p);
 /* Where the device total counts annotations beside the kernels they hold: without them. */
 void sc__profile_take_marks_off(struct sc_context *ctx, struct sc__profile *p);
 /* Sets kind and class of every row, and the number of steps. */

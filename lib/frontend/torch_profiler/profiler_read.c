@@ -374,6 +374,7 @@ static sc_status profiler_read_read_table(struct profiler_read_parse *p,
     profile->has_self_dev = p->columns.present & 1u << SC__COL_SELF_DEV;
     sc__profile_classify(&p->ctx->arena, profile);
     sc__profile_guess_totals(p->ctx, profile);
+    sc__profile_find_regions(p->ctx, profile);
     sc__profile_take_marks_off(p->ctx, profile);
     return SC_OK;
 }
