@@ -494,6 +494,11 @@ static void note_idle(struct sc_request *req, const struct sc__coll_query *q) {
         {"cc", !sc__coll_has_packets(q), "only --net packet has congestion control"},
         {"leave-one-out", true, "only --validate fits"},
     };
+    if (q->cluster.ideal)
+        sc__note(req->ctx,
+                 "free",
+                 "communication is free on %s: it takes no time and has no bandwidth",
+                 q->cluster.name);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (list[i].unused && sc__option(req, list[i].name))
             sc__note(req->ctx,
