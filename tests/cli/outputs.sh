@@ -44,7 +44,8 @@ gen --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused
 convert --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --to ir-json -o -
 run --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --csv -
 END
-check notes_in_json "$("$STEPCAST" run --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --json - 2>&1 >/dev/null | wc -l)" 0
+"$STEPCAST" run --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --json - >"$tmp/piped" 2>"$tmp/notes"
+check notes_in_json "$(grep -c 'moe-kernels has no effect' "$tmp/piped") $(wc -l <"$tmp/notes")" "1 0"
 check notes_quiet "$("$STEPCAST" gen --model gpt2 --gpus 2 --global-batch 4 --quiet 2>&1 >/dev/null | wc -l) $("$STEPCAST" gen --model gpt2 --gpus 2 --global-batch 4 --quiet 2>/dev/null | head -1 | cut -c1-6)" "0 HYBRID"
 "$STEPCAST" sweep --model gpt2 --gpus 2 --global-batch 32 --route ecmp --axis micro-batch=1,2 --db "$tmp/notes.db" --csv - >"$tmp/piped" 2>"$tmp/notes"
 check notes_of_a_sweep "$(grep -c '^note: --route has no effect on any point$' "$tmp/notes") $(wc -l <"$tmp/piped")" "1 3"
