@@ -138,6 +138,15 @@ static void tell_files(const sc_request *req, bool quiet) {
         fprintf(stderr, "wrote %u more\n", count - most);
 }
 
+/* Beside a workload or a table on standard output, which have no room for notes. */
+static void tell_notes(const sc_request *req, bool quiet) {
+    if (quiet || sc_request_says_notes(req))
+        return;
+    fflush(stdout);
+    for (uint32_t i = 0; sc_request_note(req, i); i++)
+        fprintf(stderr, "note: %s\n", sc_request_note(req, i));
+}
+
 /* A sweep that is ended (mpirun does so with all ranks where one is lost) says how it
  * goes on. */
 static void say_resume(int signal_number) {
@@ -214,5 +223,6 @@ int main(int argc, char **argv) {
     tell_files(req, quiet);
     if (status != SC_OK)
         return complain(ctx, req, status);
+    tell_notes(req, quiet);
     return main_finish(SC_OK);
 }

@@ -1,6 +1,6 @@
 /* A network engine of one's own: one bus that all transfers of the job share.
  *
- *     cc -I include examples/shared_bus.c -o shared_bus -lstepcast
+ *     cc -I include examples/shared_bus.c -o shared_bus -lstepcast -lm
  *     ./shared_bus job.goal 25e9
  *
  * Each of the k transfers that run at a moment has 1/k of the bus. A transfer

@@ -685,6 +685,9 @@ SC_API size_t sc_request_output_size(const sc_request *req);
 
 /* What was assumed in the last run; a "no" rests on it. NULL past the last. */
 SC_API const char *sc_request_note(const sc_request *req, uint32_t i);
+/* 1 where what the last run printed has these notes; 0 where a format without room for
+ * them took standard output (CSV, a workload, a launch script). */
+SC_API int sc_request_says_notes(const sc_request *req);
 /* The i-th file that the last run wrote, as it was named; NULL past the last. */
 SC_API const char *sc_request_file(const sc_request *req, uint32_t i);
 

@@ -477,6 +477,37 @@ void sc__coll_note_unused(struct sc_request *req) {
                      req->values[i].option->name);
 }
 
+/* Options about another operation or engine, which were asked for all the same. */
+static void note_idle(struct sc_request *req, const struct sc__coll_query *q) {
+    enum sc__coll coll = q->op->coll;
+    bool messages = coll == SC__COLLS || sc__coll_direct(coll);
+    const struct {
+        const char *name;
+        bool unused;
+        const char *because;
+    } list[] = {
+        {"two-level", coll != SC__ALLTOALL, "only an all-to-all has two levels"},
+        {"no-pxn", coll != SC__ALLTOALL, "only an all-to-all changes rails (PXN)"},
+        {"net-channels",
+         !messages && !sc__option(req, "algo"),
+         "only messages have channels to a peer"},
+        {"cc", !sc__coll_has_packets(q), "only --net packet has congestion control"},
+        {"leave-one-out", true, "only --validate fits"},
+    };
+    if (q->cluster.ideal)
+        sc__note(req->ctx,
+                 "free",
+                 "communication is free on %s: it takes no time and has no bandwidth",
+                 q->cluster.name);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (list[i].unused && sc__option(req, list[i].name))
+            sc__note(req->ctx,
+                     "option-unused",
+                     "--%s has no effect: %s",
+                     list[i].name,
+                     list[i].because);
+}
+
 /* What cannot run here must not be answered with something else. */
 static sc_status check_forced(const struct sc_request *req,
                               const struct sc__coll_query *q) {
@@ -539,6 +570,7 @@ static sc_status coll_cmd_execute(struct sc_request *req) {
     struct sc__settings settings = sc__settings(req);
     SC__TRY(sc__coll_network(req, &settings, &q));
     sc__job_note_unused(req);
+    note_idle(req, &q);
     if (sc__coll_has_packets(&q))
         sc__packet_note_effort(q.net);
     if (sc__option(req, "html")) {

@@ -419,6 +419,23 @@ const char *sc_request_note(const sc_request *req, uint32_t i) {
     return req->has_run && i < req->run.note_count ? req->run.notes[i].text : NULL;
 }
 
+/* Where an output goes: what was given, or what is usual. */
+static bool goes_to_stdout(const struct sc_request *req, const char *name) {
+    const struct sc__option *o = sc__command_option(req->command, name);
+    const char *path = sc__option(req, name);
+    if (!path && o)
+        path = o->dflt;
+    return path && !strcmp(path, "-");
+}
+
+int sc_request_says_notes(const sc_request *req) {
+    for (unsigned i = 0; i < OUTPUTS; i++)
+        if (strcmp(outputs[i], "json") != 0 && strcmp(outputs[i], "html") != 0 &&
+            goes_to_stdout(req, outputs[i]))
+            return 0;
+    return 1;
+}
+
 const char *sc_request_file(const sc_request *req, uint32_t i) {
     return req->has_run && i < req->run.written_count ? req->run.written[i] : NULL;
 }

@@ -244,6 +244,7 @@ compare_put_json_pairs(struct sc__json *j, const char *key, const struct sc__pai
 
 static void compare_put_json(struct sc__buffer *out,
                              const struct sc__comparison *c,
+                             const struct compare_side sides[2],
                              double tolerance,
                              bool over) {
     struct sc__json j;
@@ -259,6 +260,8 @@ static void compare_put_json(struct sc__buffer *out,
             sc__json_double(&j, "tokens", c->tokens[side]);
         if (c->left_out[side])
             sc__json_u64(&j, "operations_left_out", c->left_out[side]);
+        if (!sides[side].saved.n) /* a saved result has its own */
+            sc__json_note_list(&j, sides[side].result.notes, sides[side].result.note_count);
         sc__json_end_object(&j);
     }
     compare_put_json_pair(&j, "step", &c->step);
@@ -307,7 +310,7 @@ static sc_status compare_write_comparison(struct sc_request *req,
     const char *path = sc__option(req, "json");
     struct sc__buffer b;
     sc__buffer_init(&b, &req->ctx->arena);
-    compare_put_json(&b, c, tolerance, over);
+    compare_put_json(&b, c, sides, tolerance, over);
     if (path)
         SC__TRY(sc__job_output(req, "json", &b));
     if (sc__stdout_taken(req))

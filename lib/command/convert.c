@@ -263,11 +263,11 @@ static sc_status convert_execute(struct sc_request *req) {
         SC__TRY(check_options(req, &job));
         SC__TRY(change_rows(req, &job));
         SC__TRY(write(req, &job, target, to_stdout ? "-" : path));
-        if (to_stdout)
-            return SC_OK;
     }
     sc__job_not_simulated(req);
     sc__job_note_unused(req);
+    if (to_stdout)
+        return SC_OK;
     req->out.for_people = true;
     sc__printf(&req->out,
                "%s: %s, from %s\n",

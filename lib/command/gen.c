@@ -168,9 +168,9 @@ static sc_status gen_execute(struct sc_request *req) {
         &sink,
         format == 0 ? gen_write_text(g, sink.to)
                     : sc__write_ir_json(req->ctx, NULL, g->job.workload, NULL, sink.to)));
+    sc__job_note_unused(req);
     if (!sink.file)
         return SC_OK;
-    sc__job_note_unused(req);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "- %s\n", req->ctx->notes[i].text);
     return SC_OK;

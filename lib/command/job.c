@@ -243,6 +243,8 @@ sc_status sc__job_load(struct sc_request *req, struct sc__job *job) {
         job->workload = job->ev->workload;
         return SC_OK;
     }
+    if (sc__option(req, "plan"))
+        sc__note(req->ctx, "option-unused", "--plan has no effect: the input says its own");
     SC__TRY(read_inputs(req, job));
     SC__TRY(lower_inputs(req, job));
     return sc__evaluation_workload(req->ctx, &in, job->workload, job->ev);
@@ -341,19 +343,26 @@ const char *sc__job_first_unused(const struct sc_request *req) {
     return NULL;
 }
 
-/* An option that nobody has asked for by now says nothing about this input. */
-void sc__job_note_unused(struct sc_request *req) {
+static void note_unused(struct sc_request *req, const char *because) {
     for (uint32_t k = 0; k < req->value_count; k++) {
         const struct sc__option *o = req->values[k].option;
-        if (!req->values[k].used && is_job_option(o))
-            sc__note(req->ctx,
-                     "option-unused",
-                     in_table(sc__flow_options, o) ? "--%s has no effect without --net flow"
-                     : in_table(sc__packet_options, o)
-                         ? "--%s has no effect without --net packet"
-                         : "--%s has no effect on this input",
-                     o->name);
+        if (req->values[k].used || !is_job_option(o))
+            continue;
+        const char *why = because                           ? because
+                          : in_table(sc__flow_options, o)   ? " without --net flow"
+                          : in_table(sc__packet_options, o) ? " without --net packet"
+                                                            : " on this input";
+        sc__note(req->ctx, "option-unused", "--%s has no effect%s", o->name, why);
     }
+}
+
+/* An option that nobody has asked for by now says nothing about this input. */
+void sc__job_note_unused(struct sc_request *req) {
+    note_unused(req, NULL);
+}
+
+void sc__job_note_without_step(struct sc_request *req) {
+    note_unused(req, ": no model is given");
 }
 
 void sc__job_not_simulated(struct sc_request *req) {

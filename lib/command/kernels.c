@@ -299,6 +299,7 @@ static sc_status execute_model(struct sc_request *req,
     SC__TRY(sc__plan_read(settings, &plan));
     SC__TRY(sc__plan_resolve(req->ctx, &plan, model, NULL, &l->plan));
     SC__TRY(sc__plan_check(req->ctx, model, &l->plan));
+    sc__plan_note_idle(req->ctx, settings, &plan, model, &l->plan);
     SC__TRY(sc__step_constants(req->ctx,
                                l->plan.constants,
                                gpu,

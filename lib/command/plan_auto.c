@@ -53,6 +53,8 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
     keep_settings(req, &s.engine_settings);
     s.machines = SC__NEW(&req->ctx->arena, struct sc__search_machine);
     s.machine_count = 1;
+    /* what is noted of the machine and of plans the evaluation notes again */
+    uint32_t notes = req->ctx->note_count;
     SC__TRY(sc__search_machine(req->ctx,
                                &s.options,
                                &s.engine_settings,
@@ -60,13 +62,16 @@ sc_status sc__job_auto_plan(struct sc_request *req, struct sc__job *job) {
                                job->plan.gpu,
                                job->plan.gpus,
                                s.machines));
+    req->ctx->note_count = notes;
     if (!job->plan.global_batch)
         job->plan.global_batch =
             sc__plan_usual_batch(req->ctx, &job->plan, job->model, s.machines->gpus);
     s.given.global_batch = job->plan.global_batch;
     if (!sc__option(req, "jobs"))
         req->ctx->jobs = sc__cores();
+    notes = req->ctx->note_count;
     SC__TRY(sc__search_run(&s));
+    req->ctx->note_count = notes;
     if (s.best_count)
         return take_best(req, job, &s);
     return sc__fail(req->ctx,

@@ -340,6 +340,55 @@ static sc_status write_plans(const struct sc__plans *x) {
     return sc__job_output(req, "json", &b);
 }
 
+/* What says nothing about one plan, as `run` notes of it. */
+static sc_status note_idle(struct sc__plans *x,
+                           const struct sc__search_plan *shown,
+                           struct sc_context *own) {
+    struct sc__search *s = &x->search;
+    struct sc__settings given = sc__settings(x->req);
+    struct sc__plan resolved;
+    const char *order;
+    sc_plan plan;
+    given.ctx = own;
+    SC__TRY(sc__space_plan(own, s, shown, &plan, &order));
+    const struct sc__plan_surroundings around = {
+        .gpus = plan.gpus,
+        .gpu = s->machines[shown->machine].description.cluster.gpu,
+        .options = &s->options};
+    SC__TRY(sc__plan_resolve(own, &plan, s->model, &around, &resolved));
+    own->note_count = 0; /* those of a plan, not of what was given */
+    sc__plan_note_idle(own, &given, &plan, s->model, &resolved);
+    return SC_OK;
+}
+
+static bool has_note(const struct sc_context *ctx, const struct sc__note *n) {
+    for (uint32_t i = 0; i < ctx->note_count; i++)
+        if (!strcmp(ctx->notes[i].code, n->code) && !strcmp(ctx->notes[i].text, n->text))
+            return true;
+    return false;
+}
+
+/* What was given in vain: of what the best plan has no use for what no other that is
+ * shown has either. */
+static void note_given_in_vain(struct sc__plans *x) {
+    const struct sc__search *s = &x->search;
+    struct sc_context *best = sc_open();
+    sc_status status = best ? note_idle(x, &s->plans[s->best[0]], best) : SC_SYSTEM;
+    for (uint32_t i = 1; status == SC_OK && i < s->best_count; i++) {
+        struct sc_context *other = sc_open();
+        status = other ? note_idle(x, &s->plans[s->best[i]], other) : SC_SYSTEM;
+        uint32_t kept = 0;
+        for (uint32_t k = 0; status == SC_OK && k < best->note_count; k++)
+            if (has_note(other, &best->notes[k]))
+                best->notes[kept++] = best->notes[k];
+        best->note_count = kept;
+        sc_close(other);
+    }
+    if (status == SC_OK)
+        sc__notes_copy(x->req->ctx, best);
+    sc_close(best);
+}
+
 static sc_status plans_execute(struct sc_request *req) {
     struct sc__plans *x = SC__NEW(&req->ctx->arena, struct sc__plans);
     x->req = req;
@@ -354,6 +403,7 @@ static sc_status plans_execute(struct sc_request *req) {
     if (!x->search.best_count)
         return nothing_fits(x);
     sc__job_note_unused(req);
+    note_given_in_vain(x);
     return write_plans(x);
 }
 

@@ -197,6 +197,7 @@ static sc_status show_cluster(struct sc_request *req, const char *cluster) {
             return SC_OK;
     }
     req->out.for_people = true;
+    sc__job_note_without_step(req);
     sc__cluster_show(&c, &req->out);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
@@ -288,6 +289,19 @@ static sc_status show_identity(struct sc_request *req, bool *done) {
     return identity->read_as == SC__READ_AS_CLUSTER ? show_cluster(req, path) : SC_OK;
 }
 
+/* By name, by Megatron's flags, by a launch. */
+static bool names_model(const struct sc_request *req) {
+    static const char *const names[] = {"model",
+                                        "num-layers",
+                                        "hidden-size",
+                                        "megatron-args",
+                                        NULL};
+    for (const char *const *name = names; *name; name++)
+        if (sc__option(req, *name))
+            return true;
+    return false;
+}
+
 static sc_status show_execute(struct sc_request *req) {
     struct sc__job job;
     struct sc__buffer b;
@@ -296,13 +310,12 @@ static sc_status show_execute(struct sc_request *req) {
         SC__TRY(show_identity(req, &done));
     if (done)
         return SC_OK;
-    if (!req->input_count && sc__option(req, "cluster") && !sc__option(req, "model"))
+    bool bare = !req->input_count && !names_model(req);
+    if (bare && sc__option(req, "cluster"))
         return show_cluster(req, sc__option(req, "cluster"));
-    if (!req->input_count && sc__option(req, "gpu") && !sc__option(req, "model") &&
-        !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
+    if (bare && sc__option(req, "gpu"))
         return sc__show_gpu(req);
-    if (!req->input_count && sc__option(req, "software") && !sc__option(req, "model") &&
-        !sc__option(req, "hidden-size") && !sc__option(req, "megatron-args"))
+    if (bare && sc__option(req, "software"))
         return sc__show_software(req);
     SC__TRY(sc__job_load(req, &job));
     sc__job_not_simulated(req);

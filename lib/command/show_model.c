@@ -86,13 +86,17 @@ static void put_memory(const struct sc__workload *w, struct sc__buffer *out) {
                    total <= w->memory_capacity ? "fits" : "does not fit");
     sc__printf(out,
                "\n            weights %.2f · gradients %.2f · optimizer %.2f · activations "
-               "%.2f · logits %.2f · workspace %.2f\n",
+               "%.2f · logits %.2f · workspace %.2f · NCCL %.2f · CUDA context %.2f · "
+               "fragmentation %.2f\n",
                (double)most->weights / GIB,
                (double)most->gradients / GIB,
                (double)most->optimizer / GIB,
                (double)most->activations / GIB,
                (double)most->logits / GIB,
-               (double)most->workspace / GIB);
+               (double)most->workspace / GIB,
+               (double)most->communication / GIB,
+               (double)most->context / GIB,
+               (double)most->fragmentation / GIB);
 }
 
 void sc__show_model(const struct sc__job *job, struct sc__buffer *out) {

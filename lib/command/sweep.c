@@ -381,6 +381,7 @@ static void note_assumptions(const struct summary *x) {
 /* What was given in vain. Points that other processes ran, or an earlier run, may have
  * asked for it. */
 static void put_unused(const struct summary *x, struct sc__buffer *out) {
+    static const char text[] = "--%s has no effect on any point";
     const struct sweep *s = x->s;
     if (s->done_before || !s->ran_all)
         return;
@@ -388,8 +389,12 @@ static void put_unused(const struct summary *x, struct sc__buffer *out) {
         const char *name = i < s->given_count
                                ? s->given[i].name
                                : s->axes.items[i - s->given_count].option->name;
-        if (!s->used[i])
-            sc__printf(out, "\nnote: --%s has no effect on any point\n", name);
+        if (s->used[i])
+            continue;
+        if (!out) /* a table took standard output */
+            sc__note(s->req->ctx, "option-unused", text, name);
+        else
+            sc__printf(out, "\nnote: %s\n", sc__format(&s->req->ctx->arena, text, name));
     }
 }
 
@@ -482,11 +487,12 @@ static sc_status write_sweep(struct sweep *s) {
                         "none of %u points could be run; the first: %s",
                         s->axes.points,
                         x.why ? x.why : "");
-    if (sc__stdout_taken(req))
-        return SC_OK;
-    put_summary(&x, &req->out);
-    put_notes(&x, &req->out);
-    put_unused(&x, &req->out);
+    bool taken = sc__stdout_taken(req);
+    if (!taken) {
+        put_summary(&x, &req->out);
+        put_notes(&x, &req->out);
+    }
+    put_unused(&x, taken ? NULL : &req->out);
     return SC_OK;
 }
 

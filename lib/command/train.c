@@ -471,6 +471,27 @@ static sc_status train_failures(struct sc_request *req, struct sc__train *t) {
     return SC_OK;
 }
 
+/* In a job much smaller than that of its set most failures are of software, which the set
+ * knows no law for. */
+static void note_software_failures(struct sc_request *req,
+                                   const struct sc__goodput_input *in) {
+    double of[2] = {0}; /* machines, software */
+    for (uint32_t i = 0; i < in->set->class_count; i++) {
+        const struct sc__failure_class *c = &in->set->classes[i];
+        of[c->scope == SC__SCOPE_JOB] += sc__failure_rate(in->set, c, in->gpus);
+    }
+    if (of[1] <= of[0] || of[0] <= 0)
+        return;
+    sc__note(req->ctx,
+             "failures-of-software",
+             "most failures are of software, one in %.3g h, which is taken to fail as "
+             "often in a job of %g GPUs as in that of the set; machines fail once in "
+             "%.3g days",
+             1 / of[1] / SC__HOUR_S,
+             in->gpus,
+             1 / of[0] / SC__DAY_S);
+}
+
 /* ---- runs ---- */
 
 static int shorter_run_first(const void *a, const void *b, void *self) {
@@ -581,6 +602,7 @@ static sc_status train_execute(struct sc_request *req) {
     t->in.gpus = t->step.gpus;
     SC__TRY(train_work(req, t));
     SC__TRY(train_failures(req, t));
+    note_software_failures(req, &t->in);
     t->recovery = sc__option(req, "recovery");
     if (!t->recovery)
         t->recovery = "requeue";

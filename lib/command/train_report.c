@@ -3,7 +3,6 @@
 
 #include "base/json_write.h"
 
-#define HOUR_S 3600.0
 #define J_PER_KWH 3.6e6
 
 static const char *const cause_titles[] = {"productive",
@@ -17,7 +16,7 @@ static const char *const cause_titles[] = {"productive",
                                            "slow GPUs, lost replicas"};
 
 static double gpu_hours(const struct sc__train *t, double wall_s) {
-    return sc__train_paid_gpus(t) * wall_s / HOUR_S;
+    return sc__train_paid_gpus(t) * wall_s / SC__HOUR_S;
 }
 
 static double energy_kwh(const struct sc__train *t, double wall_s) {
@@ -107,7 +106,7 @@ static void text_put_failures(const struct sc__train *t, struct sc__buffer *out)
     if (rate > 0)
         sc__printf(out,
                    "one in %.3g h, %.4g in the run; recovery %s\n",
-                   1 / rate / HOUR_S,
+                   1 / rate / SC__HOUR_S,
                    t->failures,
                    t->recovery);
     else

@@ -38,7 +38,8 @@ sc_status sc__model_find(struct sc_context *ctx, const char *name, struct sc__mo
     struct sc__str text;
     if (preset)
         return parse_preset_model(ctx, preset, out);
-    if (strcmp(name, "-") && sc__path_look(name).kind == SC__PATH_NONE)
+    bool file = sc__str_ends(sc__str(name), ".json"); /* no name of a preset */
+    if (strcmp(name, "-") && !file && sc__path_look(name).kind == SC__PATH_NONE)
         return find_preset_loosely(ctx, name, out);
     if (strcmp(name, "-") && sc__path_is_folder(name))
         name = sc__format(&ctx->arena, "%s/config.json", name);

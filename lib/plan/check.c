@@ -188,8 +188,8 @@ check_experts(struct sc_context *ctx, const struct sc__model *m, const struct sc
                         "ep %u, but %s has no experts",
                         p->mesh.ep,
                         m->name);
-    uint32_t worst = p->mesh.ep > 1 ? p->mesh.ep : m->experts ? m->experts : 1;
-    if (p->imbalance > worst * (1 + 1e-9))
+    uint32_t worst = p->mesh.ep > 1 ? p->mesh.ep : m->experts;
+    if (m->experts && p->imbalance > worst * (1 + 1e-9))
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,

@@ -6,6 +6,7 @@
 #include "base/base.h"
 
 #define SC__DAY_S 86400.0
+#define SC__HOUR_S 3600.0
 
 /* What stops at once; also the unit that a rate is of. */
 enum sc__failure_scope {

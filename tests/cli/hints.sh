@@ -122,3 +122,7 @@ printf 'model: llama3-8b\ncluster: dgx-h100:16\nzero: 1\n' >"$tmp/own_options.ya
 expect options_in_a_file 3 "begins with 'stepcast: job/1'" "$STEPCAST" run "$tmp/own_options.yaml"
 check one_rank "$("$STEPCAST" show --model gpt2 2>/dev/null | grep -c '  plan      1 rank: \|  classes   1 kind of ranks;')" 2
 expect page_of_a_report 2 "did you mean --output?" "$STEPCAST" report x.json --html y.html
+
+# a type of products alone, a file that is not there
+expect dtype_fp8 2 "bf16, fp16, tf32 or fp32; --fp8 or --fp4 beside it" "$STEPCAST" run --model llama3-8b --gpus 8 --dtype fp8
+expect no_model_file 3 "nowhere/config.json: error: cannot open: No such file" "$STEPCAST" run --model nowhere/config.json --gpus 8

@@ -222,3 +222,8 @@ check liger_loss_of_profiles "$(shards "") $(shards "--cross-entropy fp32")" "$(
 # TorchTitan's MoE keeps an fp32 copy of what experts make (until blocks are one graph): 26 layers, 6 experts a token of 2048
 titan() { "$STEPCAST" run --model deepseek-v2-lite --gpus 8 --ep 1 --seq 4096 --micro-batch 4 --global-batch 32 --recompute none --cluster hgx-b200:8 --software "$1" --json - 2>/dev/null | python3 -S -c 'import json, sys; print(int(json.load(sys.stdin)["memory_bytes"]["activations"]))'; }
 check titan_keeps "$(($(titan torchtitan-2024) - $(titan torchtitan-2026)))" $((26 * 4 * 4096 * 6 * 2048 * 4))
+
+# the parts that show lists add up to what it says is needed
+parts=$("$STEPCAST" show --model gpt3-175b --cluster dgx-a100:1024 --tp 8 --pp 16 | awk '
+    / memory +[0-9.]+ GiB/ { total = $2; getline; for (i = 1; i <= NF; i++) if ($i ~ /^[0-9.]+$/) sum += $i; printf "%.1f", sum - total }')
+check shown_parts_add_up "$(echo "$parts" | sed 's/^-0\.0$/0.0/')" 0.0

@@ -34,3 +34,19 @@ check flows_of_messages "$(grep -o '"ph": *"[sf]"' "$tmp/t.json" | sort | uniq -
 printf 'num_ranks 2\nrank 0 {\na: recv 1001b from 1 tag 1\n}\nrank 1 {\na: calc 100000\nb: send 1001b to 0 tag 1\nb requires a\n}\n' >"$tmp/late.goal"
 sed 's/from 1 tag 1/from -1 tag -1/' "$tmp/late.goal" >"$tmp/any.goal"
 for file in late any; do check "path_of_a_message, $file" "$(path "$tmp/$file.goal" --loggops 1us,0,0,1ns)" '"forward":100,"comm":{"p2p":2}'; done
+
+# what takes standard output and has no room for notes: they are on standard error, and nowhere twice
+while read -r command; do
+    "$STEPCAST" $command >"$tmp/piped" 2>"$tmp/notes"
+    check "notes beside: $command" "$(grep -c '^note: --moe-kernels has no effect: the model has no experts$' "$tmp/notes") $(grep -c 'has no effect' "$tmp/piped")" "1 0"
+done <<'END'
+gen --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused
+convert --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --to ir-json -o -
+run --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --csv -
+END
+"$STEPCAST" run --model gpt2 --gpus 2 --global-batch 4 --moe-kernels fused --json - >"$tmp/piped" 2>"$tmp/notes"
+check notes_in_json "$(grep -c 'moe-kernels has no effect' "$tmp/piped") $(wc -l <"$tmp/notes")" "1 0"
+check notes_quiet "$("$STEPCAST" gen --model gpt2 --gpus 2 --global-batch 4 --quiet 2>&1 >/dev/null | wc -l) $("$STEPCAST" gen --model gpt2 --gpus 2 --global-batch 4 --quiet 2>/dev/null | head -1 | cut -c1-6)" "0 HYBRID"
+"$STEPCAST" sweep --model gpt2 --gpus 2 --global-batch 32 --route ecmp --axis micro-batch=1,2 --db "$tmp/notes.db" --csv - >"$tmp/piped" 2>"$tmp/notes"
+check notes_of_a_sweep "$(grep -c '^note: --route has no effect on any point$' "$tmp/notes") $(wc -l <"$tmp/piped")" "1 3"
+expect free_collective 0 "note: communication is free on ideal" "$STEPCAST" coll all_reduce -c ideal:8

@@ -140,3 +140,10 @@ expect neusight_csv_beside 3 "a collective beside other operators in one row" "$
 sed "s/ALLREDUCE,\[\],\(\"\[\['ALLREDUCE_ASYNC', \[4000000\]\]\]\"\),/ALLREDUCE,\1,[],/" $replicas >$tmp/early.csv
 expect neusight_csv_early 3 "early.csv:3: error: forward: ALLREDUCE_ASYNC is a gradient all-reduce" "$STEPCAST" run $tmp/early.csv
 expect neusight_csv_no_rows 3 "a header and no rows" "$STEPCAST" run $tmp/header.csv
+
+# a table of 3,000 layers as it stands: rows times layers are not what it takes
+awk 'BEGIN { OFS = "\t"; print "name", "forward_compute_time", "forward_comm_type", "forward_comm_size", "backward_compute_time", "backward_comm_type", "backward_comm_size", "weight_grad_compute_time", "weight_grad_comm_type", "weight_grad_comm_size", "process_time"
+    for (layer = 0; layer < 3000; layer++)
+        for (row = 0; row < 2; row++)
+            print "transformer_h_" layer (row ? "_mlp_c_fc" : "_ln_1"), "0.001", "None", 0, 0, "None", 0, 0, "None", 0, 0 }' >"$tmp/deep.txt"
+check deep_table "$(run "$tmp/deep.txt" | cut -d. -f1)" 6000

@@ -259,3 +259,40 @@ check windows "$(for window in 1023 1023,0 '(1023, 0)' '[1023,-1]'; do result $s
 alone="--num-layers 12 --hidden-size 1536 --num-attention-heads 16 --vocab-size 151936 --gpus 1 --seq 2048 --global-batch 4 --zero 3 --software torchtitan-2024 --cluster hgx-h200:1"
 check copies_of_one_rank "$("$STEPCAST" run $alone --reshard-after-forward no | grep -c 'reshard-after-forward has no effect')$(
     for word in yes no; do "$STEPCAST" run $alone --reshard-after-forward $word --json - | sed -n 's/.*"memory_bytes": {"weights": \([0-9]*\),.*/\1/p'; done | sort -u | wc -l)" 02
+
+# inputs that say their own plan, models without experts, kernels and collectives of another kind
+"$STEPCAST" gen $wide --cluster h100:1 --ignore-memory -o "$tmp/w.txt" >/dev/null 2>&1
+expect auto_plan_of_a_file 0 "--plan has no effect: the input says its own" "$STEPCAST" run "$tmp/w.txt" --plan auto --json -
+unused "moe-imbalance 2" "the model has no experts" --model llama3-8b --gpus 8
+expect kernels_of_no_experts 0 "--moe-kernels has no effect: the model has no experts" "$STEPCAST" kernels --model llama3-8b --moe-kernels fused
+while IFS='|' read -r option why; do
+    expect "all-reduce: $option" 0 "--${option%% *} has no effect: $why" "$STEPCAST" coll all_reduce --cluster dgx-h100:16 --$option
+done <<'END'
+two-level|only an all-to-all has two levels
+no-pxn|only an all-to-all changes rails (PXN)
+net-channels 4|only messages have channels to a peer
+cc dcqcn|only --net packet has congestion control
+leave-one-out|only --validate fits
+END
+check words_that_count "$("$STEPCAST" coll alltoall --cluster dgx-h100:16 --two-level --net-channels 4 | grep -c 'busbw\|has no effect')" 1
+
+# plans: what none of those that are shown has a use for, but not what one has
+search="--cluster dgx-h100:16 --global-batch 32 --seq 4096 --top 4 -j 1"
+expect plans_in_vain 0 "--moe-kernels has no effect: the model has no experts" "$STEPCAST" plans --model llama3-8b $search --moe-kernels fused
+check plans_not_in_vain "$("$STEPCAST" plans --model llama3-8b $search --cp-comm-type a2a --cp 2 --json - | grep -c '"plans"\|has no effect')" 1
+# … and a plan that is found says its notes once
+"$STEPCAST" run --model llama3-8b $(echo $search | sed 's/--top 4//') --plan auto >"$tmp/auto"
+check notes_once "$(grep -c 'megatron-core-2025 is assumed' "$tmp/auto") $(grep -c ' times)' "$tmp/auto")" "1 0"
+
+# show: a model of Megatron's flags on a cluster was not shown but the cluster; without a model its plan says nothing
+check flags_on_a_cluster "$("$STEPCAST" show --num-layers 4 --hidden-size 4096 --num-attention-heads 32 --seq 2048 --cluster dgx-h100:8 | sed -n 's/^  layers .* of width \(4096\),.*/ \1/p')" " 4096"
+for subject in "--cluster dgx-h100:8" "--gpu h100-sxm" "--software torchtitan-2026"; do
+    expect "a plan without a model $subject" 0 "--tp has no effect: no model is given" "$STEPCAST" show $subject --tp 4
+done
+
+# compare as JSON has the notes of a side that is simulated
+check compared_notes "$("$STEPCAST" compare "$tmp/w.txt" "$tmp/w.txt" --top-k 3 --json - | grep -c -- '--top-k has no effect')" 2
+
+# most failures of a small job are those that its set has of software, whatever the size
+expect failures_of_software 0 "one in 20.6 h, which is taken to fail as often in a job of 16 GPUs as in that of the set; machines fail once in 155 days" "$STEPCAST" train --model llama3-8b --cluster dgx-h100:16 --tp 2 --global-batch 16 --seq 2048 --zero 1 --train-tokens 1B
+check failures_of_machines "$("$STEPCAST" train --model llama3-8b --cluster dgx-h100:16384 --tp 2 --global-batch 8192 --seq 2048 --zero 1 --train-tokens 1B | grep -c 'ETTR\|most failures are of software')" 1

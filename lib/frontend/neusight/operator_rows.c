@@ -265,13 +265,16 @@ sc_status sc__expand_operators(struct sc_context *ctx,
                         "name the rows to repeat with --block FIRST:LAST",
                         "--layers: no row name says which rows are a layer (like "
                         "transformer_h_0_ln_1)");
-    uint64_t total = rows->count + (uint64_t)out->layers * rows->count;
+    uint64_t total = rows->count;
+    if (out->layers > found)
+        total += (uint64_t)(out->layers - found) * spans[found - 1].count;
     if (total > MOST_ITEMS)
         return sc__fail(ctx,
                         SC_USAGE,
                         NULL,
-                        "rows times layers are at most 2 million",
-                        "--layers: %u layers are too many",
+                        "a step has at most 2 million rows",
+                        "%llu rows of %u layers are too many",
+                        (unsigned long long)total,
                         out->layers);
     repeat_rows(ctx, rows, spans, found, out->layers, out);
     if (synthetic)
