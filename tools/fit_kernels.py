@@ -80,7 +80,7 @@ def generic_gemm(gpu):
             constants["memory"][name] = [4, 0.1, 0.1, per_element / sheet["dram_tbs"], *constants["memory"][name][4:]]
     for name in set(LINEAR.values()) & set(constants.get("dtype", {})):
         faster = sheet["peak_tflops"][name.split("-")[0]] / sheet["peak_tflops"]["bf16"]
-        constants["dtype"][name].update(r=faster, rp=faster, b=1, te=1, t0=3, bw=1)
+        constants["dtype"][name].update(r=faster, rp=faster, b=1, te=1, bw=1)  # t0: docs/model/kernels.md
     return gpu_file
 
 

@@ -327,8 +327,9 @@ static double message_us(const struct sc__cluster *c,
 }
 
 /* Every rank sends to the next at the rate of a message, however many there are: channels
- * to one peer carry less than a NIC. What they take of ports and uplinks is a step of a
- * gather's. */
+ * to one peer carry less than a NIC. The slowest decides: of a node with several ranks all
+ * messages but one stay inside, where cards on PCIe and single links of a full mesh are
+ * slower than a NIC. What they take of ports and uplinks is a step of a gather's. */
 static struct sc__coll_cost
 shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t bytes) {
     bool inside = s->nodes < 2;
@@ -337,6 +338,8 @@ shift_cost(const struct sc__cluster *c, const struct sc__shape *s, uint64_t byte
     struct sc__coll_model ring = sc__coll_model_make(c, SC__ALLGATHER, s, bytes * s->ranks);
     double empty = message_us(c, inside, s->ranks, sharing, 0);
     double us = message_us(c, inside, s->ranks, sharing, (double)bytes);
+    if (!inside && s->per_node > 1)
+        us = fmax(us, message_us(c, true, s->ranks, sharing, (double)bytes));
     empty += switch_latency(c, s);
     us += switch_latency(c, s);
     struct sc__coll_model shift = sc__coll_model_make(c, SC__SHIFT, s, bytes);

@@ -113,7 +113,9 @@ static void offer_tiles(struct sc__fit_rows *g, struct sc__gemm_constants *c) {
     }
 }
 
-/* A linear layer in a narrow type: the product and the cast of its input. */
+/* A linear layer in a narrow type: the product and the cast of its input. Rows hold the sum
+ * of both, which tells their starts together and not which has how much: the product keeps
+ * the one it has. */
 static void
 offer_linear(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_key *k) {
     struct sc__gemm_dtype *f = &u->dtype[k->dtype];
@@ -126,7 +128,6 @@ offer_linear(struct sc__fit_rows *g, struct sc__gpu *u, const struct sc__kernel_
     offer(g, &m->part[0].element, false);
     offer(g, &f->b, false);
     offer(g, &f->te, false);
-    offer(g, &f->t0, false);
     offer(g, &f->bw, true);
     offer(g, &m->part[0].row, false);
     offer(g, &m->part[0].col, false);

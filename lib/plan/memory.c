@@ -40,6 +40,19 @@ static double in_flight(const struct sc__plan *p, uint32_t stage) {
     return most < m ? most : m;
 }
 
+/* Micro-batches that the head's stage holds at once between the forward of the loss and its
+ * backward. Where backward begins with what forward ended with there is one. */
+static double losses_in_flight(const struct sc__plan *p, uint32_t stage) {
+    uint32_t m = sc__plan_run_batches(p);
+    if (p->schedule == SC__SCHEDULE_GPIPE)
+        return m;
+    if (p->schedule != SC__SCHEDULE_INTERLEAVED)
+        return 1;
+    struct sc__turns turns = sc__plan_turns(p);
+    uint32_t warm = sc__schedule_warm_up(p->mesh.pp, p->vpp, turns, stage, m);
+    return warm == m * p->vpp ? m : fmin(m, 1 + turns.ahead);
+}
+
 /* Of one micro-batch, in one layer. */
 struct layer_keeps {
     double whole; /* nothing is recomputed */
@@ -190,6 +203,27 @@ loss_keeps(const struct sc__model *m, const struct sc__plan *p, double n, double
     return fmax(n * 3 * 4, n * e + head);
 }
 
+/* Of a micro-batch whose loss waits for its backward: the softmax or its logarithm, or the
+ * gradient in place of the logits; a loss in chunks has made that of its input. */
+static double loss_leaves(const struct sc__model *m, const struct sc__plan *p, double n) {
+    double e = sc__plan_width(p);
+    if (p->loss == SC__LOSS_CHUNKED)
+        return 0;
+    if (p->loss == SC__LOSS_HALF || p->loss == SC__LOSS_FLASH)
+        return n * e;
+    bool fp32 = p->loss == SC__LOSS_FP32;
+    return n * (fp32 ? 4 : (p->loss == SC__LOSS_TE ? e : 4) * (1 + m->mtp_layers));
+}
+
+static double
+logits_waiting(const struct sc__model *m, const struct sc__plan *p, uint32_t stage) {
+    double n = sc__plan_tokens(p) * p->vocab / p->mesh.tp;
+    if (!sc__plan_has_head(p, stage))
+        return 0;
+    double left = loss_leaves(m, p, n) + (m->capped ? n * sc__plan_width(p) : 0);
+    return (losses_in_flight(p, stage) - 1) * left;
+}
+
 /* What a tanh made of the logits is its derivative. */
 static double
 logits(const struct sc__model *m, const struct sc__plan *p, uint32_t stage, double head) {
@@ -229,9 +263,10 @@ static double communicators(const struct sc__plan *p) {
 struct moment_parts {
     struct sc__training_state state;
     struct stage_keeps keeps;
-    double kept; /* activations of all micro-batches in flight */
-    double logits;
-    double again; /* of one layer, beside them */
+    double kept;    /* activations of all micro-batches in flight */
+    double logits;  /* of the micro-batch whose loss is made */
+    double waiting; /* of others, until their backward */
+    double again;   /* of one layer, beside them */
 };
 
 /* The root's weights are gathered. */
@@ -243,7 +278,7 @@ static struct sc__stage_memory loss_moment(const struct moment_parts *x) {
     return (struct sc__stage_memory){.weights = x->state.casts + x->state.fsdp.of_loss,
                                      .gradients = x->state.unreduced,
                                      .activations = x->kept,
-                                     .logits = x->logits};
+                                     .logits = x->logits + x->waiting};
 }
 
 /* FSDP reduces the gradients of a layer beside the next one's backward, when the
@@ -255,6 +290,7 @@ static struct sc__stage_memory layer_moment(const struct moment_parts *x) {
                                      .gradients = x->state.unreduced + f->made +
                                                   fmax(0, f->reduced - gone),
                                      .activations = x->kept,
+                                     .logits = x->waiting,
                                      .workspace = x->again};
 }
 
@@ -316,6 +352,7 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     if (sc__plan_is_fsdp(p))
         head = x.state.fsdp.head;
     x.logits = logits(m, p, stage, p->lora ? 0 : head);
+    x.waiting = logits_waiting(m, p, stage);
     x.again = k->again + k->workspace + (added ? x.state.accumulated : 0);
     struct sc__stage_memory out = largest_moment(&x);
     out.weights += x.state.weights;

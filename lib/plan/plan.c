@@ -139,11 +139,24 @@ static double ranks_in_turn(uint64_t each, uint64_t topk) {
     return sum / (double)each;
 }
 
+/* topk experts at random, no expert twice: the chance that none of them is one of the
+ * `each` of a rank, C(experts - each, topk) / C(experts, topk). */
+static double chance_of_none(uint64_t experts, uint64_t each, uint64_t topk) {
+    double none = 1;
+    for (uint64_t i = 0; i < topk; i++)
+        none *=
+            i + each < experts ? (double)(experts - each - i) / (double)(experts - i) : 0;
+    return none;
+}
+
 double sc__plan_copies(const struct sc__plan *p, const struct sc__model *m) {
     double ep = p->mesh.ep;
-    if (p->dedup && ep > 1 && p->experts_in_turn && m->experts >= p->mesh.ep)
-        return fmin(ep, ranks_in_turn(m->experts / p->mesh.ep, m->topk));
-    return p->dedup && ep > 1 ? ep * (1 - pow(1 - 1 / ep, m->topk)) : m->topk;
+    uint64_t each = m->experts / p->mesh.ep;
+    if (!p->dedup || ep < 2 || !each)
+        return m->topk;
+    if (p->experts_in_turn)
+        return fmin(ep, ranks_in_turn(each, m->topk));
+    return ep * (1 - chance_of_none(m->experts, each, m->topk));
 }
 
 /* Ends may come out empty: then the embedding or the head is all they do. */

@@ -94,8 +94,8 @@ value() { # expression of r, options
     $step "$@" --json - 2>/dev/null | python3 -S -c "import json,sys; r=json.load(sys.stdin); print($expression)"
 }
 ep='r["comm"]["ep"]["bytes"]'
-# top 8 of 128 on 8 ranks: at random 8 (1 - (7/8)^8) of them, in turn 1 of 16 experts each: tokens 0, 8, 16, … begin a rank
-check in_turn "$(python3 -S -c "print(abs($(value "$ep" --moe-token-dispatcher-type flex) / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8 * (1 - (7 / 8) ** 8)) < 1e-3)")" True
+# top 8 of 128 on 8 ranks: at random 8 (1 - C(112,8)/C(128,8)) of them, in turn 1 of 16 experts each: tokens 0, 8, 16, … begin a rank
+check in_turn "$(python3 -S -c "from math import comb; print(abs($(value "$ep" --moe-token-dispatcher-type flex) / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8 * (1 - comb(112, 8) / comb(128, 8))) < 1e-3)")" True
 check all_copies "$(python3 -S -c "print(abs($(value "$ep") / $(value "$ep" --moe-token-dispatcher-type flex --moe-routing in-turn) - 8) < 1e-3)")" True
 # HybridEP (Megatron-Bridge since 26.02): 4 bytes of probability for each of the 128 experts of the NVLink domain go with a copy of
 # 4096 bytes, in two of four exchanges; on two nodes with those of 64, and 4096 tokens x 128 experts of 16 ranks are gathered first

@@ -81,6 +81,26 @@ END
 check fit_gpu_above_the_sheet "$("$STEPCAST" kernels "$tmp/card.csv" --gpu "$tmp/card.json" --json - 2>/dev/null | python3 -S -c '
 import json, sys
 print(json.load(sys.stdin)["summary"][0]["mean_pct"] < 3)' 2>&1)" True
+# Layers with the cast of their input say when both have started, not which of them: the product keeps its start, whoever casts
+"$STEPCAST" kernels - --gpu h200 --json - 2>/dev/null >"$tmp/layers.json" <<'END'
+op,dtype,m,n,k
+linear,fp8,16,512,512
+linear,fp8,4096,512,512
+linear,fp8,16,4096,4096
+linear,fp8,2048,2048,2048
+linear,fp8,4096,4096,4096
+END
+python3 -S - "$tmp/layers.json" >"$tmp/layers.csv" <<'END'
+import json, sys
+print("op,dtype,m,n,k,us")
+for r in json.load(open(sys.argv[1]))["rows"]:
+    print("linear,fp8,%s,%.6f" % (",".join(r["shape"].split()[0].split("x")[:3]), r["us"] + 4))
+END
+"$STEPCAST" fit-gpu "$tmp/layers.csv" --base h200 -o "$tmp/layers.gpu.json" >/dev/null 2>&1
+check fit_gpu_start_of_a_product "$(python3 -S -c '
+import json, sys
+c = json.load(open(sys.argv[1]))["constants"]
+print(c["dtype"]["fp8"]["t0"], c["memory"]["quantize_fp8"][0] > 12)' "$tmp/layers.gpu.json" 2>&1)" "2.959 True"
 # A new GPU from a few rows, in our columns and in those of the public tables.
 expect fit_gpu_no_base 2 "base is missing" "$STEPCAST" fit-gpu "$tmp/slow.csv"
 expect fit_gpu_unknown_base 2 "there is no GPU" "$STEPCAST" fit-gpu "$tmp/slow.csv" --base h2000

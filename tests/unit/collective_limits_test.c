@@ -267,6 +267,19 @@ static void not_below_latency(void **state) {
     }
 }
 
+/* A shift over nodes holds the messages of a node, too: where the links inside are slower
+ * than a NIC, as one link of Frontier's mesh is, these decide, whatever leaves. */
+static void a_shift_waits_inside(void **state) {
+    (void)state;
+    struct sc__cluster node = cluster("frontier:8");
+    struct sc__cluster nodes = cluster("frontier:64");
+    uint64_t bytes = (uint64_t)1 << 30;
+    double inside = us_of(&node, SC__SHIFT, 8, bytes);
+    assert_number(inside, >, (double)bytes / (1e3 * 200.0 / 7));
+    assert_number(us_of(&nodes, SC__SHIFT, 16, bytes), >=, inside);
+    assert_number(us_of(&nodes, SC__SHIFT, 64, bytes), >=, inside);
+}
+
 static void all_reduce_is_two_halves(void **state) {
     static const char *const texts[] = {"dgx-a100:8",
                                         "dgx-h100:8",
@@ -520,6 +533,7 @@ int main(void) {
         cmocka_unit_test(no_cut_of_a_torus_is_beaten),
         cmocka_unit_test(slower_links_never_help),
         cmocka_unit_test(not_below_latency),
+        cmocka_unit_test(a_shift_waits_inside),
         cmocka_unit_test(all_reduce_is_two_halves),
         cmocka_unit_test(the_fullest_nic_decides),
         cmocka_unit_test(the_fullest_uplinks_decide),

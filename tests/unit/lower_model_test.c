@@ -488,7 +488,9 @@ static void test_stages_of_prediction_layers(void **state) {
                                    : 2);
 }
 
-/* Eight experts of 128 a token: of n ranks n·(1 − (1 − 1/n)⁸) get a copy. */
+/* Topk experts of a token are different ones: a rank that has `each` of E gets no copy in
+ * C(E − each, topk) of C(E, topk) cases. Two of 8 experts on four ranks: 15 of 28; on eight
+ * they lie on two ranks, always. */
 static void test_tokens_go_once_to_a_rank(void **state) {
     static const char text[] =
         "model qwen3-30b-a3b;gpus %u;ep %u;etp 1;seq 4096;global-batch 16;"
@@ -499,10 +501,25 @@ static void test_tokens_go_once_to_a_rank(void **state) {
         char plan[256];
         snprintf(plan, sizeof plan, text, ep, ep);
         struct traffic t = lower(*state, plan, &m, &p);
-        double ranks = ep;
-        double copies = ranks * (1 - pow(1 - 1 / ranks, 8));
+        double none = 1;
+        for (int i = 0; i < 8; i++)
+            none *= (128 - 128.0 / ep - i) / (128.0 - i);
         same(t.bytes[SC__GROUP_EP][SC__ALLTOALL] / (16.0 / ep),
-             4 * 48 * 4096 * copies * 2048 * 2);
+             4 * 48 * 4096 * ep * (1 - none) * 2048 * 2);
+    }
+    static const double of_two[][2] = {{2, 2 * (1 - 6.0 / 28)},
+                                       {4, 4 * (1 - 15.0 / 28)},
+                                       {8, 2}};
+    for (unsigned i = 0; i < sizeof of_two / sizeof *of_two; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char plan[256];
+        snprintf(plan,
+                 sizeof plan,
+                 "model mixtral-8x7b;gpus 8;ep %g;etp 1;moe-token-dispatcher-type flex",
+                 of_two[i][0]);
+        assert_int_equal(plan_of(*state, plan, &m, &p), SC_OK);
+        assert_within(sc__plan_copies(&p, &m), of_two[i][1], 1e-12);
     }
 }
 

@@ -393,6 +393,47 @@ static void modules_that_run_again(void **state) {
     }
 }
 
+/* GPipe runs all forwards before the first backward: the last stage keeps what the loss of
+ * each micro-batch needs (six: five of them beside the one at work), as an interleaved one
+ * with fewer micro-batches than stages does. 1F1B has one. */
+static void losses_that_wait(void **state) {
+    static const struct {
+        const char *schedule;
+        const char *loss;
+        double waiting; /* bytes of a logit, of all micro-batches but one */
+        double working;
+    } cases[] = {
+        {"schedule 1f1b;global-batch 6", "fused", 0, 6},
+        {"schedule gpipe;global-batch 6", "fused", 5 * 4, 6},
+        {"schedule gpipe;global-batch 6", "unfused", 5 * 4, 6},
+        {"schedule gpipe;global-batch 6", "fp32", 5 * 4, 12},
+        {"schedule gpipe;global-batch 6", "half", 5 * 2, 6},
+        {"schedule gpipe;global-batch 6", "flash", 5 * 2, 4},
+        {"schedule gpipe;global-batch 6", "te", 5 * 2, 2},
+        {"schedule gpipe;global-batch 6", "chunked", 0, 12.0 / 16},
+        {"schedule gpipe;global-batch 6;pipeline-batch 2", "fused", 1 * 4, 6},
+        {"vpp 2;global-batch 6", "fused", 0, 6},
+        {"vpp 2;global-batch 1", "fused", 0, 6},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char text[1024];
+        snprintf(text,
+                 sizeof text,
+                 SHAPE "gpus 2;pp 2;cross-entropy %s;%s",
+                 cases[i].loss,
+                 cases[i].schedule);
+        if (plan_of(*state, text, &m, &p) != SC_OK)
+            fail_msg("%s: %s", text, sc_error_text(*state));
+        struct sc__stage_memory x = sc__plan_memory(&m, &p, 1);
+        double wanted = 1024.0 * VOCAB * (cases[i].waiting + cases[i].working);
+        if (fabs(x.logits - wanted) > 1e-9 * wanted)
+            fail_msg("%s: %g bytes of logits, not %g", text, x.logits, wanted);
+        assert_number(sc__plan_memory(&m, &p, 0).logits, ==, 0);
+    }
+}
+
 static void fits_to_the_byte(void **state) {
     struct sc__model m;
     struct sc__plan p;
@@ -418,6 +459,7 @@ int main(void) {
         cmocka_unit_test(activations_of_grouped_queries),
         cmocka_unit_test(recomputed_block),
         cmocka_unit_test(modules_that_run_again),
+        cmocka_unit_test(losses_that_wait),
         cmocka_unit_test(fits_to_the_byte),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
