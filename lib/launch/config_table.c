@@ -64,7 +64,7 @@ const struct sc__config_key sc__config_keys[] = {
      NULL},
     {OF(NEOX) | OF(DEEPSPEED), "train_batch_size", "global-batch", NULL},
     {OF(NEOX), "precision", "dtype", "bfloat16=bf16 fp16=fp16 fp32=fp32"},
-    {OF(DEEPSPEED), "tensor_parallel.autotp_size", "tp", "0=1 *"},
+    {OF(DEEPSPEED) | OF(TRAINER), "tensor_parallel.autotp_size", "tp", "0=1 *"},
     {OF(DEEPSPEED), "pipeline.stages", "pp", "auto=- *"},
 
     {OF(TORCHTITAN), "training.seq_len", "seq", NULL},
@@ -154,6 +154,10 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
     {OF(TRAINER), "context_parallel_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},
+    {OF(TRAINER), "context_parallel.size", "cp", NULL}, /* Axolotl's */
+    {OF(TRAINER), "context_parallel.backend", "cp-comm-type", "ulysses=a2a ring=p2p *=-"},
+    {OF(TRAINER), "parallelism_config_tp_size", "tp", NULL}, /* accelerate's */
+    {OF(TRAINER), "parallelism_config_cp_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_size", "cp", NULL}, /* ms-swift, XTuner */
     {OF(TRAINER), "=ring_attn_size", "cp", NULL},        /* OpenRLHF */
 
