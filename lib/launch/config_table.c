@@ -173,6 +173,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(MAXTEXT), "first_num_dense_layers", "first-k-dense-replace", "0=- *"},
     {OF(MAXTEXT), "shared_experts", "n-shared-experts", "0=- *"},
     {OF(MAXTEXT), "interleave_moe_layer_step", "moe-layer-freq", "1=- *"},
+    {OF(MAXTEXT), "mtp_num_layers", "mtp-num-layers", NULL},
     {OF(MAXTEXT), "attention_type", "multi-latent-attention", "mla= *=-"},
     {OF(MAXTEXT), "q_lora_rank", "q-lora-rank", "0=- *"},
     {OF(MAXTEXT), "kv_lora_rank", "kv-lora-rank", NULL},

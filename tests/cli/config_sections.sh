@@ -52,3 +52,25 @@ automodel '' ', num_nodes: 4' 1
 same automodel_nodes "$dir/automodel.yaml" --global-batch 128 -- $lite 4 --gpus 32 --global-batch 128
 automodel '' '' 2
 same automodel_uneven "$dir/automodel.yaml" --gpus 16 -- $lite 1 --pipeline-batch 4 --gpus 16 --pp 2 --uneven-stages
+# who trains layers of multi-token prediction: Megatron those of the model, others none unless they are asked for
+air="--model glm-4.5-air --gpus 8 --ep 8 --seq 1024 --global-batch 8 --num-layers 4 --moe-layer-freq 1 --first-k-dense-replace 1"
+for software in hf-transformers fsdp-eager deepspeed torchtitan-2026 fsdp2-automodel maxtext; do
+    same "no_prediction_$software" $air --software $software -- $air --software $software --mtp-num-layers 0
+done
+predicts() { # options: with a layer of prediction the step is longer than without
+    "$S" run $air --ignore-memory --json "$dir/a.json" "$@" >/dev/null && "$S" run $air --ignore-memory --json "$dir/b.json" "$@" --mtp-num-layers 0 >/dev/null &&
+        python3 -S -c 'import json, sys; a, b = (json.load(open(f))["step_time_us"] for f in sys.argv[1:]); print("longer" if a > b else "equal")' "$dir/a.json" "$dir/b.json"
+}
+check megatron_predicts "$(predicts --software megatron-core-2025)" longer
+"$S" run $air --software hf-transformers --ignore-memory --json "$dir/left.json" >"$dir/out"
+check prediction_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'a layer of multi-token prediction, which Hugging Face transformers, without compile does not train')" 1
+"$S" run $air --software hf-transformers --mtp-num-layers 1 --ignore-memory --json "$dir/asked.json" >/dev/null
+check prediction_is_asked_for "$(python3 -S -c 'import json, sys; a, b = (json.load(open(f))["step_time_us"] for f in sys.argv[1:]); print(a > b)' "$dir/asked.json" "$dir/left.json")" True
+swift="--micro_batch_size 1 --global_batch_size 16 --max_length 2048 --packing true --expert_model_parallel_size 8 --tuner_type full"
+echo "NPROC_PER_NODE=8 megatron sft --load GLM-4.5-Air-mcore $swift" >"$dir/swift.sh"
+echo "NPROC_PER_NODE=8 megatron sft --load GLM-4.5-Air-mcore $swift --mtp_num_layers 1" >"$dir/asked.sh"
+same swift_predicts_nothing "$dir/swift.sh" -- --megatron-args "$dir/asked.sh" --mtp-num-layers 0
+same swift_is_asked "$dir/asked.sh" -- --megatron-args "$dir/swift.sh" --mtp-num-layers 1
+printf 'modules:\n  pre_trainer:\n    framework: megatron\n    model: deepseek_v3.yaml\n    overrides: {micro_batch_size: 1, global_batch_size: 16, seq_length: 1024, tensor_model_parallel_size: 1, expert_model_parallel_size: 8, mtp_num_layers: null}\n' >"$dir/primus.yaml"
+sed 's/, mtp_num_layers: null//' "$dir/primus.yaml" >"$dir/usual.yaml"
+same null_of_predictions "$dir/primus.yaml" --num-layers 4 -- --megatron-args "$dir/usual.yaml" --num-layers 4 --mtp-num-layers 0
