@@ -61,6 +61,39 @@ take_adapters(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     sc__config_add_adapters(l, c, out, &lora);
 }
 
+/* Transformer Engine's fp8, by a word or by TEFp8Config, which takes scales of tensors
+ * unless it says "block" or "mxfp8" (components/models/common/utils.py); or torchao's. */
+static void
+take_fp8(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *recipe = sc__config_value(c, "te_fp8.recipe");
+    const char *word = sc__config_value(c, "backend.te_fp8");
+    bool fused = sc__config_has(c, "te_fp8._target_") || recipe ||
+                 (word && !sc__config_nothing(word) && !sc__config_false(word));
+    if (!fused && !sc__config_on(c, "fp8.enabled"))
+        return;
+    sc__config_add(l, out, "fp8", NULL);
+    sc__config_add(l, out, "fp8-scaling", fused ? "fused" : "dynamic");
+    if (!recipe)
+        recipe = word;
+    bool blocks = recipe && !strcmp(recipe, "block");
+    bool micro = recipe && !strcmp(recipe, "mxfp8");
+    if (fused)
+        sc__config_add(l,
+                       out,
+                       "fp8-recipe",
+                       micro    ? "mxfp8"
+                       : blocks ? "blockwise"
+                                : "tensorwise");
+}
+
+/* Configurations of its benchmarks and of its jobs of SLURM have the nodes. */
+static void take_nodes(struct sc__launch *l, const struct sc__config *c) {
+    uint32_t nodes = sc__config_number(c, "benchmark.num_nodes", 0);
+    if (!nodes)
+        nodes = sc__config_number(c, "slurm.nodes", 0);
+    l->all_of_hosts = nodes;
+}
+
 sc_status sc__config_automodel(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out) {
@@ -74,9 +107,7 @@ sc_status sc__config_automodel(struct sc__launch *l,
         sc__config_add(l, out, "cross-entropy", "chunked");
     if (sc__config_on(c, "backend.fake_balanced_gate"))
         sc__config_add(l, out, "moe-routing", "in-turn");
-    if (sc__config_on(c, "fp8.enabled")) {
-        sc__config_add(l, out, "fp8", NULL);
-        sc__config_add(l, out, "fp8-scaling", "dynamic");
-    }
+    take_fp8(l, c, out);
+    take_nodes(l, c);
     return SC_OK;
 }

@@ -208,6 +208,9 @@ static void take_megatron_name(struct config_taking *t,
     if (kind != SC__FLAG_ACTS)
         return;
     bool takes_value = !as.value && sc__option_find(t->l->known, as.name)->arg;
+    /* none, whatever the model has */
+    if (!strcmp(name, "mtp-num-layers") && sc__config_nothing(item->value))
+        add_flag(t, name, "0");
     if (off)
         take_denied(t, as.name);
     else if (!takes_value && on)

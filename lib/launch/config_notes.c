@@ -160,6 +160,16 @@ static bool tells(const char *name) {
     return has_part(name, parts) && !has_part(name, others);
 }
 
+/* The size of a section that is a kind of parallelism ("context_parallel.size"). */
+static bool sizes_parallelism(const struct sc__config_item *item) {
+    size_t before = strlen(item->key) - strlen(item->last);
+    const char *section = strstr(item->key, "parallel");
+    return section && (size_t)(section - item->key) < before &&
+           (!strcmp(item->last, "size") || !strcmp(item->last, "degree") ||
+            sc__str_ends(sc__str(item->last), "_size") ||
+            sc__str_ends(sc__str(item->last), "_degree"));
+}
+
 sc_status sc__config_note_unread(const struct sc__launch *l,
                                  const struct sc__config *c,
                                  enum sc__config_kind kind) {
@@ -171,10 +181,11 @@ sc_status sc__config_note_unread(const struct sc__launch *l,
         /* of MaxText's many keys the axes of its mesh alone */
         bool counts = kind == SC__CONFIG_MAXTEXT
                           ? number && sc__str_ends(sc__str(item->last), "_parallelism")
-                          : looked_at & (1u << kind) && tells(item->last);
+                          : looked_at & (1u << kind) &&
+                                (tells(item->last) || sizes_parallelism(item));
         if (!counts || item->asked || is_off(item->value, "1"))
             continue;
-        if (number && strstr(item->last, "parallel"))
+        if (number && (strstr(item->last, "parallel") || sizes_parallelism(item)))
             return sc__launch_fail(l,
                                    item->line,
                                    "take it out and give --tp, --pp, --cp or --ep",

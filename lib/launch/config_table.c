@@ -64,7 +64,7 @@ const struct sc__config_key sc__config_keys[] = {
      NULL},
     {OF(NEOX) | OF(DEEPSPEED), "train_batch_size", "global-batch", NULL},
     {OF(NEOX), "precision", "dtype", "bfloat16=bf16 fp16=fp16 fp32=fp32"},
-    {OF(DEEPSPEED), "tensor_parallel.autotp_size", "tp", "0=1 *"},
+    {OF(DEEPSPEED) | OF(TRAINER), "tensor_parallel.autotp_size", "tp", "0=1 *"},
     {OF(DEEPSPEED), "pipeline.stages", "pp", "auto=- *"},
 
     {OF(TORCHTITAN), "training.seq_len", "seq", NULL},
@@ -154,6 +154,10 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(TRAINER), "tensor_parallel_size", "tp", NULL},
     {OF(TRAINER), "context_parallel_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_degree", "cp", NULL},
+    {OF(TRAINER), "context_parallel.size", "cp", NULL}, /* Axolotl's */
+    {OF(TRAINER), "context_parallel.backend", "cp-comm-type", "ulysses=a2a ring=p2p *=-"},
+    {OF(TRAINER), "parallelism_config_tp_size", "tp", NULL}, /* accelerate's */
+    {OF(TRAINER), "parallelism_config_cp_size", "cp", NULL},
     {OF(TRAINER), "sequence_parallel_size", "cp", NULL}, /* ms-swift, XTuner */
     {OF(TRAINER), "=ring_attn_size", "cp", NULL},        /* OpenRLHF */
 
@@ -169,6 +173,7 @@ const struct sc__config_key sc__config_keys[] = {
     {OF(MAXTEXT), "first_num_dense_layers", "first-k-dense-replace", "0=- *"},
     {OF(MAXTEXT), "shared_experts", "n-shared-experts", "0=- *"},
     {OF(MAXTEXT), "interleave_moe_layer_step", "moe-layer-freq", "1=- *"},
+    {OF(MAXTEXT), "mtp_num_layers", "mtp-num-layers", NULL},
     {OF(MAXTEXT), "attention_type", "multi-latent-attention", "mla= *=-"},
     {OF(MAXTEXT), "q_lora_rank", "q-lora-rank", "0=- *"},
     {OF(MAXTEXT), "kv_lora_rank", "kv-lora-rank", NULL},

@@ -275,9 +275,14 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     bool hybrid = fsdp_strategy(c, "hybrid", "4") || fsdp_strategy(c, "hybrid", "5") ||
                   fsdp_strategy(c, "hsdp", "4");
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
-    uint32_t shards = sc__config_number(c, "dp_shard_size", 0);
-    uint64_t copies = sc__config_number(c, "dp_replicate_size", 1);
-    if (shards) /* Axolotl's, which says the GPUs with it */
+    bool own = sc__config_has(c, "dp_shard_size"); /* Axolotl's, else accelerate's */
+    uint32_t shards =
+        sc__config_number(c, own ? "dp_shard_size" : "parallelism_config_dp_shard_size", 0);
+    uint64_t copies = sc__config_number(c,
+                                        own ? "dp_replicate_size"
+                                            : "parallelism_config_dp_replicate_size",
+                                        1);
+    if (shards) /* which says the GPUs with it */
         sc__config_add(l,
                        out,
                        "dp",
@@ -295,6 +300,18 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
                  "%s: weights are counted as sharded over all GPUs, not copied across "
                  "nodes (hybrid): --shard-group says how many ranks share them",
                  l->file);
+}
+
+/* accelerate hands sequences to PyTorch's context_parallel, which gathers keys and values
+ * unless cp_comm_strategy says alltoall (utils/dataclasses.py). */
+static void
+take_context(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    const char *how = sc__config_value(c, "parallelism_config_cp_comm_strategy");
+    if (sc__config_number(c, "parallelism_config_cp_size", 1) > 1)
+        sc__config_add(l,
+                       out,
+                       "cp-comm-type",
+                       how && !strcmp(how, "alltoall") ? "p2p" : "all_gather");
 }
 
 const char *sc__config_deepspeed_stage(const char *name) {
@@ -329,6 +346,7 @@ take_sharding(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
     take_stage_two(l, c, out);
     if (runs_fsdp(c))
         take_fsdp(l, c, out);
+    take_context(l, c, out);
 }
 
 /* ---- how a step runs ---- */

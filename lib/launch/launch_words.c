@@ -233,6 +233,7 @@ static void put_defaults(struct swift_words *w) {
     put_default(w, "micro-batch-size", "1");
     put_default(w, "global-batch-size", "16");
     put_default(w, "recompute-granularity", "selective");
+    put_default(w, "mtp-num-layers", "0"); /* never those of config.json */
     if (!sc__launch_word_behind(l, "use-distributed-optimizer"))
         put_flag(w, "use-distributed-optimizer", NULL);
     bool half = type && !strcmp(type, "float16");

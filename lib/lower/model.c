@@ -4,9 +4,11 @@
 #include "plan/towers.h"
 
 /* What a token costs in multi-token prediction layers beside the model. */
-static double
-mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) {
-    if (!m->mtp_layers)
+static double mtp_flops(const struct sc__model *m, const struct sc__plan *p) {
+    uint32_t predictions = sc__plan_predictions(p, m);
+    double sequences = p->global_batch;
+    double seq = p->seq;
+    if (!predictions)
         return 0;
     double head = 6 * sequences * seq * (double)m->vocab * m->hidden;
     uint32_t parts[SC__PREDICTION_LAYERS];
@@ -14,8 +16,8 @@ mtp_flops(const struct sc__model *m, double sequences, double seq, bool causal) 
     double h = m->hidden;
     double sum = head + 6 * sequences * seq * 2 * h * h; /* of the two inputs to one */
     for (uint32_t i = 0; i < count; i++)
-        sum += sc__model_layer_flops(m, parts[i], sequences, seq, causal);
-    return m->mtp_layers * sum;
+        sum += sc__model_layer_flops(m, parts[i], sequences, seq, false);
+    return predictions * sum;
 }
 
 /* Of tokens that are sent to experts without room for them: nobody computes those. */
@@ -28,7 +30,8 @@ layer_dropped(const struct sc__model *m, const struct sc__plan *p, uint32_t laye
 
 /* The layer of a prediction is like the last. */
 static double dropped_flops(const struct sc__model *m, const struct sc__plan *p) {
-    double sum = m->mtp_layers ? m->mtp_layers * layer_dropped(m, p, m->layers - 1) : 0;
+    uint32_t predictions = sc__plan_predictions(p, m);
+    double sum = predictions ? predictions * layer_dropped(m, p, m->layers - 1) : 0;
     for (uint32_t i = 0; i < m->layers; i++)
         sum += layer_dropped(m, p, i);
     return sum;
@@ -39,8 +42,7 @@ static double dropped_flops(const struct sc__model *m, const struct sc__plan *p)
 static double language_flops(const struct sc__model *m, const struct sc__plan *p) {
     double b = p->global_batch;
     double s = p->seq;
-    double sum =
-        sc__model_flops(m, b, s, false) + mtp_flops(m, b, s, false) - dropped_flops(m, p);
+    double sum = sc__model_flops(m, b, s, false) + mtp_flops(m, p) - dropped_flops(m, p);
     double core = 0;
     if (!p->lora)
         return sum;
@@ -107,13 +109,14 @@ static double plan_hardware_flops(const struct sc__lowering *l) {
     const struct sc__model *m = l->model;
     const struct sc__plan *p = &l->plan;
     uint32_t parts[SC__PREDICTION_LAYERS];
-    uint32_t count = m->mtp_layers ? sc__model_prediction(m, parts) : 0;
+    uint32_t predictions = sc__plan_predictions(p, m);
+    uint32_t count = predictions ? sc__model_prediction(m, parts) : 0;
     double layers = 0;
     double prediction = 0;
     for (uint32_t i = 0; i < m->layers; i++)
         layers += layer_repeated(l, i);
     for (uint32_t i = 0; i < count; i++)
-        prediction += m->mtp_layers * layer_repeated(l, parts[i]);
+        prediction += predictions * layer_repeated(l, parts[i]);
     double share = p->recompute_block && m->layers
                        ? (double)p->recompute_layers * p->mesh.pp / m->layers
                        : 1;
@@ -241,11 +244,19 @@ static void note_assumptions(const struct sc__lowering *l) {
             "that are sent to it are counted, and steps there take longer",
             l->model->experts,
             l->model->name);
-    if (l->model->mtp_layers)
+    uint32_t predictions = sc__plan_predictions(&l->plan, l->model);
+    if (predictions)
         sc__note(l->ctx,
                  "mtp",
                  "%u multi-token prediction layer with its loss runs on the last stage",
-                 l->model->mtp_layers);
+                 predictions);
+    else if (l->model->mtp_layers)
+        sc__note(l->ctx,
+                 "mtp",
+                 "%s has a layer of multi-token prediction, which %s does not train: it is "
+                 "left out (--mtp-num-layers counts it)",
+                 l->model->name,
+                 l->plan.software->title);
 }
 
 void sc__note_missing_type(struct sc_context *ctx,
@@ -538,7 +549,7 @@ static struct sc__unit_times chunk_floor(const struct sc__model *m,
     if (part + 1 < sc__plan_parts(p))
         return sum;
     add_unit(&sum, u->head);
-    for (uint32_t i = 0; i < m->mtp_layers; i++) {
+    for (uint32_t i = 0; i < sc__plan_predictions(p, m); i++) {
         add_unit(&sum, (*before >= again ? u->others : u->layers)[m->layers - 1]);
         add_unit(&sum, u->head);
     }

@@ -15,7 +15,7 @@ void sc__prediction_kernels(struct sc__lowering *l) {
     enum sc__dtype t = (enum sc__dtype)p->dtype;
     struct sc__kernels *f = &l->prediction[0];
     struct sc__kernels *b = &l->prediction[1];
-    if (!l->model->mtp_layers)
+    if (!sc__plan_predictions(p, l->model))
         return;
     for (int input = 0; input < 2; input++)
         sc__step_add_norm(l, f, cut, SC__FORWARD);
@@ -67,7 +67,7 @@ void sc__prediction_scripts(struct sc__lowering *l) {
                                  .phase = SC__WGRAD};
     struct sc__script_maker *weights = sc__schedule_splits(p->schedule) ? &w : &b;
     struct sc__shard params = {.dense = sc__plan_prediction_inputs(p, l->model)};
-    if (!l->model->mtp_layers)
+    if (!sc__plan_predictions(p, l->model))
         return;
     if (p->sequence_parallel)
         over_tp(&f, SC__ALLGATHER, 2);

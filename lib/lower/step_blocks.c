@@ -158,7 +158,7 @@ static struct chunk make_chunk(struct sc__lowering *l, uint32_t stage, uint32_t 
                                          .layer = SC__NONE,
                                          .params = ends,
                                          .trained = p->lora ? none : ends});
-    for (uint32_t i = 0; c.last && i < l->model->mtp_layers; i++)
+    for (uint32_t i = 0; c.last && i < sc__plan_predictions(p, l->model); i++)
         push_prediction(l, &c, before + n);
     join_ends(l, &c);
     return c;

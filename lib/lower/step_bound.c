@@ -526,7 +526,7 @@ void sc__step_units(struct sc__lowering *l,
     const struct sc__plan *p = &l->plan;
     const struct sc__model *m = l->model;
     /* layers, embedding and head, and both for each prediction layer make one pass */
-    int64_t units = (int64_t)m->layers + 2 + 2 * (int64_t)m->mtp_layers;
+    int64_t units = (int64_t)m->layers + 2 + 2 * (int64_t)sc__plan_predictions(p, m);
     struct bounding b = {.l = l,
                          .mesh = placed ? *placed : p->mesh,
                          .longest =

@@ -308,6 +308,7 @@ sc_status sc__model_settings(struct sc_context *ctx,
     SC__TRY(read_norm(s, m));
     read_switches(s, m);
     SC__TRY(sc__setting_u32(s, "mtp-num-layers", 0, &m->mtp_layers));
+    m->mtp_said = sc__setting(s, "mtp-num-layers") != NULL;
     SC__TRY(model_megatron_flags_read_experts(s, m));
     SC__TRY(read_latent(s, m));
     SC__TRY(sc__read_hybrid_layers(s, m));

@@ -141,6 +141,7 @@ struct sc__model {
     uint32_t index_heads;
     uint32_t index_dim;
     bool attention_gate; /* the output of attention is gated: queries are twice as wide */
+    bool mtp_said;       /* by an option, not by the file of the model */
     uint32_t mtp_layers; /* multi-token prediction layers after the last; not in the count
                             of   parameters */
     bool both_ways;      /* every token sees all others; a window is a part of them */

@@ -129,10 +129,11 @@ add_end(const struct sc__model *m, const struct sc__plan *p, struct stage_keeps 
     double norm = sc__plan_width(p) + (p->amp ? 4 : sc__plan_width(p));
     if (sc__is_by_modules_alone(p) && m->norm == SC__RMSNORM)
         norm = 4 + (p->lora ? 0 : 2 * sc__plan_width(p));
-    k->activations += sc__plan_tokens_sp(p) * m->hidden * norm * (1 + 3 * m->mtp_layers);
+    uint32_t predictions = sc__plan_predictions(p, m);
+    k->activations += sc__plan_tokens_sp(p) * m->hidden * norm * (1 + 3 * predictions);
     uint32_t parts[SC__PREDICTION_LAYERS];
     uint32_t count = sc__model_prediction(m, parts);
-    for (uint32_t i = 0; i < m->mtp_layers * count; i++)
+    for (uint32_t i = 0; i < predictions * count; i++)
         add_layer(m, p, parts[i % count], k);
 }
 
@@ -190,6 +191,7 @@ static double waiting_fragments(const struct sc__plan *p,
 static double
 loss_keeps(const struct sc__model *m, const struct sc__plan *p, double n, double head) {
     double e = sc__plan_width(p);
+    double losses = 1 + sc__plan_predictions(p, m);
     if (p->loss == SC__LOSS_CHUNKED)
         return n * 3 * 4 / 16 + head;
     if (p->loss == SC__LOSS_HALF)
@@ -197,9 +199,9 @@ loss_keeps(const struct sc__model *m, const struct sc__plan *p, double n, double
     if (p->loss == SC__LOSS_FLASH)
         return fmax(n * 2 * e, n * e + head);
     if (p->loss == SC__LOSS_TE)
-        return n * e * (1 + m->mtp_layers);
+        return n * e * losses;
     if (p->loss == SC__LOSS_FUSED || p->loss == SC__LOSS_UNFUSED)
-        return n * (4 * (1 + m->mtp_layers) + e);
+        return n * (4 * losses + e);
     return fmax(n * 3 * 4, n * e + head);
 }
 

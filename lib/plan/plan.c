@@ -209,16 +209,24 @@ bool sc__plan_repeats_norm(const struct sc__plan *p,
            (apart || p->fusion != SC__FUSION_MEGATRON);
 }
 
-bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks) {
+uint32_t sc__plan_predictions(const struct sc__plan *p, const struct sc__model *m) {
+    bool trained = m->mtp_said || p->software_constants.predictions > 0;
+    return trained ? m->mtp_layers : 0;
+}
+
+bool sc__plan_ends_make_even(const struct sc__plan *p,
+                             const struct sc__model *m,
+                             uint32_t chunks) {
     uint32_t front;
     uint32_t back;
-    return find_ends(m->layers, m->mtp_layers, chunks, &front, &back);
+    return find_ends(m->layers, sc__plan_predictions(p, m), chunks, &front, &back);
 }
 
 /* Nothing is said about the ends, and all chunks have the same layers. */
 static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
     bool said = p->count_embedding || p->count_loss || p->first_layers || p->last_layers;
-    return !said && m->layers % sc__plan_parts(p) == 0 && !(p->uneven && m->mtp_layers);
+    return !said && m->layers % sc__plan_parts(p) == 0 &&
+           !(p->uneven && sc__plan_predictions(p, m));
 }
 
 /* Layers of chunk i of `chunks` in the order of the data. Even where it goes
@@ -244,7 +252,7 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     }
     if (is_even(p, m))
         return l / chunks;
-    if (!find_ends(l, m->mtp_layers, chunks, &front, &back)) {
+    if (!find_ends(l, sc__plan_predictions(p, m), chunks, &front, &back)) {
         uint32_t missing = (chunks - l % chunks) % chunks;
         if (missing <= 3 && missing < (l + missing) / chunks)
             back = missing;
@@ -497,7 +505,8 @@ double sc__plan_prediction_inputs(const struct sc__plan *p, const struct sc__mod
 static struct sc__shard prediction_shard(const struct sc__plan *p,
                                          const struct sc__model *m) {
     struct sc__shard s = {0};
-    if (!m->mtp_layers)
+    uint32_t predictions = sc__plan_predictions(p, m);
+    if (!predictions)
         return s;
     uint32_t parts[SC__PREDICTION_LAYERS];
     uint32_t count = sc__model_prediction(m, parts);
@@ -507,8 +516,8 @@ static struct sc__shard prediction_shard(const struct sc__plan *p,
         s.dense += layer.dense;
         s.experts += layer.experts;
     }
-    s.dense *= m->mtp_layers;
-    s.experts *= m->mtp_layers;
+    s.dense *= predictions;
+    s.experts *= predictions;
     return s;
 }
 

@@ -264,7 +264,13 @@ bool sc__plan_repeats_norm(const struct sc__plan *p,
 
 /* So many chunks do not divide the layers, but with embedding, loss and prediction layers
  * counted as layers all come out equal. */
-bool sc__plan_ends_make_even(const struct sc__model *m, uint32_t chunks);
+bool sc__plan_ends_make_even(const struct sc__plan *p,
+                             const struct sc__model *m,
+                             uint32_t chunks);
+
+/* Layers of multi-token prediction that are trained: those of the model, or none where the
+ * software has none and nobody asked for them. */
+uint32_t sc__plan_predictions(const struct sc__plan *p, const struct sc__model *m);
 
 /* Layers of chunk `chunk` on `stage`: *first and how many. */
 uint32_t sc__plan_layers(const struct sc__plan *p,

@@ -74,6 +74,7 @@ struct sc__software_constants {
     double complex_rope;
     double repeat_keys;  /* 1: keys and values are copied for every head that shares them */
     double row_products; /* factor on products in fp8 with scales of rows */
+    double predictions;  /* 1: layers of multi-token prediction are trained */
     /* 1: layers are one loop of the program: what backward needs of each is copied into
      * arrays of all layers, and out of them */
     double stacked_layers;

@@ -49,7 +49,8 @@
     DO(complex_rope)                                                                       \
     DO(stacked_layers)                                                                     \
     DO(repeat_keys)                                                                        \
-    DO(row_products)
+    DO(row_products)                                                                       \
+    DO(predictions)
 
 #define NAME(member) #member,
 #define OFFSET(member) offsetof(struct sc__software_constants, member),

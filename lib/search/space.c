@@ -266,7 +266,10 @@ static void stage_values(struct range *r, uint32_t layers, uint32_t gpus) {
 
 /* Chunks of a stage: even ones, and those that come out even with the ends counted as
  * layers (126 layers on 16 stages: 8; 27 on 2: 7). */
-static void chunk_values(const struct sc__model *m, uint32_t pp, struct range *r) {
+static void chunk_values(const struct sc__plan *base,
+                         const struct sc__model *m,
+                         uint32_t pp,
+                         struct range *r) {
     if (pp == 1) {
         add_value(r, 1);
         return;
@@ -276,7 +279,7 @@ static void chunk_values(const struct sc__model *m, uint32_t pp, struct range *r
         bool known = false;
         for (uint32_t i = 0; i < r->count; i++)
             known |= r->value[i] == d;
-        if (!known && sc__plan_ends_make_even(m, pp * d))
+        if (!known && sc__plan_ends_make_even(base, m, pp * d))
             add_value(r, d);
     }
 }
@@ -311,7 +314,7 @@ static void number_values(const struct enumeration *e, int which, struct range *
         if (m->experts && e->s->tries & SC__TRY_ETP && e->at.number[SC__NUMBER_TP] > 1)
             add_value(r, 1);
     } else if (which == SC__NUMBER_VPP)
-        chunk_values(m, pp, r);
+        chunk_values(&e->base, m, pp, r);
     else
         powers(r, 1, 8);
 }

@@ -263,7 +263,7 @@ static bool repeats_all(const struct sc__model *m, const struct sc__plan *p) {
     if (!p->recompute_block)
         return false;
     for (uint32_t s = 0; s < p->mesh.pp; s++) {
-        uint32_t layers = m->mtp_layers;
+        uint32_t layers = sc__plan_predictions(p, m);
         for (uint32_t c = 0; c < p->vpp; c++) {
             uint32_t first;
             layers += sc__plan_layers(p, m, s, c, &first);

@@ -1,0 +1,76 @@
+# What configurations say in sections and files of their own: each means the same as the options that say it.
+S=${STEPCAST:?}
+dir=$(mktemp -d)
+tmp=$dir
+trap 'rm -rf "$dir"' EXIT
+. tests/tools/same_step
+. tests/tools/expect
+meant="--model llama3.1-8b --micro-batch 1 --micro-batches 1 --recompute full"
+# Axolotl's section of context parallelism, whoever exchanges what
+axolotl() { # what the section says
+    printf 'base_model: meta-llama/Llama-3.1-8B\nsequence_len: 8192\nsample_packing: true\nmicro_batch_size: 1\ngradient_accumulation_steps: 1\nbf16: true\ngradient_checkpointing: true\nfsdp_version: 2\nfsdp_config: {reshard_after_forward: true}\n%s' "$1" >"$dir/axolotl.yaml"
+}
+axolotl 'context_parallel: {size: 4, backend: auto}'
+same axolotl_context "$dir/axolotl.yaml" --gpus 8 -- $meant --seq 8192 --gpus 8 --cp 4 --use-torch-fsdp2 --software fsdp-eager
+axolotl 'context_parallel: {size: 4, backend: ulysses}'
+same axolotl_ulysses "$dir/axolotl.yaml" --gpus 8 -- $meant --seq 8192 --gpus 8 --cp 4 --cp-comm-type a2a --use-torch-fsdp2 --software fsdp-eager
+axolotl 'experts_parallel: {size: 4}'
+expect section_not_known 3 'axolotl.yaml:10: error: experts_parallel.size 4: by its name it is a degree of parallelism' "$S" run "$dir/axolotl.yaml" --gpus 8
+axolotl 'experts_parallel: {size: 1}'
+same section_of_one "$dir/axolotl.yaml" --gpus 8 -- $meant --seq 8192 --gpus 8 --use-torch-fsdp2 --software fsdp-eager
+# tensor parallelism that DeepSpeed makes itself (AutoTP)
+printf '{"zero_optimization": {"stage": 1}, "tensor_parallel": {"autotp_size": 2}}' >"$dir/tp.json"
+printf 'model_name_or_path: meta-llama/Llama-3.1-8B\nfinetuning_type: full\ndeepspeed: tp.json\ncutoff_len: 2048\npacking: true\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 1\nbf16: true\n' >"$dir/factory.yaml"
+same autotp "$dir/factory.yaml" --gpus 8 -- $meant --seq 2048 --gpus 8 --tp 2 --zero 1 --software deepspeed
+# accelerate's mesh, of flags and of a file; PyTorch gathers keys and values
+printf 'distributed_type: FSDP\nnum_processes: 16\nmixed_precision: bf16\nfsdp_config: {fsdp_version: 2, fsdp_reshard_after_forward: true}\nparallelism_config:\n  parallelism_config_dp_replicate_size: 2\n  parallelism_config_dp_shard_size: 2\n  parallelism_config_tp_size: 2\n  parallelism_config_cp_size: 2\n' >"$dir/mesh.yaml"
+echo 'accelerate launch --config_file mesh.yaml sft.py --model_name_or_path meta-llama/Llama-3.1-8B --max_length 8192 --packing --per_device_train_batch_size 1 --gradient_accumulation_steps 1 --gradient_checkpointing' >"$dir/mesh.sh"
+same accelerate_mesh "$dir/mesh.sh" -- $meant --seq 8192 --gpus 16 --tp 2 --cp 2 --cp-comm-type all_gather --shard-group 2 --use-torch-fsdp2 --software fsdp-eager
+sed -i 's/cp_size: 2/cp_size: 2\n  parallelism_config_cp_comm_strategy: alltoall/' "$dir/mesh.yaml"
+same accelerate_rotates "$dir/mesh.sh" -- $meant --seq 8192 --gpus 16 --tp 2 --cp 2 --cp-comm-type p2p --shard-group 2 --use-torch-fsdp2 --software fsdp-eager
+# Automodel: fp8 of Transformer Engine, nodes, and stages that the layers do not fill evenly
+automodel() { # keys of the backend, keys of benchmark, pp
+    cat >"$dir/automodel.yaml" <<Y
+step_scheduler: {global_batch_size: 64, local_batch_size: 4}
+benchmark: {warmup_steps: 10$2}
+distributed: {strategy: fsdp2, pp_size: $3, activation_checkpointing: true}
+model:
+  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_config
+  pretrained_model_name_or_path: deepseek-ai/DeepSeek-V2-Lite
+  backend: {attn: te$1}
+dataset: {seq_len: 4096}
+Y
+}
+lite="--model deepseek-v2-lite --seq 4096 --global-batch 64 --recompute full --use-torch-fsdp2 --software fsdp2-automodel --micro-batch"
+automodel ', te_fp8: {_target_: nemo_automodel.components.models.common.utils.TEFp8Config, recipe: block}' '' 1
+same automodel_blocks "$dir/automodel.yaml" --gpus 8 -- $lite 4 --gpus 8 --fp8 --fp8-recipe blockwise
+automodel ', te_fp8: {_target_: nemo_automodel.components.models.common.utils.TEFp8Config}' '' 1
+same automodel_tensors "$dir/automodel.yaml" --gpus 8 -- $lite 4 --gpus 8 --fp8 --fp8-recipe tensorwise
+automodel ', te_fp8: null' '' 1
+same automodel_no_fp8 "$dir/automodel.yaml" --gpus 8 -- $lite 4 --gpus 8
+automodel '' ', num_nodes: 4' 1
+same automodel_nodes "$dir/automodel.yaml" --global-batch 128 -- $lite 4 --gpus 32 --global-batch 128
+automodel '' '' 2
+same automodel_uneven "$dir/automodel.yaml" --gpus 16 -- $lite 1 --pipeline-batch 4 --gpus 16 --pp 2 --uneven-stages
+# who trains layers of multi-token prediction: Megatron those of the model, others none unless they are asked for
+air="--model glm-4.5-air --gpus 8 --ep 8 --seq 1024 --global-batch 8 --num-layers 4 --moe-layer-freq 1 --first-k-dense-replace 1"
+for software in hf-transformers fsdp-eager deepspeed torchtitan-2026 fsdp2-automodel maxtext; do
+    same "no_prediction_$software" $air --software $software -- $air --software $software --mtp-num-layers 0
+done
+predicts() { # options: with a layer of prediction the step is longer than without
+    "$S" run $air --ignore-memory --json "$dir/a.json" "$@" >/dev/null && "$S" run $air --ignore-memory --json "$dir/b.json" "$@" --mtp-num-layers 0 >/dev/null &&
+        python3 -S -c 'import json, sys; a, b = (json.load(open(f))["step_time_us"] for f in sys.argv[1:]); print("longer" if a > b else "equal")' "$dir/a.json" "$dir/b.json"
+}
+check megatron_predicts "$(predicts --software megatron-core-2025)" longer
+"$S" run $air --software hf-transformers --ignore-memory --json "$dir/left.json" >"$dir/out"
+check prediction_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'a layer of multi-token prediction, which Hugging Face transformers, without compile does not train')" 1
+"$S" run $air --software hf-transformers --mtp-num-layers 1 --ignore-memory --json "$dir/asked.json" >/dev/null
+check prediction_is_asked_for "$(python3 -S -c 'import json, sys; a, b = (json.load(open(f))["step_time_us"] for f in sys.argv[1:]); print(a > b)' "$dir/asked.json" "$dir/left.json")" True
+swift="--micro_batch_size 1 --global_batch_size 16 --max_length 2048 --packing true --expert_model_parallel_size 8 --tuner_type full"
+echo "NPROC_PER_NODE=8 megatron sft --load GLM-4.5-Air-mcore $swift" >"$dir/swift.sh"
+echo "NPROC_PER_NODE=8 megatron sft --load GLM-4.5-Air-mcore $swift --mtp_num_layers 1" >"$dir/asked.sh"
+same swift_predicts_nothing "$dir/swift.sh" -- --megatron-args "$dir/asked.sh" --mtp-num-layers 0
+same swift_is_asked "$dir/asked.sh" -- --megatron-args "$dir/swift.sh" --mtp-num-layers 1
+printf 'modules:\n  pre_trainer:\n    framework: megatron\n    model: deepseek_v3.yaml\n    overrides: {micro_batch_size: 1, global_batch_size: 16, seq_length: 1024, tensor_model_parallel_size: 1, expert_model_parallel_size: 8, mtp_num_layers: null}\n' >"$dir/primus.yaml"
+sed 's/, mtp_num_layers: null//' "$dir/primus.yaml" >"$dir/usual.yaml"
+same null_of_predictions "$dir/primus.yaml" --num-layers 4 -- --megatron-args "$dir/usual.yaml" --num-layers 4 --mtp-num-layers 0
