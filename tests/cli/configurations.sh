@@ -217,6 +217,13 @@ Y
 same olmo "$dir/olmo.yaml" --gpus 8 -- --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 \
     --untie-embeddings-and-output-weights --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 \
     --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8 --software fsdp-eager
+shape="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --global-batch 64 --bf16 --gpus 8 --software fsdp-eager"
+sed 's/^fsdp:.*/distributed_strategy: ddp/' "$dir/olmo.yaml" >"$dir/ddp.yaml"
+same olmo_ddp "$dir/ddp.yaml" --gpus 8 -- $shape --zero 0 --update amp
+sed 's/by_block/by_block, sharding_strategy: SHARD_GRAD_OP/' "$dir/olmo.yaml" >"$dir/kept.yaml"
+same olmo_keeps_weights "$dir/kept.yaml" --gpus 8 -- $shape --use-torch-fsdp2 --reshard-after-forward no
+sed 's/by_block/by_block, sharding_strategy: HYBRID_SHARD, hybrid_sharding_num_model_replicas: 4/' "$dir/olmo.yaml" >"$dir/hybrid.yaml"
+same olmo_hybrid "$dir/hybrid.yaml" --gpus 8 -- $shape --use-torch-fsdp2 --shard-group 2
 cat >"$dir/nemo.yaml" <<'Y'
 trainer: {num_nodes: 2, devices: 8, precision: bf16}
 model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 1, encoder_seq_length: 2048, max_position_embeddings: "${.encoder_seq_length}",
