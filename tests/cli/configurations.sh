@@ -54,6 +54,10 @@ same registry_changed $registry=longer -- $titan --seq 16384 --micro-batch 1 --c
 same registry_changed_twice $registry=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --fp8-recipe rowwise --cp-comm-type all_gather
 sed 's/recipe_name="rowwise"/enable_fsdp_float8_all_gather=True/' $data/torchtitan_registry.py >"$dir/gathers.py"
 same registry_gathers_float8 "$dir/gathers.py" --gpus 64 --set config=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --cp-comm-type all_gather
+sed 's/compile=CompileConfig(.*),/compile=compiled,/; s/^    """The plan of.*/    unread = helper(1)\n    compiled = CompileConfig(enable=True)/; s/^    config = short()/    other = helper(2)\n    config = short()/' $data/torchtitan_registry.py >"$dir/names.py"
+for name in short longer; do
+    same "registry_names $name" "$dir/names.py" --gpus 64 --set config=$name -- --megatron-args $registry=$name
+done
 same registry_unsaid $registry=unsaid -- $titan --seq 2048 --micro-batch 8 --recompute ops --fusion hf --cross-entropy chunked
 refuse registry_which 3 'it does not say which of the configurations short, longer, larger, unsaid, of_another_file' "$S" run $data/torchtitan_registry.py
 refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
