@@ -267,6 +267,10 @@ sc_status sc__config_automodel(struct sc__launch *l,
 sc_status sc__config_foundry(struct sc__launch *l,
                              const struct sc__config *c,
                              struct sc__flag_list *out);
+/* Weights whole on every GPU, with Composer's words for a precision, which OLMo has too. */
+void sc__config_copy_weights(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out);
 sc_status sc__config_torchtune(struct sc__launch *l,
                                const struct sc__config *c,
                                struct sc__flag_list *out);
@@ -323,6 +327,8 @@ sc_status sc__config_take_beside(const struct sc__launch *l,
 sc_status sc__config_read_settings(struct sc__launch *l,
                                    enum sc__config_kind kind,
                                    struct sc__config *c);
+/* The note of copies of the weights of which the file does not say how many. */
+void sc__config_note_hybrid(const struct sc__launch *l);
 /* The note of what a file does not say, and what that is in its program. */
 void sc__config_note_default(const struct sc__launch *l,
                              const char *key,

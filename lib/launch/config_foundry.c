@@ -85,17 +85,24 @@ take_mpt(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list 
     return SC_OK;
 }
 
+/* Composer's amp_… is autocast over weights in fp32 (composer/core/precision.py). */
+void sc__config_copy_weights(struct sc__launch *l,
+                             const struct sc__config *c,
+                             struct sc__flag_list *out) {
+    const char *precision = sc__config_exact(c, "precision");
+    sc__config_add(l, out, "zero", "0");
+    if (precision && sc__str_starts(sc__str(precision), "amp_"))
+        sc__config_add(l, out, "update", "amp");
+}
+
 /* Strategies of FullyShardedDataParallel; Composer's default is FULL_SHARD. */
 static void
 take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    const char *precision = sc__config_exact(c, "precision");
     bool section = false;
     for (uint32_t i = 0; i < c->count; i++)
         section = section || sc__str_starts(sc__str(c->items[i].key), "fsdp_config.");
     if (!section || says(c, "fsdp_config.sharding_strategy", "NO_SHARD")) {
-        /* Composer's amp_… is autocast over weights in fp32 (composer/core/precision.py) */
-        if (precision && sc__str_starts(sc__str(precision), "amp_"))
-            sc__config_add(l, out, "update", "amp");
+        sc__config_copy_weights(l, c, out);
         return;
     }
     sc__config_add(l, out, "use-torch-fsdp2", NULL);
@@ -103,11 +110,7 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
         sc__config_add(l, out, "reshard-after-forward", "no");
     if (says(c, "fsdp_config.sharding_strategy", "HYBRID_SHARD") ||
         sc__config_value(c, "fsdp_config.device_mesh.1"))
-        sc__note(l->ctx,
-                 "config-not-modelled",
-                 "%s: weights are counted as sharded over all GPUs, not copied across "
-                 "nodes: --shard-group says how many ranks share them",
-                 l->file);
+        sc__config_note_hybrid(l);
     if (sc__config_on(c, "fsdp_config.activation_checkpointing"))
         sc__config_add(l, out, "recompute", "full");
 }

@@ -199,7 +199,7 @@ static const struct {
                 {"NeMo Automodel", "fsdp2-automodel"},
                 {"LLM Foundry", "llm-foundry-2023"},
                 {"torchtune", "pytorch-eager"},
-                {"InternEvo", NULL}};
+                {"InternEvo", "internevo"}};
 
 const char *sc__config_kind_name(enum sc__config_kind kind) {
     return programs[kind].name;

@@ -88,6 +88,28 @@ static void take_olmo_experts(struct sc__launch *l,
     sc__config_add(l, out, "moe-ffn-hidden-size", wide);
 }
 
+/* FSDP over all GPUs unless a key says otherwise (FSDPConfig of olmo/config.py); DDP has
+ * weights in fp32 under autocast (scripts/train.py, Trainer.train_micro_batch). */
+static void take_olmo_sharding(struct sc__launch *l,
+                               const struct sc__config *c,
+                               struct sc__flag_list *out) {
+    const char *distributed = sc__config_exact(c, "distributed_strategy");
+    const char *strategy = sc__config_exact(c, "fsdp.sharding_strategy");
+    uint32_t copies = sc__config_number(c, "fsdp.hybrid_sharding_num_model_replicas", 0);
+    strategy = strategy ? strategy : "FULL_SHARD";
+    if ((distributed && !strcmp(distributed, "ddp")) || !strcmp(strategy, "NO_SHARD")) {
+        sc__config_copy_weights(l, c, out);
+        return;
+    }
+    sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    if (!strcmp(strategy, "SHARD_GRAD_OP") || strstr(strategy, "ZERO2"))
+        sc__config_add(l, out, "reshard-after-forward", "no");
+    if (strstr(strategy, "HYBRID_SHARD") && copies)
+        sc__config_copies(l, copies, out);
+    else if (strstr(strategy, "HYBRID_SHARD"))
+        sc__config_note_hybrid(l);
+}
+
 sc_status sc__config_olmo(struct sc__launch *l,
                           const struct sc__config *c,
                           struct sc__flag_list *out) {
@@ -116,8 +138,6 @@ sc_status sc__config_olmo(struct sc__launch *l,
                     sc__config_value(c, "compile.fullgraph") ||
                     sc__config_value(c, "compile.backend");
     sc__config_add(l, out, "software", compiled ? "fsdp1" : "fsdp-eager");
-    if (sc__config_value(c, "fsdp.wrapping_strategy") ||
-        sc__config_value(c, "fsdp.precision"))
-        sc__config_add(l, out, "use-torch-fsdp2", NULL);
+    take_olmo_sharding(l, c, out);
     return SC_OK;
 }

@@ -223,6 +223,14 @@ sc_status sc__config_known(const struct sc__launch *l,
                            l->shell.unknowns[mark - 1].line);
 }
 
+void sc__config_note_hybrid(const struct sc__launch *l) {
+    sc__note(l->ctx,
+             "config-not-modelled",
+             "%s: weights are counted as sharded over all GPUs, not copied across nodes "
+             "(hybrid): --shard-group says how many ranks share them",
+             l->file);
+}
+
 void sc__config_note_default(const struct sc__launch *l,
                              const char *key,
                              const char *value) {

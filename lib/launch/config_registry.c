@@ -39,6 +39,13 @@ static bool is_in_name(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
+static bool is_name(const char *text) {
+    const char *end = text;
+    while (is_in_name(*end))
+        end++;
+    return *text && !*end;
+}
+
 /* The next "def name" at the beginning of a line, with what follows up to the next line
  * that is not indented. */
 static bool next_function(struct sc__str *rest, uint32_t *line, struct function *f) {
@@ -186,6 +193,41 @@ take_assignment(struct registry *r, const struct function *f, struct sc__str tex
     sc__config_read_call(r->l, r->c, value, lines_before(f, equals), key);
 }
 
+/* What stands behind "name =" in a function; n 0: nothing. */
+static struct sc__str assigned(const struct function *f, const char *name) {
+    struct sc__str rest = f->body;
+    struct sc__str line;
+    size_t n = strlen(name);
+    while (sc__split(&rest, '\n', &line)) {
+        line = sc__trim(line);
+        if (!sc__str_starts(line, name))
+            continue;
+        const char *at = line.p + n;
+        while (at < line.p + line.n && *at == ' ')
+            at++;
+        if (at < line.p + line.n && *at == '=')
+            return (struct sc__str){at + 1, (size_t)(f->body.p + f->body.n - at - 1)};
+    }
+    return (struct sc__str){NULL, 0};
+}
+
+/* "compile=compiled" with "compiled = CompileConfig(…)" above. */
+static void take_names(struct registry *r, const struct function *f) {
+    uint32_t i = 0;
+    for (uint32_t left = r->c->count; left && i < r->c->count; left--) {
+        const struct sc__config_item item = r->c->items[i];
+        struct sc__str text = {NULL, 0};
+        if (is_name(item.value))
+            text = assigned(f, item.value);
+        if (!text.n) {
+            i++;
+            continue;
+        }
+        drop(r, item.key);
+        sc__config_read_call(r->l, r->c, text, lines_before(f, text.p), item.key);
+    }
+}
+
 /* "config = other()": what the other says comes first. */
 static bool take_base(struct registry *r, const struct function *f, unsigned depth);
 
@@ -198,6 +240,7 @@ static bool take_function(struct registry *r, const struct function *f, unsigned
     if (call) {
         struct sc__str text = {call, (size_t)(f->body.p + f->body.n - call)};
         sc__config_read_call(r->l, r->c, text, lines_before(f, call), "");
+        take_names(r, f);
     }
     take_classes(r, f);
     while (!call && sc__split(&rest, '\n', &line))
@@ -218,8 +261,9 @@ static bool take_base(struct registry *r, const struct function *f, unsigned dep
         struct sc__str name =
             sc__trim((struct sc__str){equals + 1, (size_t)(bracket - equals - 1)});
         const char *wanted = sc__strndup(&r->l->ctx->arena, name.p, name.n);
-        if (find_function(r, wanted, &other) && other.body.p != f->body.p)
-            return take_function(r, &other, depth + 1);
+        if (find_function(r, wanted, &other) && other.body.p != f->body.p &&
+            take_function(r, &other, depth + 1))
+            return true;
     }
     return false;
 }

@@ -295,11 +295,7 @@ take_fsdp(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
     if (kept)
         sc__config_add(l, out, "reshard-after-forward", "no");
     if (hybrid)
-        sc__note(l->ctx,
-                 "config-not-modelled",
-                 "%s: weights are counted as sharded over all GPUs, not copied across "
-                 "nodes (hybrid): --shard-group says how many ranks share them",
-                 l->file);
+        sc__config_note_hybrid(l);
 }
 
 /* accelerate hands sequences to PyTorch's context_parallel, which gathers keys and values

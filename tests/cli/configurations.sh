@@ -54,6 +54,10 @@ same registry_changed $registry=longer -- $titan --seq 16384 --micro-batch 1 --c
 same registry_changed_twice $registry=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --fp8-recipe rowwise --cp-comm-type all_gather
 sed 's/recipe_name="rowwise"/enable_fsdp_float8_all_gather=True/' $data/torchtitan_registry.py >"$dir/gathers.py"
 same registry_gathers_float8 "$dir/gathers.py" --gpus 64 --set config=larger -- --model llama3-70b ${titan#--model llama3-8b} --seq 16384 --micro-batch 2 --cp 4 --recompute full --fusion hf --fp8 --cp-comm-type all_gather
+sed 's/compile=CompileConfig(.*),/compile=compiled,/; s/^    """The plan of.*/    unread = helper(1)\n    compiled = CompileConfig(enable=True)/; s/^    config = short()/    other = helper(2)\n    config = short()/' $data/torchtitan_registry.py >"$dir/names.py"
+for name in short longer; do
+    same "registry_names $name" "$dir/names.py" --gpus 64 --set config=$name -- --megatron-args $registry=$name
+done
 same registry_unsaid $registry=unsaid -- $titan --seq 2048 --micro-batch 8 --recompute ops --fusion hf --cross-entropy chunked
 refuse registry_which 3 'it does not say which of the configurations short, longer, larger, unsaid, of_another_file' "$S" run $data/torchtitan_registry.py
 refuse registry_none 3 "'x' is none of the configurations short" "$S" run $registry=x
@@ -217,6 +221,13 @@ Y
 same olmo "$dir/olmo.yaml" --gpus 8 -- --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 \
     --untie-embeddings-and-output-weights --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 \
     --global-batch 64 --use-torch-fsdp2 --bf16 --gpus 8 --software fsdp-eager
+shape="--num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --padded-vocab-size 50304 --untie-embeddings-and-output-weights --disable-bias-linear --normalization RMSNorm --position-embedding-type rope --swiglu --seq 2048 --micro-batch 2 --global-batch 64 --bf16 --gpus 8 --software fsdp-eager"
+sed 's/^fsdp:.*/distributed_strategy: ddp/' "$dir/olmo.yaml" >"$dir/ddp.yaml"
+same olmo_ddp "$dir/ddp.yaml" --gpus 8 -- $shape --zero 0 --update amp
+sed 's/by_block/by_block, sharding_strategy: SHARD_GRAD_OP/' "$dir/olmo.yaml" >"$dir/kept.yaml"
+same olmo_keeps_weights "$dir/kept.yaml" --gpus 8 -- $shape --use-torch-fsdp2 --reshard-after-forward no
+sed 's/by_block/by_block, sharding_strategy: HYBRID_SHARD, hybrid_sharding_num_model_replicas: 4/' "$dir/olmo.yaml" >"$dir/hybrid.yaml"
+same olmo_hybrid "$dir/hybrid.yaml" --gpus 8 -- $shape --use-torch-fsdp2 --shard-group 2
 cat >"$dir/nemo.yaml" <<'Y'
 trainer: {num_nodes: 2, devices: 8, precision: bf16}
 model: {micro_batch_size: 2, global_batch_size: 64, tensor_model_parallel_size: 1, encoder_seq_length: 2048, max_position_embeddings: "${.encoder_seq_length}",

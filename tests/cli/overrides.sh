@@ -113,7 +113,7 @@ parallel = dict(tensor=dict(size=64))
 parallel = dict(zero1=dict(size=$1), tensor=dict(size=$2), pipeline=dict(size=$3, interleaved_overlap=True), weight=dict(size=$4))
 Y
 }
-evo="--num-layers 32 --hidden-size 4000 --ffn-hidden-size 14080 --num-attention-heads 40 --num-query-groups 8 --vocab-size 32000 --seq-length 2048 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights --attention flash2 --bf16 --micro-batch 1 --micro-batches 4 --gpus 16 --overlap-grad yes --overlap-param no"
+evo="--software internevo --num-layers 32 --hidden-size 4000 --ffn-hidden-size 14080 --num-attention-heads 40 --num-query-groups 8 --vocab-size 32000 --seq-length 2048 --swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear --untie-embeddings-and-output-weights --attention flash2 --bf16 --micro-batch 1 --micro-batches 4 --gpus 16 --overlap-grad yes --overlap-param no"
 intern -1 '2, mode="msp"' 2 1 False
 same internevo "$dir/intern.py" --gpus 16 -- $evo --tp 2 --pp 2 --sequence-parallel --zero 1
 intern 1 '2, mode="mtp"' 1 1 True
