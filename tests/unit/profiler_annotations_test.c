@@ -129,6 +129,18 @@ static void prefixes_of_lines(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
+/* Sorted by the host's times and cut, a table may have nothing that ran on the device but
+ * its total. */
+static void device_total_alone(void **state) {
+    (void)state;
+    static const char rows[] = HOST_ROW("train_batch", "0.000us", "60.000us")
+        HOST_ROW("cudaLaunchKernel", "0.000us", "0.000us");
+    assert_int_equal(device_sum(rows, "60.000us"), 60 * US);
+    static const char marks[] = DEV_ROW("ProfilerStep*", "62.000us");
+    assert_int_equal(device_sum(marks, "60.000us"), 60 * US);
+    assert_int_equal(device_sum(rows, "0.000us"), 900 * US); /* the host alone */
+}
+
 /* Regions that the program names itself, in a table of PyTorch up to 2.4 that was cut: only
  * that no operator launched them tells them from kernels with a word for a name. */
 static void regions_in_tables_that_were_cut(void **state) {
@@ -161,6 +173,7 @@ int main(void) {
         TEST(annotations_in_the_total),
         TEST(annotations_that_may_be_in_the_total),
         TEST(annotations_without_a_row_of_the_host),
+        TEST(device_total_alone),
         TEST(regions_in_tables_that_were_cut),
         TEST(a_device_total_that_was_cut_off),
         TEST(prefixes_of_lines),

@@ -457,8 +457,11 @@ static int64_t sum_on(const struct sc__profile *p, enum basis basis) {
 static enum basis choose_basis(const struct sc__profile *p) {
     int64_t kernels = sum_on(p, KERNELS);
     int64_t operators = sum_on(p, OPERATORS);
+    if (!kernels && !operators && !p->has_self_dev && sum_on(p, TOTALS))
+        return TOTALS;
+    /* a table that was cut may have nothing that ran on the device but its total */
     if (!kernels && !operators)
-        return !p->has_self_dev && sum_on(p, TOTALS) ? TOTALS : HOST;
+        return p->dev_total > 0 ? KERNELS : HOST;
     bool kernels_fit = p->dev_total < 0 || kernels <= p->dev_total + p->dev_total / 100;
     bool operators_fit = p->dev_total < 0 || operators <= p->dev_total + p->dev_total / 100;
     if (kernels_fit && kernels && (kernels >= operators || !operators_fit))
@@ -467,7 +470,8 @@ static enum basis choose_basis(const struct sc__profile *p) {
 }
 
 bool sc__profile_on_host(const struct sc__profile *p) {
-    return !sum_on(p, KERNELS) && !sum_on(p, OPERATORS) && !sum_on(p, TOTALS);
+    return !sum_on(p, KERNELS) && !sum_on(p, OPERATORS) && !sum_on(p, TOTALS) &&
+           p->dev_total <= 0;
 }
 
 /* What a time is all of, by the row whose share has most digits; -1 where none tells it to
