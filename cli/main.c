@@ -142,7 +142,6 @@ static void tell_files(const sc_request *req, bool quiet) {
 static void tell_notes(const sc_request *req, bool quiet) {
     if (quiet || sc_request_says_notes(req))
         return;
-    fflush(stdout);
     for (uint32_t i = 0; sc_request_note(req, i); i++)
         fprintf(stderr, "note: %s\n", sc_request_note(req, i));
 }
@@ -223,6 +222,8 @@ int main(int argc, char **argv) {
     tell_files(req, quiet);
     if (status != SC_OK)
         return complain(ctx, req, status);
-    tell_notes(req, quiet);
-    return main_finish(SC_OK);
+    int answer = main_finish(SC_OK);
+    if (answer == SC_OK)
+        tell_notes(req, quiet);
+    return answer;
 }

@@ -24,7 +24,9 @@ static const struct sc__option options[] = {
      "FABRIC",
      NULL,
      "Network",
-     "ls:HOSTS:SPINES, ft3:HOSTS:LEAVES:AGGREGATION:CORES (links of 50 GB/s), or a cluster",
+     "ls:HOSTS:SPINES, ft3:HOSTS:LEAVES:AGGREGATION:CORES (HOSTS of a leaf, LEAVES of a "
+     "pod, "
+     "as many as the flows need, or :ALL hosts at the end; links of 50 GB/s), or a cluster",
      0},
     {"check",
      0,

@@ -46,7 +46,7 @@ const struct sc__option sc__job_options[] = {
      "ORDER",
      "tp-cp-ep-dp-pp",
      "Machine",
-     "how ranks are numbered, fastest first",
+     "how ranks are numbered; what changes from rank to rank comes first",
      0,
      SC__OPTIONS_FIELD(rank_order)},
     {"slow",

@@ -34,6 +34,10 @@
         name, 0, NULL, NULL, group, help, SC__OPT_WEAK,                                    \
             .type = SC__TYPE_FLAG, .choices = value, SC__PLAN_FIELD(member)                \
     }
+#define DTYPES                                                                             \
+    dtypes,                                                                                \
+        .hint =                                                                            \
+            "bf16, fp16, tf32 or fp32; --fp8 or --fp4 beside it for the products alone"
 /* Shapes of the model, which model/megatron_flags.c reads. */
 #define SHAPE(name, help)                                                                  \
     { name, 0, "N", NULL, MEGATRON, help, 0 }
@@ -80,7 +84,7 @@ const struct sc__option sc__model_options[] = {
     WHOLE("hosts",
           NULL,
           PLAN,
-          "all GPUs of so many hosts, as launchers take them that are given no number",
+          "hosts of the job; all their GPUs run, as with launchers that are told no number",
           hosts),
     WHOLE("tp", "1", PLAN, "tensor parallel", tp),
     WHOLE("cp", "1", PLAN, "context parallel", cp),
@@ -163,17 +167,7 @@ const struct sc__option sc__model_options[] = {
          "what data parallel ranks shard: 0, 1 (optimizer), 2 (gradients), 3 (weights)",
          zeros,
          zero),
-    {"dtype",
-     0,
-     "TYPE",
-     "bf16",
-     TRAIN,
-     "bf16, fp16, tf32 or fp32",
-     0,
-     .type = SC__TYPE_WORD,
-     .choices = dtypes,
-     .hint = "bf16, fp16, tf32 or fp32; --fp8 or --fp4 beside it for the products alone",
-     SC__PLAN_FIELD(dtype)},
+    WORD("dtype", "TYPE", "bf16", TRAIN, "bf16, fp16, tf32 or fp32", DTYPES, dtype),
     FLAG("fp8", TRAIN, "GEMMs of linear layers in fp8", fp8, gemm_dtype),
     FLAG("fp4", TRAIN, "GEMMs of linear layers in fp4", fp4, gemm_dtype),
     WORD("fp8-scaling",

@@ -296,3 +296,9 @@ check compared_notes "$("$STEPCAST" compare "$tmp/w.txt" "$tmp/w.txt" --top-k 3 
 # most failures of a small job are those that its set has of software, whatever the size
 expect failures_of_software 0 "one in 20.6 h, which is taken to fail as often in a job of 16 GPUs as in that of the set; machines fail once in 155 days" "$STEPCAST" train --model llama3-8b --cluster dgx-h100:16 --tp 2 --global-batch 16 --seq 2048 --zero 1 --train-tokens 1B
 check failures_of_machines "$("$STEPCAST" train --model llama3-8b --cluster dgx-h100:16384 --tp 2 --global-batch 8192 --seq 2048 --zero 1 --train-tokens 1B | grep -c 'ETTR\|most failures are of software')" 1
+
+# a rate for nodes of which none needs it
+"$STEPCAST" convert "$tmp/one.json" --to chakra -o "$tmp/chakra" --cluster dgx-h100:16 >/dev/null 2>&1
+for rate in "peak-flops 1e14" "memory-bandwidth 1TB/s"; do
+    expect "chakra: $rate" 0 "--${rate% *} has no effect: no node lacks a duration" "$STEPCAST" run "$tmp/chakra" --$rate --json -
+done

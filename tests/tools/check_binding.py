@@ -377,6 +377,13 @@ class Objects(unittest.TestCase):
 
 
 class Search(unittest.TestCase):
+    def test_plans_notes(self):
+        """plans() of a cluster alone says which batch it assumes, and what has no effect"""
+        found = stepcast.plans("gpt2", cluster="dgx-h100:8", top=2, moe_kernels="fused")
+        codes = {note.code for note in found.notes}
+        self.assertEqual(len(found), 2)
+        self.assertLessEqual({"batch-assumed", "option-unused"}, codes)
+
     def test_plans(self):
         """plans() are the program's, and evaluate() agrees with each"""
         words = "--gpus 16 --global-batch 32 --seq 4096 --cp 1 --top 6".split()

@@ -23,7 +23,7 @@ from ._library import version
 from ._objects import Cluster, Model, Workload
 from ._plan import Plan
 from ._result import Breakdown, Communication, Critical, Memory, Note, Result, WhatIf
-from ._search import PlanResult, plans
+from ._search import PlanResult, Plans, plans
 
 __version__ = version()
 
@@ -40,6 +40,7 @@ __all__ = [
     "Output",
     "Plan",
     "PlanResult",
+    "Plans",
     "Result",
     "StepcastError",
     "UsageError",

@@ -14,6 +14,7 @@ from ._command import _Request, request
 from ._library import Progress, Text, borrowed_context, decode, encode, library
 from ._objects import Cluster, Model, as_cluster, as_model
 from ._plan import Plan
+from ._result import Note
 
 
 class PlanResult(NamedTuple):
@@ -31,18 +32,25 @@ class PlanResult(NamedTuple):
     command: str
 
 
+class Plans(List[PlanResult]):
+    """Plans, the fastest first, and what was assumed of all of them."""
+
+    notes: List[Note]
+
+
 def plans(
     model: Union[Model, Text],
     *,
-    gpus: int,
-    global_batch: int,
+    gpus: Optional[int] = None,
+    global_batch: Optional[int] = None,
     cluster: Optional[Union[Cluster, Text]] = None,
     top: int = 10,
     progress: Optional[Progress] = None,
     **options: Any,
-) -> List[PlanResult]:
-    """The fastest plans of a model on so many GPUs. options are those of the command
-    `plans`: what they give is fixed, what they leave open is tried.
+) -> Plans:
+    """The fastest plans of a model on so many GPUs, those of the cluster unless told. options
+    are those of the command `plans`: what they give is fixed, what they leave open is tried.
+    Without a global_batch it is about 4 Mi tokens; what was assumed is in `notes` of the list.
 
     >>> best = stepcast.plans("llama3-8b", gpus=16, global_batch=64, seq=4096, cp=1, top=3)
     >>> len(best), best[0].step_us <= best[1].step_us <= best[2].step_us
@@ -65,8 +73,9 @@ def plans(
             asked.set(name, text)
         for keyword, value in {"gpus": gpus, "global_batch": global_batch, "top": top, **options}.items():
             asked.set_keyword(keyword, value)
-        found = json.loads(asked.execute(progress).text)["plans"]
-        results = [_plan_result(asked, row) for row in found]
+        found = json.loads(asked.execute(progress).text)
+        results = Plans(_plan_result(asked, row) for row in found["plans"])
+        results.notes = [Note(note["code"], note["text"]) for note in found["notes"]]
     return results
 
 

@@ -32,6 +32,7 @@ struct chakra_read_reader {
     uint32_t offset_capacity;
     /* FLOP/s, bytes/s */
     double peak;
+    const char *rate_given; /* an option for nodes without a duration, or NULL */
     double bandwidth;
     bool slots;
     uint64_t untimed;  /* compute nodes without any time */
@@ -674,6 +675,9 @@ static sc_status take_options(struct chakra_read_reader *r, const struct sc__set
     if (system)
         SC__TRY(system_file(r, system));
     SC__TRY(sc__setting_double(s, "peak-flops", &r->peak));
+    r->rate_given = sc__setting(s, "peak-flops") ? "peak-flops"
+                    : bandwidth                  ? "memory-bandwidth"
+                                                 : NULL;
     if (bandwidth &&
         (!sc__parse_rate(sc__str(bandwidth), &r->bandwidth) || r->bandwidth <= 0))
         return sc__fail(r->ctx,
@@ -713,6 +717,11 @@ static void notes(const struct chakra_read_reader *r) {
                  (unsigned long long)r->roofline,
                  r->peak,
                  r->bandwidth);
+    else if (r->rate_given)
+        sc__note(r->ctx,
+                 "option-unused",
+                 "--%s has no effect: no node lacks a duration and has num_ops",
+                 r->rate_given);
     if (r->untimed)
         sc__note(
             r->ctx,

@@ -226,7 +226,7 @@ const struct sc__option sc__flow_options[] = {
      "LINK",
      NULL,
      "Network",
-     "a link is out of service (leaf0-spine0); a note says what it costs",
+     "a link is out of service (leaf0-spine0); run notes what it costs",
      SC__OPT_REPEAT},
     {0}};
 
