@@ -70,6 +70,15 @@ uint32_t sc__schedule_warm_up(uint32_t pp,
                               uint32_t stage,
                               uint32_t micro_batches);
 
+/* The most that an interleaved stage holds at once, where a micro-batch in chunk c holds
+ * of_chunk[c] from its forward to its backward. */
+double sc__schedule_most_held(uint32_t pp,
+                              uint32_t vpp,
+                              struct sc__turns turns,
+                              uint32_t stage,
+                              uint32_t micro_batches,
+                              const double *of_chunk);
+
 /* What a stage does next. */
 struct sc__slot {
     uint8_t kind; /* 'F', 'B' (or input gradient), 'W' */

@@ -176,6 +176,27 @@ uint32_t sc__schedule_warm_up(uint32_t pp,
     return want < total && micro_batches >= pp ? (uint32_t)want : total;
 }
 
+double sc__schedule_most_held(uint32_t pp,
+                              uint32_t vpp,
+                              struct sc__turns turns,
+                              uint32_t stage,
+                              uint32_t micro_batches,
+                              const double *of_chunk) {
+    struct interleaving n = interleaving(pp, vpp, turns, micro_batches);
+    uint32_t warm = sc__schedule_warm_up(pp, vpp, turns, stage, micro_batches);
+    uint64_t end = warm + (uint64_t)vpp * (n.first + 2 * (uint64_t)n.size);
+    uint64_t total = (uint64_t)micro_batches * vpp;
+    double held = 0;
+    double most = 0;
+    for (uint32_t k = 0; k < total && k < end; k++) { /* from there on it repeats */
+        held += of_chunk[piece(&n, k).chunk];
+        most = held > most ? held : most;
+        if (k >= warm)
+            held -= of_chunk[vpp - 1 - piece(&n, k - warm).chunk];
+    }
+    return most;
+}
+
 static void order_interleaved(struct schedule_order *o,
                               uint32_t pp,
                               uint32_t vpp,

@@ -61,10 +61,13 @@ struct layer_keeps {
     double workspace;
 };
 
+enum { MOST_CHUNKS = 64 }; /* beyond them all count as equal */
+
 /* Of one micro-batch, in all layers of a stage. */
 struct stage_keeps {
     /* for all of backward; from input to weight gradient */
     double activations;
+    double chunk[MOST_CHUNKS]; /* of them, each chunk's */
     double fragment;
     double first;            /* all of the first layer's */
     double again;            /* of one layer: what is computed again before its backward */
@@ -157,16 +160,42 @@ stage_keeps(const struct sc__model *m, const struct sc__plan *p, uint32_t stage)
         for (uint32_t i = first; i < first + n; i++)
             add_layer(m, p, i, &k);
         larger = fmax(larger, k.activations - before);
+        if (c < MOST_CHUNKS)
+            k.chunk[c] = k.activations - before;
     }
     if (sc__schedule_two_ways(p->schedule))
         k.activations = 2 * larger;
+    double layers = k.activations;
     if (sc__plan_has_embedding(p, stage) && sc__plan_drops_hidden(p))
         k.activations += sc__plan_tokens_sp(p) * m->hidden;
     if (sc__plan_has_embedding(p, stage))
         add_towers(m, p, &k);
+    k.chunk[0] += k.activations - layers;
+    layers = k.activations;
     if (sc__plan_has_head(p, stage))
         add_end(m, p, &k);
+    k.chunk[(p->vpp - 1) % MOST_CHUNKS] += k.activations - layers;
     return k;
+}
+
+/* Activations of all micro-batches in flight. Interleaved, of the last chunk those of few
+ * are, and of the first those of most: a stage whose chunks are unequal has not the mean.
+ */
+static double kept_in_flight(const struct sc__plan *p,
+                             uint32_t stage,
+                             const struct stage_keeps *k,
+                             double flying) {
+    bool equal = p->schedule != SC__SCHEDULE_INTERLEAVED || p->vpp > MOST_CHUNKS;
+    for (uint32_t c = 1; !equal && c < p->vpp && k->chunk[c] == k->chunk[0]; c++)
+        equal = c + 1 == p->vpp;
+    if (equal)
+        return k->activations * flying;
+    return sc__schedule_most_held(p->mesh.pp,
+                                  p->vpp,
+                                  sc__plan_turns(p),
+                                  stage,
+                                  sc__plan_run_batches(p),
+                                  k->chunk);
 }
 
 /* Beside the activations in flight, where input and weight gradients are apart. */
@@ -347,7 +376,7 @@ sc__plan_memory(const struct sc__model *m, const struct sc__plan *p, uint32_t st
     bool added = p->micro_batches > 1; /* to gradients already there */
     double head = plain ? sc__plan_weight_bytes(p) * p->vocab / p->mesh.tp * m->hidden : 0;
     double flying = in_flight(p, stage);
-    x.kept = k->activations * flying + waiting_fragments(p, stage, k, flying);
+    x.kept = kept_in_flight(p, stage, k, flying) + waiting_fragments(p, stage, k, flying);
     /* one on its way beside those that stay; where none does, also the one in use */
     bool some_stay = k->layers > p->offload_activations;
     x.kept += fmin((some_stay ? 1 : 2) * k->away_layer, k->away * flying);

@@ -434,6 +434,22 @@ static void losses_that_wait(void **state) {
     }
 }
 
+/* Interleaved, two stages of two chunks of a layer each: the first has five pieces in
+ * flight. The last has three, of which one is in the chunk with the final norm: its input
+ * and output are there once, not three times a half. */
+static void ends_of_interleaved_stages(void **state) {
+    struct sc__model m;
+    struct sc__plan p;
+    assert_int_equal(
+        plan_of(*state, SHAPE "gpus 2;pp 2;vpp 2;global-batch 8;recompute none", &m, &p),
+        SC_OK);
+    double of_layer = sc__layer_activations(&m, &p, 0);
+    assert_within(sc__plan_memory(&m, &p, 0).activations, 5 * of_layer, 1e-12);
+    assert_within(sc__plan_memory(&m, &p, 1).activations,
+                  3 * of_layer + 4.0 * 1024 * HIDDEN,
+                  1e-12);
+}
+
 static void fits_to_the_byte(void **state) {
     struct sc__model m;
     struct sc__plan p;
@@ -460,6 +476,7 @@ int main(void) {
         cmocka_unit_test(recomputed_block),
         cmocka_unit_test(modules_that_run_again),
         cmocka_unit_test(losses_that_wait),
+        cmocka_unit_test(ends_of_interleaved_stages),
         cmocka_unit_test(fits_to_the_byte),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -4,6 +4,7 @@
  * own for every piece, against a plain recursion over the same orders. */
 #include "test.h"
 
+#include "base/random.h"
 #include "lower/pipeline.h"
 #include "simulate/simulate.h"
 
@@ -274,6 +275,61 @@ static void interleaved(void **state) {
     check_schedule(SC__SCHEDULE_INTERLEAVED, CHUNKS);
 }
 
+/* What a stage of unequal chunks holds at most, slot after slot of its order. */
+static double most_held(const struct sc__slot *slot, uint32_t count, const double *of) {
+    double held = 0;
+    double most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        held += slot[i].kind == 'F' ? of[slot[i].chunk] : -of[slot[i].chunk];
+        most = held > most ? held : most;
+    }
+    return most;
+}
+
+/* Chunks of 1, 16, 256 … : every mixture of micro-batches has a sum of its own. Two stages
+ * of two chunks and eight micro-batches, by hand: the first has F0 F0 F1 F1 before it goes
+ * on with F0, then B1: three of chunk 0 and two of chunk 1, later four and one. */
+static void interleaved_holds(void **state) {
+    (void)state;
+    static const double by_hand[] = {10, 1};
+    struct sc__turns usual = {0};
+    assert_number(sc__schedule_most_held(2, 2, usual, 0, 8, by_hand), ==, 41);
+    assert_number(sc__schedule_most_held(2, 2, usual, 1, 8, by_hand), ==, 30);
+    uint64_t seed = 5;
+    ctx = sc_open();
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t p = 2 + (uint32_t)(sc__random(&seed) % 6);
+        uint32_t v = 2 + (uint32_t)(sc__random(&seed) % 3);
+        uint32_t m = i & 1 ? p * (1 + (uint32_t)(sc__random(&seed) % 9))
+                           : 1 + (uint32_t)(sc__random(&seed) % 40);
+        struct sc__turns turns = {.ahead = (uint32_t)(sc__random(&seed) % 2)};
+        double of[CHUNKS];
+        for (uint32_t c = 0; c < v; c++)
+            of[c] = (double)(1 << 4 * (sc__random(&seed) % 4));
+        uint32_t count;
+        uint32_t s = (uint32_t)(sc__random(&seed) % p);
+        const struct sc__slot *slot = sc__schedule_order(&ctx->arena,
+                                                         SC__SCHEDULE_INTERLEAVED,
+                                                         p,
+                                                         v,
+                                                         turns,
+                                                         s,
+                                                         m,
+                                                         &count);
+        double got = sc__schedule_most_held(p, v, turns, s, m, of);
+        double wanted = most_held(slot, count, of);
+        if (got != wanted)
+            fail_msg("%u stages of %u chunks, %u micro-batches, stage %u: %g, not %g",
+                     p,
+                     v,
+                     m,
+                     s,
+                     got,
+                     wanted);
+    }
+    sc_close(ctx);
+}
+
 static void dualpipev(void **state) {
     (void)state;
     check_schedule(SC__SCHEDULE_DUALPIPEV, 2);
@@ -429,6 +485,7 @@ int main(void) {
                                        cmocka_unit_test(gpipe),
                                        cmocka_unit_test(zero_bubble),
                                        cmocka_unit_test(interleaved),
+                                       cmocka_unit_test(interleaved_holds),
                                        cmocka_unit_test(dualpipev),
                                        cmocka_unit_test(dualpipe),
                                        cmocka_unit_test(dualpipe_waits_as_published),

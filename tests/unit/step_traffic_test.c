@@ -213,7 +213,8 @@ static void routes_of_hybrid_ep(void **state) {
         SHAPE "num-experts 32;moe-router-topk 2;ep 16;etp 1;gpus 16;global-batch 16;"
               "moe-token-dispatcher-type flex;moe-kernels grouped;software bridge-26.02";
     struct traffic t = lower(*state, text, &m, &p);
-    double copies = 16 * (1 - 15 / 16.0 * 15 / 16.0); /* ranks that two experts lie on */
+    /* ranks that two of 32 experts lie on, two experts a rank */
+    double copies = 16 * (1 - 30 * 29 / (32.0 * 31));
     double sent = SEQ * copies * (2.0 * HIDDEN);
     double more = SEQ * copies * (4.0 * 16);
     assert_within(t.bytes[SC__GROUP_EP][SC__ALLGATHER], LAYERS * 16.0 * SEQ * 32, 1e-9);
