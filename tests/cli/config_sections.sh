@@ -74,3 +74,13 @@ same swift_is_asked "$dir/asked.sh" -- --megatron-args "$dir/swift.sh" --mtp-num
 printf 'modules:\n  pre_trainer:\n    framework: megatron\n    model: deepseek_v3.yaml\n    overrides: {micro_batch_size: 1, global_batch_size: 16, seq_length: 1024, tensor_model_parallel_size: 1, expert_model_parallel_size: 8, mtp_num_layers: null}\n' >"$dir/primus.yaml"
 sed 's/, mtp_num_layers: null//' "$dir/primus.yaml" >"$dir/usual.yaml"
 same null_of_predictions "$dir/primus.yaml" --num-layers 4 -- --megatron-args "$dir/usual.yaml" --num-layers 4 --mtp-num-layers 0
+# a window of Nanotron's Qwen2Config, in every layer
+nanotron() { # keys of the model
+    printf 'model: {dtype: bfloat16, model_config: {is_qwen2_config: true, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 4, num_key_value_heads: 8, vocab_size: 32000, tie_word_embeddings: true%s}}\nparallelism: {dp: 4, tp: 1, pp: 1}\ntokens: {micro_batch_size: 1, sequence_length: 16384, batch_accumulation_per_replica: 1}\n' "$1" >"$dir/nanotron.yaml"
+}
+nanotron ''
+cp "$dir/nanotron.yaml" "$dir/whole.yaml"
+nanotron ', sliding_window_size: 1024'
+same nanotron_window "$dir/nanotron.yaml" -- --megatron-args "$dir/whole.yaml" --window-size 1023,0
+nanotron ', sliding_window_size: null'
+same nanotron_no_window "$dir/nanotron.yaml" -- --megatron-args "$dir/whole.yaml"
