@@ -84,3 +84,20 @@ nanotron ', sliding_window_size: 1024'
 same nanotron_window "$dir/nanotron.yaml" -- --megatron-args "$dir/whole.yaml" --window-size 1023,0
 nanotron ', sliding_window_size: null'
 same nanotron_no_window "$dir/nanotron.yaml" -- --megatron-args "$dir/whole.yaml"
+# --deepspeed_config of DeepSpeed's own flags names its file; what that says of the batch counts where nothing else does
+printf '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}' >"$dir/engine.json"
+own="--model_name_or_path meta-llama/Llama-3.1-8B --max_length 2048 --gradient_checkpointing"
+engine="--model llama3.1-8b --gpus 8 --seq 2048 --recompute full --zero 3 --software deepspeed"
+echo "deepspeed --num_gpus 8 train.py $own --deepspeed --deepspeed_config engine.json" >"$dir/engine.sh"
+same engine_file "$dir/engine.sh" -- $engine --micro-batch 2 --global-batch 64
+echo "deepspeed --num_gpus 8 train.py $own --deepspeed_config=engine.json --per_device_train_batch_size 1 --gradient_accumulation_steps 2" >"$dir/engine.sh"
+same engine_batch_is_said "$dir/engine.sh" -- $engine --micro-batch 1 --micro-batches 2
+printf 'cat > made.json <<EOF\n{"train_batch_size": $1, "gradient_accumulation_steps": 1, "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}\nEOF\ndeepspeed --num_gpus 8 train.py %s --deepspeed_config=made.json\n' "$own" >"$dir/made.sh"
+same engine_file_is_made "$dir/made.sh" --set 1=32 -- $engine --micro-batch 4 --micro-batches 1
+printf 'sed "s/STAGE/3/" template.json > made.json\ndeepspeed --num_gpus 8 train.py %s --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --bf16 true --deepspeed made.json\n' "$own" >"$dir/sed.sh"
+same engine_file_of_a_program "$dir/sed.sh" --zero 3 -- $engine --micro-batch 1 --micro-batches 2
+check unknown_file_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c "made.json, which the script writes, has the output of 'sed' in it")" 1
+# --batch_size of a program of one's own is a rank's
+echo "torchrun --nproc_per_node 8 train.py --model_name meta-llama/Llama-3.1-8B --num_train_epochs 1 --batch_size 4 --max_length 2048" >"$dir/rank.sh"
+same batch_of_a_rank "$dir/rank.sh" -- --model llama3.1-8b --gpus 8 --seq 2048 --micro-batch 4 --software hf-transformers
+check batch_of_a_rank_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'batch_size 4 is taken for that of one GPU')" 1
