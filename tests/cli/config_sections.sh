@@ -101,3 +101,11 @@ check unknown_file_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c "made.json, 
 echo "torchrun --nproc_per_node 8 train.py --model_name meta-llama/Llama-3.1-8B --num_train_epochs 1 --batch_size 4 --max_length 2048" >"$dir/rank.sh"
 same batch_of_a_rank "$dir/rank.sh" -- --model llama3.1-8b --gpus 8 --seq 2048 --micro-batch 4 --software hf-transformers
 check batch_of_a_rank_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'batch_size 4 is taken for that of one GPU')" 1
+# a program of one's own that hands DeepSpeed its file is a trainer, and no Megatron-DeepSpeed
+echo "deepspeed --num_gpus 8 train.py --epochs 1 --batch_size 4 --fp16 --deepspeed engine.json" >"$dir/engine.sh"
+printf '{"zero_optimization": {"stage": 2}}' >"$dir/engine.json"
+same engine_of_a_program "$dir/engine.sh" --model gpt2-xl --seq 1024 -- --model gpt2-xl --seq 1024 --gpus 8 --micro-batch 4 --zero 2 --fp16 --software deepspeed
+# checkpoints that go to the host are counted on the GPU, which is said
+printf 'base_model: meta-llama/Llama-3.1-8B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\ngradient_checkpointing: offload\n' >"$dir/axolotl.yaml"
+"$S" run "$dir/axolotl.yaml" --ignore-memory >"$dir/out"
+check checkpoints_on_the_host "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'gradient_checkpointing offload changes the step and is not modelled')" 1
