@@ -15,7 +15,7 @@ struct plugin {
 
 static const char *plugin_name(const struct sc__config *c) {
     const char *name = sc__config_exact(c, "plugin");
-    return sc__config_exact(c, "batch_size") ? name : NULL;
+    return sc__config_has(c, "batch_size") ? name : NULL;
 }
 
 static const struct plugin *plugin_of(const struct sc__config *c) {

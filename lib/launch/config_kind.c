@@ -99,8 +99,19 @@ static bool trains_by_epochs(const struct sc__config *c) {
            !sc__config_has(c, "num_layers");
 }
 
+/* A program of one's own hands DeepSpeed its file; Megatron's describe a model. */
+static bool names_engine_file(const struct sc__config *c) {
+    static const char *const keys[] = {"deepspeed", "deepspeed_config", NULL};
+    bool named = false;
+    for (const char *const *key = keys; *key; key++) {
+        const char *value = sc__config_exact(c, *key);
+        named = named || (value && sc__str_ends(sc__str(value), ".json"));
+    }
+    return named && !sc__config_has(c, "num_layers");
+}
+
 bool sc__config_names_trainer(const struct sc__config *c) {
-    return trains_by_epochs(c) || sc__config_own_fsdp(c) ||
+    return trains_by_epochs(c) || names_engine_file(c) || sc__config_own_fsdp(c) ||
            sc__config_has(c, "model_name_or_path") ||
            sc__config_has(c, "per_device_train_batch_size") || sc__config_openrlhf(c) ||
            sc__config_llama_recipes(c) || sc__config_colossal(c) ||

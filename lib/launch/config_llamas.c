@@ -38,6 +38,13 @@ sc_status sc__config_nanotron(struct sc__launch *l,
     take_llama(l, out);
     if (!sc__config_value(c, "model_config.tie_word_embeddings"))
         sc__config_add(l, out, "untie-embeddings-and-output-weights", NULL);
+    /* of Qwen2Config, which hands it to the attention of every layer (models/qwen.py) */
+    uint32_t keys = sc__config_number(c, "model_config.sliding_window_size", 0);
+    if (keys)
+        sc__config_add(l,
+                       out,
+                       "window-size",
+                       sc__format(&l->ctx->arena, "%" PRIu32 ",0", keys - 1));
     return take_nanotron_experts(l, c, out);
 }
 

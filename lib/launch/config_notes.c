@@ -40,6 +40,7 @@ static const struct {
     {OF(TRAINER), "peft_use_dora", ""},
     {OF(TRAINER), "torch_compile", ""},
     {OF(TRAINER), "activation_offloading", ""},
+    {OF(TRAINER), "gradient_checkpointing", "true 1"}, /* offload, offload_disk, unsloth */
     {OF(TRAINER), "tiled_mlp", ""},
     {OF(TRAINER), "use_tiled_mlp", ""}, /* ms-swift */
     {OF(TRAINER), "unfrozen_parameters", ""},

@@ -79,11 +79,35 @@ bool sc__config_llama_recipes(const struct sc__config *c) {
             sc__config_exact(c, "batch_size_training"));
 }
 
+/* Numbers in DeepSpeed's own file are the batch of programs that leave it to
+ * deepspeed.initialize; trainers of Hugging Face, which say it themselves, have "auto". */
+static bool says_engine_batch(const struct sc__config *c) {
+    bool file = sc__config_has(c, "zero_optimization.stage") ||
+                sc__config_has(c, "train_micro_batch_size_per_gpu");
+    return file && !says_flag(c, "micro-batch") &&
+           (sc__config_has(c, "train_micro_batch_size_per_gpu") ||
+            sc__config_has(c, "train_batch_size"));
+}
+
+static void take_engine_batch(struct sc__launch *l,
+                              const struct sc__config *c,
+                              struct sc__flag_list *out) {
+    if (!says_engine_batch(c) || sc__config_openrlhf(c))
+        return;
+    const char *piece = sc__config_value(c, "train_micro_batch_size_per_gpu");
+    const char *whole = sc__config_value(c, "train_batch_size");
+    if (piece)
+        sc__config_add(l, out, "micro-batch", piece);
+    if (whole)
+        sc__config_add(l, out, "global-batch", whole);
+}
+
 /* What is not said has the value that its program gives it: per_device_train_batch_size of
  * transformers/training_args.py, cutoff_len of LLaMA-Factory's data_args.py, max_seq_len of
  * DeepSpeed-Chat's main.py. */
 static void
 take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
+    bool engine = says_engine_batch(c);
     bool chat = is_chat(c);
     bool recipes = sc__config_llama_recipes(c);
     const struct {
@@ -95,7 +119,7 @@ take_defaults(struct sc__launch *l, const struct sc__config *c, struct sc__flag_
         {"per_device_train_batch_size",
          "micro-batch",
          chat ? "16" : "8",
-         sc__config_exact(c, "model_name_or_path") != NULL},
+         !engine && sc__config_exact(c, "model_name_or_path")},
         {"cutoff_len", "seq", "2048", sc__config_value(c, "finetuning_type") != NULL},
         {"max_seq_len", "seq", "512", chat},
         {"batch_size_training", "micro-batch", "4", recipes},
@@ -145,10 +169,29 @@ take_verl(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list
  * are made (finetune.py). */
 static void
 take_alpaca(struct sc__launch *l, const struct sc__config *c, struct sc__flag_list *out) {
-    const char *batch = sc__config_exact(c, "batch_size");
-    if (sc__launch_is_script(l) && batch && sc__config_exact(c, "base_model") &&
-        sc__config_exact(c, "micro_batch_size"))
-        sc__config_add(l, out, "global-batch", batch);
+    if (sc__launch_is_script(l) && sc__config_exact(c, "base_model") &&
+        sc__config_exact(c, "micro_batch_size") && sc__config_exact(c, "batch_size"))
+        sc__config_add(l, out, "global-batch", sc__config_exact(c, "batch_size"));
+}
+
+/* --batch_size of programs of one's own is what they hand to the DataLoader of a rank. */
+static void take_own_batch(struct sc__launch *l,
+                           const struct sc__config *c,
+                           struct sc__flag_list *out) {
+    bool says = says_flag(c, "micro-batch") || says_engine_batch(c) ||
+                sc__config_colossal(c) || sc__launch_overridden(l, "micro-batch");
+    bool own = sc__config_own_fsdp(c) || sc__launch_is_script(l);
+    const char *batch = own && !says ? sc__config_exact(c, "batch_size") : NULL;
+    if (!batch)
+        return;
+    sc__config_add(l, out, "micro-batch", batch);
+    if (!sc__config_own_fsdp(c))
+        sc__note(l->ctx,
+                 "config-batch",
+                 "%s: --batch_size %.20s is taken for that of one GPU (--micro-batch says "
+                 "otherwise)",
+                 l->file,
+                 batch);
 }
 
 /* openrlhf.cli.train_dpo and its kin; train_sft trains on texts. */
@@ -243,6 +286,9 @@ bool sc__config_own_fsdp(const struct sc__config *c) {
 static const char *deepspeed_file(const struct sc__config *c) {
     const char *file = sc__config_value(c, "deepspeed");
     const char *other = sc__config_accelerate_file(c);
+    const char *own = sc__config_exact(c, "deepspeed_config");
+    if (own && (!file || sc__config_true(file))) /* --deepspeed is a switch beside it */
+        file = own;
     if (!file)
         file = sc__config_value(c, "deepspeed_config_file");
     return !file && other && sc__config_deepspeed_stage(other) ? other : file;
@@ -565,12 +611,12 @@ sc_status sc__config_trainer(struct sc__launch *l,
     SC__TRY(refuse_evaluation(l, c));
     SC__TRY(take_model(l, c, out));
     take_defaults(l, c, out);
+    take_engine_batch(l, c, out);
     take_openrlhf(l, c, out);
     take_verl(l, c, out);
     take_alpaca(l, c, out);
     SC__TRY(sc__config_take_colossal(l, c, out));
-    if (sc__config_own_fsdp(c) && sc__config_exact(c, "batch_size"))
-        sc__config_add(l, out, "micro-batch", sc__config_exact(c, "batch_size"));
+    take_own_batch(l, c, out);
     take_answers(l, c, out);
     take_sharding(l, c, out);
     take_recomputation(l, c, out);

@@ -52,7 +52,8 @@ const char *sc__launch_written(const struct sc__launch *l, const char *name) {
 }
 
 /* The text of a file that the script writes, or NULL. For what is not known of it "auto"
- * stands, a value that counts for nothing. */
+ * stands, a value that counts for nothing; what a program makes, as sed of a template, is
+ * not known at all. */
 static const char *written_text(const struct sc__launch *l, const char *name) {
     const char *text = sc__launch_written(l, name);
     uint32_t mark = text ? sc__shell_mark(text) : 0;
@@ -68,7 +69,8 @@ static const char *written_text(const struct sc__launch *l, const char *name) {
         u->line,
         name,
         u->what);
-    return sc__shell_known(&l->ctx->arena, text, "auto");
+    text = sc__shell_known(&l->ctx->arena, text, "auto");
+    return strpbrk(text, ":{") ? text : NULL;
 }
 
 static bool is_said(const struct sc__config *c, uint32_t count, const char *key) {
@@ -281,6 +283,7 @@ sc_status sc__config_read_beside(const struct sc__launch *l, struct sc__config *
     static const char *const keys[] = {"config",
                                        "config_file",
                                        "deepspeed",
+                                       "deepspeed_config", /* of DeepSpeed's own flags */
                                        "deepspeed_config_file",
                                        "fsdp_config", /* of TrainingArguments */
                                        NULL};

@@ -371,7 +371,7 @@ static void read_biases_and_norms(const struct model_hf_config_reading *r,
     unsigned details = sc__hf_family_details(m->family);
     if (details & SC__HF_INPUT_BIASES)
         m->qkv_bias = truth(r, "attention_bias", m->qkv_bias);
-    else if (truth(r, "attention_bias", false))
+    else if (!(details & SC__HF_FIXED_BIASES) && truth(r, "attention_bias", false))
         m->qkv_bias = m->out_bias = true;
     bool bias = truth(r, "bias", false);
     if (bias && details & SC__HF_BIAS_OF_ATTENTION)
@@ -542,10 +542,39 @@ read_window(const struct model_hf_config_reading *r, unsigned traits, struct sc_
                  r->file);
     if (!truth(r, "use_sliding_window", !unasked))
         m->window = 0;
+    bool listed = json_is_array(json_object_get(r->root, "layer_types"));
+    bool none = sc__hf_family_details(m->family) & SC__HF_NO_WINDOWS;
+    if (m->window && none && !listed) {
+        sc__note(r->ctx,
+                 "window-unasked",
+                 "%s: models of model_type \"%s\" have no windows: \"sliding_window\" does "
+                 "not count, every layer sees all keys",
+                 r->file,
+                 m->family);
+        m->window = 0;
+    }
     SC__TRY(sc__hf_windows_read(r->ctx, r->file, r->root, traits, m));
     if (json_is_string(json_object_get(r->root, SC__HF_WINDOW_PATTERN)))
         return SC_OK;
     return number(r, pattern_keys, SC__MOST_LAYERS, &m->window_every);
+}
+
+/* Heads of values of another size than those of keys, without latents. */
+static sc_status read_plain_values(const struct model_hf_config_reading *r,
+                                   const struct sc__model *m) {
+    struct sc__place at = model_hf_config_whole(r);
+    uint32_t values = 0;
+    SC__TRY(number(r, v_keys, 1u << 16, &values));
+    if (!values || values == m->head_dim)
+        return SC_OK;
+    return sc__fail(r->ctx,
+                    SC_INPUT,
+                    &at,
+                    NULL,
+                    "heads of values are %u wide, those of keys %u (\"v_head_dim\"), which "
+                    "is modelled with a \"kv_lora_rank\" alone",
+                    values,
+                    m->head_dim);
 }
 
 static sc_status read_latent(const struct model_hf_config_reading *r, struct sc__model *m) {
@@ -554,7 +583,7 @@ static sc_status read_latent(const struct model_hf_config_reading *r, struct sc_
     if (!truth(r, "use_mtp", true))
         m->mtp_layers = 0;
     if (!m->kv_lora)
-        return SC_OK;
+        return read_plain_values(r, m);
     SC__TRY(number(r, q_lora_keys, 1u << 20, &m->q_lora));
     SC__TRY(need(r, nope_keys, 1u << 16, &m->nope_dim));
     SC__TRY(need(r, rope_keys, 1u << 16, &m->rope_dim));

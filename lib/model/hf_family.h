@@ -62,6 +62,8 @@ enum sc__hf_detail {
     SC__HF_SIDE_BY_SIDE = 1 << 15,    /* one norm unless "parallel_attn" is false */
     SC__HF_WIDE_ROUTES = 1 << 16,     /* routed tokens are weighted in fp32 */
     SC__HF_WIDE_ROUTER = 1 << 17,     /* the gate is a product of fp32 */
+    SC__HF_FIXED_BIASES = 1 << 19,    /* those of attention, whatever a key says */
+    SC__HF_NO_WINDOWS = 1 << 20,      /* its class has none, whatever a key says */
     SC__HF_EVERY_EXPERT = 1 << 18     /* multiplies all tokens, of which most weigh 0 */
 };
 

@@ -229,6 +229,31 @@ static bool is_even(const struct sc__plan *p, const struct sc__model *m) {
            !(p->uneven && sc__plan_predictions(p, m));
 }
 
+/* The first and the last stage have so many, and chunks of the other stages as many as
+ * theirs: what one round of the stages holds repeats. */
+static bool shares_stages(const struct sc__plan *p) {
+    return (p->first_layers || p->last_layers) && p->schedule == SC__SCHEDULE_INTERLEAVED;
+}
+
+/* Where the first and the last stage have so many: the others share what is left, and
+ * chunks of an interleaved schedule share what their stage has (get_num_layers_to_build of
+ * Megatron's transformer_block.py; what does not divide is found in plan/check.c). Of other
+ * schedules the first and the last chunk have them. */
+static uint32_t
+share_beside_ends(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
+    bool shared = shares_stages(p);
+    uint32_t parts = shared ? p->mesh.pp : sc__plan_parts(p);
+    uint32_t part = shared ? i % parts : i;
+    uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u);
+    uint32_t middle = parts > ends ? parts - ends : 1;
+    uint32_t n = (m->layers - p->first_layers - p->last_layers) / middle;
+    if (part == 0 && p->first_layers)
+        n = p->first_layers;
+    else if (part == parts - 1 && p->last_layers)
+        n = p->last_layers;
+    return shared ? n / p->vpp : n;
+}
+
 /* Layers of chunk i of `chunks` in the order of the data. Even where it goes
  * up; else with the ends counted as find_ends has it; else, where up to three
  * layers are missing, they are missing in the last chunk, which has the head;
@@ -241,15 +266,8 @@ chunk_layers(const struct sc__plan *p, const struct sc__model *m, uint32_t i) {
     uint32_t back = 0;
     if (p->count_embedding || p->count_loss)
         return even_share(l, chunks, p->count_embedding, p->count_loss, i);
-    if (p->first_layers || p->last_layers) {
-        uint32_t ends = (p->first_layers ? 1u : 0u) + (p->last_layers ? 1u : 0u);
-        uint32_t middle = chunks > ends ? chunks - ends : 1;
-        if (i == 0 && p->first_layers)
-            return p->first_layers;
-        if (i == chunks - 1 && p->last_layers)
-            return p->last_layers;
-        return (l - p->first_layers - p->last_layers) / middle;
-    }
+    if (p->first_layers || p->last_layers)
+        return share_beside_ends(p, m, i);
     if (is_even(p, m))
         return l / chunks;
     if (!find_ends(l, sc__plan_predictions(p, m), chunks, &front, &back)) {
@@ -266,6 +284,11 @@ static uint32_t
 layers_before(const struct sc__plan *p, const struct sc__model *m, uint32_t at) {
     uint32_t low = 1;
     uint32_t high = at;
+    uint32_t pp = p->mesh.pp;
+    uint32_t last = shares_stages(p) && at >= pp ? pp - 1 : 0;
+    if (last)
+        return at / pp * (layers_before(p, m, last) + chunk_layers(p, m, last)) +
+               layers_before(p, m, at % pp);
     if (at == 0)
         return 0;
     uint32_t first = chunk_layers(p, m, 0);

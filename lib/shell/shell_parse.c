@@ -374,7 +374,10 @@ static sc_status parse_redirect(struct shell_parser *p, struct shell_node *n, bo
     } else if (!input && !errors) {
         n->to_file = true;
         n->appends = second == '>';
-        if (!to_stream)
+        /* behind a placeholder, "<PATH TO VOCABULARY> --fp16": no file is called so */
+        if (w.raw.n > 2 && !memcmp(w.raw.p, "--", 2))
+            add_word(p, n, w);
+        else if (!to_stream)
             n->target = w;
     }
     return SC_OK;

@@ -74,3 +74,38 @@ same swift_is_asked "$dir/asked.sh" -- --megatron-args "$dir/swift.sh" --mtp-num
 printf 'modules:\n  pre_trainer:\n    framework: megatron\n    model: deepseek_v3.yaml\n    overrides: {micro_batch_size: 1, global_batch_size: 16, seq_length: 1024, tensor_model_parallel_size: 1, expert_model_parallel_size: 8, mtp_num_layers: null}\n' >"$dir/primus.yaml"
 sed 's/, mtp_num_layers: null//' "$dir/primus.yaml" >"$dir/usual.yaml"
 same null_of_predictions "$dir/primus.yaml" --num-layers 4 -- --megatron-args "$dir/usual.yaml" --num-layers 4 --mtp-num-layers 0
+# a window of Nanotron's Qwen2Config, in every layer
+nanotron() { # keys of the model
+    printf 'model: {dtype: bfloat16, model_config: {is_qwen2_config: true, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 4, num_key_value_heads: 8, vocab_size: 32000, tie_word_embeddings: true%s}}\nparallelism: {dp: 4, tp: 1, pp: 1}\ntokens: {micro_batch_size: 1, sequence_length: 16384, batch_accumulation_per_replica: 1}\n' "$1" >"$dir/nanotron.yaml"
+}
+nanotron ''
+cp "$dir/nanotron.yaml" "$dir/whole.yaml"
+nanotron ', sliding_window_size: 1024'
+same nanotron_window "$dir/nanotron.yaml" -- --megatron-args "$dir/whole.yaml" --window-size 1023,0
+nanotron ', sliding_window_size: null'
+same nanotron_no_window "$dir/nanotron.yaml" -- --megatron-args "$dir/whole.yaml"
+# --deepspeed_config of DeepSpeed's own flags names its file; what that says of the batch counts where nothing else does
+printf '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}' >"$dir/engine.json"
+own="--model_name_or_path meta-llama/Llama-3.1-8B --max_length 2048 --gradient_checkpointing"
+engine="--model llama3.1-8b --gpus 8 --seq 2048 --recompute full --zero 3 --software deepspeed"
+echo "deepspeed --num_gpus 8 train.py $own --deepspeed --deepspeed_config engine.json" >"$dir/engine.sh"
+same engine_file "$dir/engine.sh" -- $engine --micro-batch 2 --global-batch 64
+echo "deepspeed --num_gpus 8 train.py $own --deepspeed_config=engine.json --per_device_train_batch_size 1 --gradient_accumulation_steps 2" >"$dir/engine.sh"
+same engine_batch_is_said "$dir/engine.sh" -- $engine --micro-batch 1 --micro-batches 2
+printf 'cat > made.json <<EOF\n{"train_batch_size": $1, "gradient_accumulation_steps": 1, "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}\nEOF\ndeepspeed --num_gpus 8 train.py %s --deepspeed_config=made.json\n' "$own" >"$dir/made.sh"
+same engine_file_is_made "$dir/made.sh" --set 1=32 -- $engine --micro-batch 4 --micro-batches 1
+printf 'sed "s/STAGE/3/" template.json > made.json\ndeepspeed --num_gpus 8 train.py %s --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --bf16 true --deepspeed made.json\n' "$own" >"$dir/sed.sh"
+same engine_file_of_a_program "$dir/sed.sh" --zero 3 -- $engine --micro-batch 1 --micro-batches 2
+check unknown_file_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c "made.json, which the script writes, has the output of 'sed' in it")" 1
+# --batch_size of a program of one's own is a rank's
+echo "torchrun --nproc_per_node 8 train.py --model_name meta-llama/Llama-3.1-8B --num_train_epochs 1 --batch_size 4 --max_length 2048" >"$dir/rank.sh"
+same batch_of_a_rank "$dir/rank.sh" -- --model llama3.1-8b --gpus 8 --seq 2048 --micro-batch 4 --software hf-transformers
+check batch_of_a_rank_is_said "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'batch_size 4 is taken for that of one GPU')" 1
+# a program of one's own that hands DeepSpeed its file is a trainer, and no Megatron-DeepSpeed
+echo "deepspeed --num_gpus 8 train.py --epochs 1 --batch_size 4 --fp16 --deepspeed engine.json" >"$dir/engine.sh"
+printf '{"zero_optimization": {"stage": 2}}' >"$dir/engine.json"
+same engine_of_a_program "$dir/engine.sh" --model gpt2-xl --seq 1024 -- --model gpt2-xl --seq 1024 --gpus 8 --micro-batch 4 --zero 2 --fp16 --software deepspeed
+# checkpoints that go to the host are counted on the GPU, which is said
+printf 'base_model: meta-llama/Llama-3.1-8B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: true\ngradient_checkpointing: offload\n' >"$dir/axolotl.yaml"
+"$S" run "$dir/axolotl.yaml" --ignore-memory >"$dir/out"
+check checkpoints_on_the_host "$(tr -s '\n ' ' ' <"$dir/out" | grep -c 'gradient_checkpointing offload changes the step and is not modelled')" 1

@@ -59,6 +59,7 @@ refuse shared_keys "use_cla" "{\"model_type\": \"hunyuan_v1_dense\", $common, \"
 refuse a_list_of_sizes "expert_layers" "{\"model_type\": \"llama\", $common, \"expert_layers\": [1, 2]}"
 refuse half_of_an_odd_size "both halves" "{\"model_type\": \"qwen\", $(echo "$common" | sed s/1024/1023/)}"
 refuse no_mamba_layers "which layers are Mamba's" "{\"model_type\": \"bamba\", $common}"
+refuse values_of_another_size "heads of values are 32 wide" "{\"model_type\": \"llama\", $common, \"v_head_dim\": 32}"
 refuse a_window_pattern "letters L" "{\"model_type\": \"exaone4\", $common, \"sliding_window_pattern\": \"LGL\"}"
 refuse a_layer_of_another_kind "not mamba or attention" \
     "{\"model_type\": \"bamba\", $common, \"layer_types\": [\"mamba\", \"conv\", \"mamba\", \"mamba\"]}"
@@ -209,6 +210,7 @@ window() { # name, configuration, that of all keys, 1 where it has a window
 }
 all='"model_type": "mistral", "sliding_window": null'
 window of_mistral '"model_type": "mistral"' "$all" 1
+window of_llama '"model_type": "llama", "sliding_window": 4096' '"model_type": "llama"' 0
 window of_qwen2_unasked '"model_type": "qwen2", "sliding_window": 4096' "$all" 0
 window of_qwen2 '"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": true, "max_window_layers": 0' "$all" 1
 # Biases: of latent attention those of what brings a token down (1024 + 512 + 64) and of the output;
@@ -222,6 +224,8 @@ more() { # name, how many, with, without
 }
 more of_latent_attention $((4 * (1024 + 512 + 64 + 512))) "$latent, \"attention_bias\": true" "$latent"
 more of_attention_in_neox $((4 * 4 * 512)) "$neox" "$neox, \"attention_bias\": false"
+qwen="\"model_type\": \"qwen2_5_vl\", $common" # whose class has them for queries, keys and values alone
+more of_qwens_attention 0 "$qwen, \"attention_bias\": true" "$qwen"
 more of_mambas_projections $((3 * (1024 + 1024 + 2 * 64 + 16 + 512))) "$mamba, \"mamba_proj_bias\": true" "$mamba"
 more of_mambas_convolution $((3 * (1024 + 2 * 64))) "$mamba" "$mamba, \"mamba_conv_bias\": false"
 # A part without a type names its class, as that of DeepSeek-OCR; its attention is the ordinary one
@@ -255,6 +259,7 @@ said() { # name, words, configuration
     case $answer in *"$2"*) echo "ok says $1" ;; *) echo "not ok says $1: $answer" ;; esac
 }
 said no_window_of_layers '"sliding_window" does not say of how many keys' "\"model_type\": \"llama\", $common, \"layer_types\": [\"full_attention\", \"sliding_attention\", \"full_attention\", \"sliding_attention\"]"
+said window_of_no_class 'models of model_type "llama" have no windows' "\"model_type\": \"llama\", $common, \"sliding_window\": 512"
 said window_not_asked_for 'counts with "use_sliding_window" alone' "\"model_type\": \"qwen3\", $common, \"sliding_window\": 512"
 said experts_of_an_unknown_type 'gated experts and a router without a bias' "$unheard, \"num_experts\": 4, \"num_experts_per_tok\": 2"
 said prediction_layers '1 multi-token prediction layer' "\"model_type\": \"glm4_moe\", $common, \"num_key_value_heads\": 8, \"n_routed_experts\": 8, \"num_experts_per_tok\": 2, \"num_mtp_layers\": 1"

@@ -741,3 +741,10 @@ speed --context-parallel-size 1 --context-parallel-algo hybrid_cp_algo
 unsaid no_context 'hybrid_cp_algo'
 speed --multi-latent-attention --enable-dsa-indexer --index-topk 1024
 refused sparse_attention '--enable-dsa-indexer: flags of sparse attention are not read' "$dir/speed.sh"
+# what follows a placeholder is no file that output goes to
+shape="--num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --micro-batch-size 1 --bf16"
+echo "options=\"$shape --vocab-file <PATH TO VOCABULARY> --global-batch-size 32 --save <PATH TO CHECKPOINTS> --checkpoint-activations\"; srun -N 1 --ntasks-per-node 8 sh -c \"python pretrain_gpt.py \$options\"" >"$dir/place.sh"
+echo "srun -N 1 --ntasks-per-node 8 python pretrain_gpt.py $shape --global-batch-size 32 --checkpoint-activations" >"$dir/plain.sh"
+same behind_a_placeholder "$dir/place.sh" -- "$dir/plain.sh"
+echo "srun -N 1 --ntasks-per-node 8 python pretrain_gpt.py $shape --global-batch-size 32 --checkpoint-activations > --log 2>&1" >"$dir/log.sh"
+same output_to_a_file "$dir/log.sh" -- "$dir/plain.sh"

@@ -491,6 +491,33 @@ static void test_stages_of_prediction_layers(void **state) {
                                    : 2);
 }
 
+/* --decoder-last-pipeline-num-layers counts layers of a stage, which its chunks share
+ * (get_num_layers_to_build of Megatron-Core): 12 and 4 on two stages of two chunks, 8, 8, 8
+ * and 6 on four; where the chunks cannot share them it is refused. */
+static void test_chunks_share_what_a_stage_has(void **state) {
+    static const char text[] = "model llama3-8b;num-layers %u;pp %u;vpp 2;gpus %u;"
+                               "micro-batches 8;decoder-last-pipeline-num-layers %u";
+    static const struct {
+        uint32_t layers, pp, last, middle;
+    } cuts[] = {{16, 2, 4, 12}, {30, 4, 6, 8}, {31, 4, 7, 0}};
+    for (unsigned k = 0; k < sizeof cuts / sizeof *cuts; k++) {
+        struct sc__model m;
+        struct sc__plan p;
+        char plan[256];
+        uint32_t pp = cuts[k].pp;
+        snprintf(plan, sizeof plan, text, cuts[k].layers, pp, pp, cuts[k].last);
+        assert_int_equal(plan_of(*state, plan, &m, &p), cuts[k].middle ? SC_OK : SC_USAGE);
+        for (uint32_t i = 0; cuts[k].middle && i < 2 * pp; i++) {
+            uint32_t first;
+            uint32_t stage = i % pp;
+            uint32_t each = (stage == pp - 1 ? cuts[k].last : cuts[k].middle) / 2;
+            assert_int_equal(sc__plan_layers(&p, &m, stage, i / pp, &first), each);
+            assert_int_equal(first,
+                             i / pp * cuts[k].layers / 2 + stage * cuts[k].middle / 2);
+        }
+    }
+}
+
 /* Topk experts of a token are different ones: a rank that has `each` of E gets no copy in
  * C(E − each, topk) of C(E, topk) cases. Two of 8 experts on four ranks: 15 of 28; on eight
  * they lie on two ranks, always. */
@@ -721,6 +748,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_traffic_of_experts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_stages_hold_the_model, setup, teardown),
         cmocka_unit_test_setup_teardown(test_longer_stages_come_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_chunks_share_what_a_stage_has,
+                                        setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_stages_of_prediction_layers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tokens_go_once_to_a_rank, setup, teardown),
         cmocka_unit_test_setup_teardown(test_recompute_modules, setup, teardown),
