@@ -39,6 +39,7 @@ struct compare_side {
     struct sc__compared view;
     struct sc__result result; /* simulated or measured; zeros for a saved one */
     struct sc__str saved;     /* the document, or empty */
+    bool simulated;           /* now */
 };
 
 /* Loading one side begins with no notes, so that each has its own. */
@@ -87,10 +88,13 @@ static sc_status compare_load_input(struct sc_request *req,
     if (!simulate && one.input_count && !sc__job_launches(&one)) {
         SC__TRY(sc__job_read(&one, &job));
         SC__TRY(sc__job_measured(&one, &job));
+        for (uint32_t i = 0; i < req->value_count; i++)
+            req->values[i].used |= one.values[i].used;
         if (job.doc.measured)
             return compare_load_measured(req, sc__shown_name(req->ctx, shown), &job, side);
     }
     SC__TRY(sc__job_run(&one, &job, true));
+    side->simulated = true;
     side->result = job.ev->result;
     compare_see_result(req, sc__shown_name(req->ctx, shown), side);
     return SC_OK;
@@ -113,12 +117,16 @@ compare_load(struct sc_request *req, const char *path, struct compare_side *side
 
 /* ---- text ---- */
 
-static void compare_put_notes(struct sc__buffer *out, const struct compare_side sides[2]) {
-    if (sides[0].result.note_count + sides[1].result.note_count)
+static void compare_put_notes(struct sc__buffer *out,
+                              const struct compare_side sides[2],
+                              const struct sc_context *both) {
+    if (sides[0].result.note_count + sides[1].result.note_count + both->note_count)
         sc__puts(out, "\nnotes\n");
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < sides[side].result.note_count; i++)
             sc__printf(out, "  %c  %s\n", 'A' + side, sides[side].result.notes[i].text);
+    for (uint32_t i = 0; i < both->note_count; i++)
+        sc__printf(out, "     %s\n", both->notes[i].text);
 }
 
 static void compare_put_figure(struct sc__buffer *out, double us) {
@@ -245,6 +253,7 @@ compare_put_json_pairs(struct sc__json *j, const char *key, const struct sc__pai
 static void compare_put_json(struct sc__buffer *out,
                              const struct sc__comparison *c,
                              const struct compare_side sides[2],
+                             const struct sc_context *both,
                              double tolerance,
                              bool over) {
     struct sc__json j;
@@ -264,6 +273,7 @@ static void compare_put_json(struct sc__buffer *out,
             sc__json_note_list(&j, sides[side].result.notes, sides[side].result.note_count);
         sc__json_end_object(&j);
     }
+    sc__json_notes(&j, both);
     compare_put_json_pair(&j, "step", &c->step);
     compare_put_json_pairs(&j, "classes", &c->parts);
     compare_put_json_pairs(&j, "work", &c->work);
@@ -310,14 +320,14 @@ static sc_status compare_write_comparison(struct sc_request *req,
     const char *path = sc__option(req, "json");
     struct sc__buffer b;
     sc__buffer_init(&b, &req->ctx->arena);
-    compare_put_json(&b, c, sides, tolerance, over);
+    compare_put_json(&b, c, sides, req->ctx, tolerance, over);
     if (path)
         SC__TRY(sc__job_output(req, "json", &b));
     if (sc__stdout_taken(req))
         return SC_OK;
     req->out.for_people = true;
     compare_put_text(&req->out, c, sc__flag(req, "all"));
-    compare_put_notes(&req->out, sides);
+    compare_put_notes(&req->out, sides, req->ctx);
     if (tolerance < 0)
         return SC_OK;
     sc__printf(&req->out,
@@ -348,6 +358,8 @@ static sc_status compare_sides(struct sc_request *req, struct compare_side sides
     for (int side = 0; side < 2; side++)
         SC__TRY(compare_load(req, req->inputs[side], &sides[side]));
     SC__TRY(refuse_unused(req, sides));
+    if (!sides[0].simulated && !sides[1].simulated)
+        sc__job_note_in_vain(req, "neither side is simulated (sim:PATH)");
     sc__compare(&req->ctx->arena,
                 (const struct sc__compared[2]){sides[0].view, sides[1].view},
                 &c);

@@ -361,8 +361,8 @@ void sc__job_note_unused(struct sc_request *req) {
     note_unused(req, NULL);
 }
 
-void sc__job_note_without_step(struct sc_request *req) {
-    note_unused(req, ": no model is given");
+void sc__job_note_in_vain(struct sc_request *req, const char *because) {
+    note_unused(req, sc__format(&req->ctx->arena, ": %s", because));
 }
 
 void sc__job_not_simulated(struct sc_request *req) {

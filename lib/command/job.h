@@ -75,8 +75,8 @@ sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
 /* A note for each option of jobs that was given and that nobody has asked for:
  * before the notes are written, after everything else was read. */
 void sc__job_note_unused(struct sc_request *req);
-/* The same where there is no step: what a model or its plan is told. */
-void sc__job_note_without_step(struct sc_request *req);
+/* The same where there is no step, or none that is simulated. */
+void sc__job_note_in_vain(struct sc_request *req, const char *because);
 /* The name of the first such option, or NULL. */
 const char *sc__job_first_unused(const struct sc_request *req);
 

@@ -197,7 +197,7 @@ static sc_status show_cluster(struct sc_request *req, const char *cluster) {
             return SC_OK;
     }
     req->out.for_people = true;
-    sc__job_note_without_step(req);
+    sc__job_note_in_vain(req, "no model is given");
     sc__cluster_show(&c, &req->out);
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);

@@ -99,7 +99,7 @@ sc_status sc__show_software(struct sc_request *req) {
             return SC_OK;
     }
     write_software_text(req->ctx, s, &req->out);
-    sc__job_note_without_step(req);
+    sc__job_note_in_vain(req, "no model is given");
     for (uint32_t i = 0; i < req->ctx->note_count; i++)
         sc__printf(&req->out, "note: %s\n", req->ctx->notes[i].text);
     return SC_OK;

@@ -302,3 +302,8 @@ check failures_of_machines "$("$STEPCAST" train --model llama3-8b --cluster dgx-
 for rate in "peak-flops 1e14" "memory-bandwidth 1TB/s"; do
     expect "chakra: $rate" 0 "--${rate% *} has no effect: no node lacks a duration" "$STEPCAST" run "$tmp/chakra" --$rate --json -
 done
+
+# measurements beside each other: what says how a side is simulated
+printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 0, "dur": 100, "args": {"stream": 7}}]}' >"$tmp/measured.json"
+expect measured_not_simulated 0 "     --slow has no effect: neither side is simulated (sim:PATH)" "$STEPCAST" compare "$tmp/measured.json" "$tmp/measured.json" --slow rank:0=2
+check measured_notes "$("$STEPCAST" compare "$tmp/measured.json" "$tmp/measured.json" --slow rank:0=2 --json - | grep -c -- '--slow has no effect') $("$STEPCAST" compare "$tmp/measured.json" "sim:$tmp/measured.json" --slow rank:0=2 | grep -c 'no effect\|straggler')" "1 1"
