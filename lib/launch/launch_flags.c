@@ -142,7 +142,9 @@ static const char *const not_modelled[] = {"swap-*",
                                            NULL};
 
 /* Nothing in the time of a step hangs on these: names, or how they begin (with '*'). */
-static const char *const no_effect[] = {"moe-tp-extend-ep", /* take_extended_experts */
+static const char *const no_effect[] = {"actor-num-nodes", /* launch_world.c */
+                                        "actor-num-gpus-per-node",
+                                        "moe-tp-extend-ep", /* take_extended_experts */
                                         "save*",
                                         "load*",
                                         "no-load*",

@@ -233,9 +233,22 @@ static uint32_t environment_world(const struct sc__shell_command *command) {
     return world <= UINT32_MAX ? (uint32_t)world : 0;
 }
 
+/* slime hands its program the nodes and GPUs that ray gives the training. */
+static uint32_t actor_world(const struct sc__launch *l) {
+    const char *nodes = sc__launch_word_behind(l, "actor-num-nodes");
+    const char *each = sc__launch_word_behind(l, "actor-num-gpus-per-node");
+    uint32_t count = 0;
+    uint32_t gpus = 0;
+    bool known = nodes && each && sc__parse_u32(sc__str(nodes), &count) &&
+                 sc__parse_u32(sc__str(each), &gpus);
+    return known && count && gpus <= UINT32_MAX / count ? count * gpus : 0;
+}
+
 uint32_t sc__launch_asks(const struct sc__launch *l) {
     uint32_t world = sc__launch_world(l->words, l->count);
-    return !world && l->command ? environment_world(l->command) : world;
+    if (!world && l->command)
+        world = environment_world(l->command);
+    return world ? world : actor_world(l);
 }
 
 /* ---- all GPUs of a host ---- */

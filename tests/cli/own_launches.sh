@@ -748,3 +748,8 @@ echo "srun -N 1 --ntasks-per-node 8 python pretrain_gpt.py $shape --global-batch
 same behind_a_placeholder "$dir/place.sh" -- "$dir/plain.sh"
 echo "srun -N 1 --ntasks-per-node 8 python pretrain_gpt.py $shape --global-batch-size 32 --checkpoint-activations > --log 2>&1" >"$dir/log.sh"
 same output_to_a_file "$dir/log.sh" -- "$dir/plain.sh"
+# slime: the GPUs that ray gives the training
+echo "ray job submit -- python3 train.py --actor-num-nodes 2 --actor-num-gpus-per-node 8 $shape --global-batch-size 32" >"$dir/ray.sh"
+echo "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py $shape --global-batch-size 32" >"$dir/plain.sh"
+same gpus_of_actors "$dir/ray.sh" -- "$dir/plain.sh"
+unsaid gpus_of_actors_known 'actor-num'
