@@ -240,9 +240,8 @@ static const struct {
 } endings[] = {
     {".py",
      {"a program in Python",
-      "python3 -m stepcast.capture -o step.json FILE records a step of it (PyTorch); a "
-      "recipe "
-      "of NeMo or Megatron-Bridge is read as it is"}},
+      "python3 -m stepcast.capture -o step.json FILE records a step of it (PyTorch); "
+      "recipes of NeMo and Megatron-Bridge are read as they are"}},
     {".nsys-rep",
      {"a report of Nsight Systems",
       "nsys export --type sqlite FILE, and give the .sqlite"}},
