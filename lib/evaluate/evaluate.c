@@ -86,6 +86,43 @@ static void split_places(const struct sc__cluster *c, struct sc__workload *w) {
     sc__arena_free(&arena);
 }
 
+/* Transfers take at least the time the step's lowering knows: on the engine that
+ * takes it from there too, with ranks on GPUs of their own number. An option may choose
+ * another engine without --net (--loggops). */
+static sc_status transfers_are_known(struct sc_context *ctx,
+                                     const struct sc__evaluation_input *in,
+                                     bool *known) {
+    struct sc__engine_choice choice;
+    struct sc__settings engine_settings = in->engine;
+    engine_settings.ctx = ctx;
+    SC__TRY(sc__engine_choose(&engine_settings, in->options->net, &choice));
+    *known = choice.engine == &sc__analytic_engine && !in->options->rank_file;
+    return SC_OK;
+}
+
+/* Splitting goes by nodes: that groups which lie alike in these leave them by NICs that
+ * they share with more or fewer others is not seen. */
+static sc_status note_shared_nics(struct sc_context *ctx, const struct sc__evaluation *ev) {
+    const struct sc__cluster *c = &ev->cluster;
+    bool analytic;
+    if (c->ideal || c->fabric.kind == SC__FABRIC_DIMS || c->gpus <= c->node_gpus ||
+        !c->node_nics || c->node_nics >= c->node_gpus ||
+        lies_evenly(c, &ev->workload->mesh))
+        return SC_OK;
+    SC__TRY(transfers_are_known(ctx, &ev->in, &analytic));
+    if (analytic)
+        sc__note(
+            ctx,
+            "shared-nics",
+            "groups or stages end inside of nodes, where %u GPUs share %u NIC%s: how many "
+            "transfers meet on a NIC is taken from the first ranks of each stage; --net "
+            "flow counts those of all",
+            c->node_gpus,
+            c->node_nics,
+            c->node_nics == 1 ? "" : "s");
+    return SC_OK;
+}
+
 /* GPUs of what a launcher takes for a machine: a tray of an NVL72; 0: there is none. */
 static sc_status host_gpus(struct sc_context *ctx,
                            const struct sc__cluster_description *given,
@@ -192,20 +229,7 @@ sc_status sc__evaluation_model(struct sc_context *ctx,
     SC__TRY(sc__lower_plan(ctx, model, &ev->plan, &ev->cluster, &ev->workload));
     SC__TRY(sc__workload_change(ctx, &ev->options, ev->workload));
     split_places(&ev->cluster, ev->workload);
-    return SC_OK;
-}
-
-/* Transfers take at least the time the step's lowering knows: on the engine that
- * takes it from there too, with ranks on GPUs of their own number. An option may choose
- * another engine without --net (--loggops). */
-static sc_status
-transfers_are_known(struct sc_context *ctx, const struct sc__evaluation *ev, bool *known) {
-    struct sc__engine_choice choice;
-    struct sc__settings engine_settings = ev->in.engine;
-    engine_settings.ctx = ctx;
-    SC__TRY(sc__engine_choose(&engine_settings, ev->options.net, &choice));
-    *known = choice.engine == &sc__analytic_engine && !ev->options.rank_file;
-    return SC_OK;
+    return note_shared_nics(ctx, ev);
 }
 
 /* A rank that --slow makes faster, or a workload that is changed afterwards. */
@@ -223,7 +247,7 @@ static sc_status place_ranks(struct sc_context *ctx,
     if (o->rank_order)
         SC__TRY(sc__mesh_order(ctx, room, o->rank_order));
     bool known;
-    SC__TRY(transfers_are_known(ctx, ev, &known));
+    SC__TRY(transfers_are_known(ctx, &ev->in, &known));
     *out = known ? room : NULL;
     return SC_OK;
 }
@@ -319,7 +343,7 @@ sc_status sc__evaluation_workload(struct sc_context *ctx,
     split_places(&ev->cluster, w);
     if (ev->cluster.ideal)
         note_local_work(ctx, w);
-    return SC_OK;
+    return note_shared_nics(ctx, ev);
 }
 
 static void echo_setting(void *self, const char *name, const char *value) {

@@ -307,3 +307,11 @@ done
 printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 0, "dur": 100, "args": {"stream": 7}}]}' >"$tmp/measured.json"
 expect measured_not_simulated 0 "     --slow has no effect: neither side is simulated (sim:PATH)" "$STEPCAST" compare "$tmp/measured.json" "$tmp/measured.json" --slow rank:0=2
 check measured_notes "$("$STEPCAST" compare "$tmp/measured.json" "$tmp/measured.json" --slow rank:0=2 --json - | grep -c -- '--slow has no effect') $("$STEPCAST" compare "$tmp/measured.json" "sim:$tmp/measured.json" --slow rank:0=2 | grep -c 'no effect\|straggler')" "1 1"
+
+# stages of 32 GPUs in nodes of 12 that share four NICs: how many transfers meet on one is that of the first ranks
+shared='gpus=96 node=12 gpu=h200 nvlink=450GB/s nics=4 nic=200Gbps'
+uneven="--model llama3-8b --tp 4 --pp 3 --dp 8 --zero 1 --seq 2048 --global-batch 48 --uneven-stages --ignore-memory"
+nics() { "$STEPCAST" run $uneven --cluster "$shared" "$@" 2>/dev/null | grep -o 'step time\|where 12 GPUs share 4 NICs' | paste -sd,; }
+check shared_nics "$(nics)" "step time,where 12 GPUs share 4 NICs"
+check shared_nics_by_flow "$(nics --net flow)" "step time"
+check shared_nics_of_whole_nodes "$(nics --dp 9 --global-batch 54 --cluster 'gpus=108 node=12 gpu=h200 nvlink=450GB/s nics=4 nic=200Gbps')" "step time"
