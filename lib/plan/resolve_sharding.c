@@ -76,13 +76,15 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
 }
 
 /* PyTorch keeps shards and gathered copies of them even where the shard is the whole, and
- * so does who keeps weights on the host. With the optimizer alone there gradients leave as
- * they are made (ZeRO 2), and weights are as they were. */
+ * so does who keeps weights on the host. With the optimizer alone there weights are as they
+ * were, and gradients may leave as they are made (ZeRO 2), by DeepSpeed's buffers in any
+ * case; unless they do, they are added up where they were made. */
 static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
     unsigned asked = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
     if (!sc__plan_shares_nothing(p) || p->torch_copies || sc__is_on(g->offload_params))
         return asked;
-    if (!(g->offload_optimizer > 0))
+    bool leave = sc__is_on(g->overlap_offload) || p->software_constants.gradient_copies > 0;
+    if (!(g->offload_optimizer > 0) || !leave)
         return 0;
     return asked < 2 ? asked : 2;
 }

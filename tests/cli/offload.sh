@@ -117,3 +117,8 @@ check weights_that_stay "$(hosted --zero 3 --offload-params) $(hosted --zero 3 -
 block="--recompute full --recompute-method block --recompute-layers 1"
 whole=$(hosted --offload-activations 1)
 check activations_of_a_block "$(hosted $block --offload-activations 1) $(hosted $block --offload-activations 2)" "$((2 * 2 * 1024 * 4096)) $((2 * 2 * 1024 * 4096 + ${whole:-0}))"
+# a rank that shares weights with none adds its gradients up where they are made, unless they leave for the host meanwhile
+alone="--model llama3-8b --tp 8 --gpus 8 --seq 1024 --global-batch 8 --fusion 2021 --ignore-memory --offload-optimizer 1"
+alone_step() { "$STEPCAST" run $alone "$@" --json - 2>/dev/null | sed -n 's/^ *"step_time_us": \([0-9.]*\).*/\1/p' | head -1; }
+check sums_of_a_rank_alone "$(alone_step --zero 2)" "$(alone_step --zero 0 | grep .)"
+check sums_on_the_host "$(echo "$(alone_step --zero 2 --overlap-offload yes) $(alone_step --zero 0 --overlap-offload yes)" | awk '{ print NF == 2 && $1 < $2 }')" 1
