@@ -479,7 +479,7 @@ void sc__coll_note_unused(struct sc_request *req) {
 
 /* Options about another operation or engine, which were asked for all the same. */
 static void note_idle(struct sc_request *req, const struct sc__coll_query *q) {
-    enum sc__coll coll = q->op->coll;
+    enum sc__coll coll = (enum sc__coll)q->op->coll;
     bool messages = coll == SC__COLLS || sc__coll_direct(coll);
     const struct {
         const char *name;

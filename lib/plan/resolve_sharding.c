@@ -76,17 +76,18 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
 }
 
 /* PyTorch keeps shards and gathered copies of them even where the shard is the whole, and
- * so does who keeps weights on the host. With the optimizer alone there weights are as they
- * were, and gradients may leave as they are made (ZeRO 2), by DeepSpeed's buffers in any
- * case; unless they do, they are added up where they were made. */
+ * so does who keeps weights on the host; DeepSpeed's buffers take gradients of a rank alone
+ * as of any other (stage_1_and_2.py, stage3.py), but weights are as they were. So they are
+ * with the optimizer alone on the host, where gradients may leave as they are made (ZeRO
+ * 2); unless they do, they are added up where they were made. */
 static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
     unsigned asked = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
+    unsigned gradients = asked < 2 ? asked : 2;
     if (!sc__plan_shares_nothing(p) || p->torch_copies || sc__is_on(g->offload_params))
         return asked;
-    bool leave = sc__is_on(g->overlap_offload) || p->software_constants.gradient_copies > 0;
-    if (!(g->offload_optimizer > 0) || !leave)
-        return 0;
-    return asked < 2 ? asked : 2;
+    if (asked >= 2 && p->software_constants.gradient_copies > 0)
+        return gradients;
+    return g->offload_optimizer > 0 && sc__is_on(g->overlap_offload) ? gradients : 0;
 }
 
 sc_status
