@@ -92,6 +92,11 @@ echo "deepspeed --num_gpus 8 train.py $own --deepspeed --deepspeed_config engine
 same engine_file "$dir/engine.sh" -- $engine --micro-batch 2 --global-batch 64
 echo "deepspeed --num_gpus 8 train.py $own --deepspeed_config=engine.json --per_device_train_batch_size 1 --gradient_accumulation_steps 2" >"$dir/engine.sh"
 same engine_batch_is_said "$dir/engine.sh" -- $engine --micro-batch 1 --micro-batches 2
+# … and says the stage by its name where it is not there, beside the switch, too
+for switch in "" --deepspeed; do
+    echo "deepspeed --num_gpus 8 train.py $own $switch --deepspeed_config ds_zero3.json --per_device_train_batch_size 1 --gradient_accumulation_steps 2" >"$dir/engine.sh"
+    same "engine_file_by_name$switch" "$dir/engine.sh" -- $engine --micro-batch 1 --micro-batches 2
+done
 printf 'cat > made.json <<EOF\n{"train_batch_size": $1, "gradient_accumulation_steps": 1, "zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}\nEOF\ndeepspeed --num_gpus 8 train.py %s --deepspeed_config=made.json\n' "$own" >"$dir/made.sh"
 same engine_file_is_made "$dir/made.sh" --set 1=32 -- $engine --micro-batch 4 --micro-batches 1
 printf 'sed "s/STAGE/3/" template.json > made.json\ndeepspeed --num_gpus 8 train.py %s --per_device_train_batch_size 1 --gradient_accumulation_steps 2 --bf16 true --deepspeed made.json\n' "$own" >"$dir/sed.sh"

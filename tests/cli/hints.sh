@@ -81,6 +81,7 @@ begun() { "$STEPCAST" run --ignore-memory "$@" 2>&1 | sed -n 's/^  hint: //p' | 
 check begin_llama4 "$(begun --model llama4 --gpus 8)" "there are llama4-maverick-17b-128e, llama4-scout-17b-16e"
 check begin_gpt3 "$(begun --model gpt-3 --gpus 8)" "there are gpt3-1.3b, gpt3-175b, gpt3-2.7b, gpt3-6.7b"
 check begin_number "$(begun --model Llama-3.1 --gpus 8)" "there are llama3.1-405b, llama3.1-70b, llama3.1-8b"
+check begin_whole_number "$(begun --model pythia-1 --gpus 8)" "there are pythia-1.4b, pythia-1b" # and no 12b, 160m
 check begin_one "$(begun --model kimi --gpus 8)" "did you mean kimi-k2?"
 check begin_machine "$(begun --model gpt2 --cluster gcp-a3:8)" "there are gcp-a3-high, gcp-a3-mega, gcp-a3-ultra"
 check same_number "$(begun --model llama3-7b --gpus 8)" "did you mean llama3-70b?"

@@ -137,6 +137,10 @@ sharded() { echo "torchrun --nproc_per_node 8 train.py --model_name_or_path meta
 of_fsdp="--model llama3-8b --seq 2048 --gpus 8 --use-torch-fsdp2 --micro-batch 1 --micro-batches 4 --bf16 --software fsdp-eager"
 sharded fsdp.json
 same fsdp_file "$dir/sharded.sh" -- $of_fsdp --recompute full --reshard-after-forward no
+# … as a section of that name, whose cpu_offload is FSDP's
+echo '{"cpu_offload": true}' >"$dir/host.json"
+sharded host.json
+same fsdp_file_is_a_section "$dir/sharded.sh" -- $of_fsdp --offload-optimizer 1 --overlap-offload yes --offload-params
 sharded "'{\"activation_checkpointing\": true, \"reshard_after_forward\": false}'"
 same fsdp_json "$dir/sharded.sh" -- $of_fsdp --recompute full --reshard-after-forward no
 sharded none.json
@@ -286,6 +290,11 @@ unsaid loss_compiled_is_not_said 'operator by operator'
 for own in "--software bridge-26.08 te" "--fusion eager fp32"; do
     same "loss_of_$own" "$dir/fork.sh" ${own% *} -- --megatron-args "$dir/compiled.sh" ${own% *} --cross-entropy "${own##* }"
 done
+# NeMo 2's recipes fuse it without a word (cross_entropy_loss_fusion of its GPTConfig is true)
+printf 'from nemo.collections import llm\nrecipe = llm.llama3_8b.pretrain_recipe(num_nodes=1, num_gpus_per_node=8)\nrecipe.data.global_batch_size=64\nrecipe.data.micro_batch_size=1\nrecipe.data.seq_length=4096\n' >"$dir/recipe.py"
+{ cat "$dir/recipe.py"; echo 'recipe.model.config.cross_entropy_loss_fusion=True'; } >"$dir/fused.py"
+same loss_of_a_recipe "$dir/recipe.py" -- --megatron-args "$dir/fused.py"
+unsaid loss_of_a_recipe_is_not_said 'operator by operator'
 printf 'num_layers: 8\nhidden_size: 1024\nnum_attention_heads: 16\nvocab_size: 50304\nseq_length: 2048\nmicro_batch_size: 2\nglobal_batch_size: 128\nbf16: true\nattention_backend: unfused\n' >"$dir/unfused.yaml"
 grep -v attention_backend "$dir/unfused.yaml" >"$dir/usual.yaml"
 same backend_in_a_file "$dir/unfused.yaml" --gpus 16 -- --megatron-args "$dir/usual.yaml" --gpus 16 --attention unfused
