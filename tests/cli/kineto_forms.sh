@@ -308,6 +308,10 @@ document 0 1 "$(kernel gemm 0 100 7)" "$(kernel inside 10 10 7)" "$(kernel last 
 check beside_each_other "$(step_of "$tmp/beside.json")" 210
 check beside_each_other_measured "$("$STEPCAST" compare "$tmp/beside.json" "$tmp/beside.json" --json - | sed -n '/"classes"/,/\]/s/.*"key": "\([a-z]*\)", "a_us": \([0-9.]*\),.*/\1 \2/p' | paste -sd,)" "compute 150,other 50"
 
+# nor is what lies within the longest the last of a step: nothing to its end is the host's, 100 us and the 10
+document 0 1 "$(kernel gemm 0 100 7)" "$(kernel inside 10 10 7)" >"$tmp/within.json"
+check beside_each_other_to_the_end "$(step_of "$tmp/within.json")" 110
+
 # a copy that does not name its GPU is on that of the kernels, however early it comes
 document 0 1 "$(kernel copy 0 10 7)" "$(kernel gemm 10 100 7 '"device": 0')" >"$tmp/unsaid.json"
 check gpu_not_said "$("$STEPCAST" show "$tmp/unsaid.json" | sed -n -e 's/.*on \([0-9]*\) streams.*/\1/p' -e 's/.*several GPUs.*/several/p')" 1
@@ -317,6 +321,12 @@ pair "$(exchange allreduce Float 64 64)" "$(exchange allreduce Float 64 64 | sed
 expect other_step 0 "1 time a group begins with another collective (Seq)" "$STEPCAST" run "$tmp/pair" --cluster dgx-h100:2
 pair "$(exchange allreduce Float 64 64)" "$(exchange allreduce Float 64 64)" >/dev/null
 check same_step "$("$STEPCAST" run "$tmp/pair" --cluster dgx-h100:2 | grep -o -e 'step time' -e '(Seq)')" "step time"
+# collectives of a group on two streams may begin in another order on each rank: the lowest number of both is 1
+for rank in 0 1; do
+    document $rank 2 "$(kernel ncclDevKernel_Generic $((100 + 10 * rank)) 50 20 "$(exchange allreduce Float 64 64)")" \
+        "$(kernel ncclDevKernel_Generic $((110 - 10 * rank)) 50 24 "$(exchange allreduce Float 64 64 | sed 's/"Seq": 1/"Seq": 2/')")" >"$tmp/pair/rank$rank.json"
+done
+check same_step_in_another_order "$("$STEPCAST" run "$tmp/pair" --cluster dgx-h100:2 | grep -o -e 'step time' -e '(Seq)')" "step time"
 
 # messages of a pipeline keep their measured times, with what they waited, and are no compute:
 # 300 us until the first comes, 20 us for the next, of 520

@@ -248,6 +248,16 @@ expect smi_uneven_nics_said 0 'GPUs have 1 to 3 NICs to themselves: the fewest c
 check smi_uneven_nics "$(all_reduce_times "$tmp/uneven.txt nic=400Gbps class=ib" 4 analytic)" "$(all_reduce_times "gpu=h100-sxm node=2 nics=2 nic=400Gbps class=ib" 4 analytic)"
 sed 's/\tPIX\tNODE\tNODE\tNODE\t0$/\tPIX\tNODE\tNODE\tPXB\t0/; s/^NIC3\tNODE/NIC3\tPXB/' "$tmp/uneven.txt" >"$tmp/shared_nic.txt"
 expect smi_shared_nic 0 '4 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/shared_nic.txt"
+# two GPUs below a switch with two NICs, two below one with a third: none has a NIC to itself, so that all three count
+printf '\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tNIC1\tNIC2\tCPU Affinity
+GPU0\tX\tNV4\tNV4\tNV4\tPXB\tPXB\tSYS\t0
+GPU1\tNV4\tX\tNV4\tNV4\tPXB\tPXB\tSYS\t0
+GPU2\tNV4\tNV4\tX\tNV4\tSYS\tSYS\tPXB\t0
+GPU3\tNV4\tNV4\tNV4\tX\tSYS\tSYS\tPXB\t0
+NIC0\tPXB\tPXB\tSYS\tSYS\tX\tPXB\tSYS
+NIC1\tPXB\tPXB\tSYS\tSYS\tPXB\tX\tSYS
+NIC2\tSYS\tSYS\tPXB\tPXB\tSYS\tSYS\tX\n' >"$tmp/pairs.txt"
+expect smi_nics_of_pairs 0 '3 NICs, rate not known' "$STEPCAST" show --cluster "$tmp/pairs.txt"
 smi_table NV4 4 >"$tmp/four.txt" # 12 links of a GPU to three others
 check smi_direct "$(all_reduce_times "$tmp/four.txt" 4 analytic)" "$(all_reduce_times "gpu=a100-80 node=4 nvlink=300GB/s inside=full" 4 analytic)"
 sed 's/CPU Affinity.*/CPU Affinity NUMA Affinity GPU NUMA ID/; s/^GPU.*/& 0-71 0,3-9 2/' "$tmp/hopper.txt" >"$tmp/grace.txt"

@@ -109,7 +109,8 @@ static void chains_and_trees_are_pipelined(void **unused) {
 
 /* What a connection sends first comes first: on eight GPUs and one more, all but the own
  * part goes through one NIC each way, and the second way does not wait for the first. Nor
- * do messages overtake each other on one of several planes. */
+ * do messages overtake each other on one of several planes: below one leaf a chain of eight
+ * has nothing else in its way. */
 static void connections_keep_their_order(void **unused) {
     (void)unused;
     static const char planes[] = "gpu=h100 node=2 nvlink=300GB/s nics=2 nic=100Gbps "
@@ -121,6 +122,10 @@ static void connections_keep_their_order(void **unused) {
          64,
          SC__ALLREDUCE,
          256},
+        {"gpu=h100 node=1 nics=1 nic=100Gbps class=slingshot fabric=dcn leaf=8 planes=2",
+         8,
+         SC__BROADCAST,
+         4 << 10},
         {planes, 6, SC__BROADCAST, 16 << 10},
         {planes, 6, SC__REDUCE, 12 << 10},
         {"dgx-h100", 9, SC__ALLGATHER, 32 << 10},
