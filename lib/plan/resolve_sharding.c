@@ -83,7 +83,8 @@ resolve_shard_group(struct sc_context *ctx, const sc_plan *g, struct sc__plan *p
 static unsigned shared_state(const sc_plan *g, const struct sc__plan *p) {
     unsigned asked = g->zero >= 0 ? (unsigned)g->zero : p->torch_copies ? 3 : 0;
     unsigned gradients = asked < 2 ? asked : 2;
-    if (!sc__plan_shares_nothing(p) || p->torch_copies || sc__is_on(g->offload_params))
+    bool copies = p->torch_copies && asked >= 2;
+    if (!sc__plan_shares_nothing(p) || copies || sc__is_on(g->offload_params))
         return asked;
     if (asked >= 2 && p->software_constants.gradient_copies > 0)
         return gradients;

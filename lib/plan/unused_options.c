@@ -57,8 +57,8 @@ static void of_shards(const struct sc__settings *s,
                       const struct sc__model *m,
                       const struct sc__plan *p) {
     bool alone = sc__plan_shares_nothing(p);
-    bool plain = alone && !p->torch_copies;
     bool sharded = p->zero >= 2;
+    bool plain = alone && !(p->torch_copies && sharded);
     static const char one[] = "no other rank has the same weights";
     static const char always[] =
         "sharded gradients are reduced layer by layer beside backward";

@@ -125,3 +125,5 @@ check sums_on_the_host "$(echo "$(alone_step --zero 2 --overlap-offload yes) $(a
 # DeepSpeed's buffer of 500 million gradients, and what is flattened of it, a rank alone has too
 kept() { "$STEPCAST" run --model llama3.2-1b --gpus 1 --software deepspeed --seq 1024 --zero "$1" --json - 2>/dev/null | sed -n 's/.*"gradients": \([0-9]*\).*/\1/p' | head -1; }
 check buckets_of_a_rank_alone "$(echo "$(kept 2) $(kept 0)" | awk 'NF == 2 { print $1 - $2 }')" 2000000000
+check fsdp_of_a_rank_alone "$("$STEPCAST" run --model llama3.2-1b --gpus 1 --software deepspeed --seq 1024 --zero 1 --use-torch-fsdp2 | grep -o -e 'gradients [0-9.]*' -e '--[a-z2-]* has no effect: no other rank' | paste -sd,)" \
+    "$("$STEPCAST" run --model llama3.2-1b --gpus 1 --software deepspeed --seq 1024 --zero 0 | grep -o 'gradients [0-9.]*'),--zero has no effect: no other rank,--use-torch-fsdp2 has no effect: no other rank"

@@ -2,6 +2,7 @@
 # the options that say it.
 S=${STEPCAST:?}
 dir=$(mktemp -d)
+tmp=$dir/said && mkdir "$tmp"
 trap 'rm -rf "$dir"' EXIT
 . tests/tools/same_step
 . tests/tools/expect

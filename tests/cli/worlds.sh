@@ -2,6 +2,7 @@
 # cluster, or the machine of --gpu, says.
 S=${STEPCAST:?}
 dir=$(mktemp -d)
+tmp=$dir/said && mkdir "$tmp"
 trap 'rm -rf "$dir"' EXIT
 . tests/tools/same_step
 . tests/tools/expect
