@@ -481,11 +481,7 @@ void sc__coll_note_unused(struct sc_request *req) {
 static void note_idle(struct sc_request *req, const struct sc__coll_query *q) {
     enum sc__coll coll = (enum sc__coll)q->op->coll;
     bool messages = coll == SC__COLLS || sc__coll_direct(coll);
-    const struct {
-        const char *name;
-        bool unused;
-        const char *because;
-    } list[] = {
+    const struct sc__idle_option list[] = {
         {"two-level", coll != SC__ALLTOALL, "only an all-to-all has two levels"},
         {"no-pxn", coll != SC__ALLTOALL, "only an all-to-all changes rails (PXN)"},
         {"net-channels",
@@ -494,18 +490,7 @@ static void note_idle(struct sc_request *req, const struct sc__coll_query *q) {
         {"cc", !sc__coll_has_packets(q), "only --net packet has congestion control"},
         {"leave-one-out", true, "only --validate fits"},
     };
-    if (q->cluster.ideal)
-        sc__note(req->ctx,
-                 "free",
-                 "communication is free on %s: it takes no time and has no bandwidth",
-                 q->cluster.name);
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (list[i].unused && sc__option(req, list[i].name))
-            sc__note(req->ctx,
-                     "option-unused",
-                     "--%s has no effect: %s",
-                     list[i].name,
-                     list[i].because);
+    sc__note_idle_options(req, list, sizeof list / sizeof *list);
 }
 
 /* What cannot run here must not be answered with something else. */
@@ -571,6 +556,11 @@ static sc_status coll_cmd_execute(struct sc_request *req) {
     SC__TRY(sc__coll_network(req, &settings, &q));
     sc__job_note_unused(req);
     note_idle(req, &q);
+    if (q.cluster.ideal)
+        sc__note(req->ctx,
+                 "free",
+                 "communication is free on %s: it takes no time and has no bandwidth",
+                 q.cluster.name);
     if (sc__coll_has_packets(&q))
         sc__packet_note_effort(q.net);
     if (sc__option(req, "html")) {

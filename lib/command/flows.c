@@ -25,8 +25,8 @@ static const struct sc__option options[] = {
      NULL,
      "Network",
      "ls:HOSTS:SPINES, ft3:HOSTS:LEAVES:AGGREGATION:CORES (HOSTS of a leaf, LEAVES of a "
-     "pod, "
-     "as many as the flows need, or :ALL hosts at the end; links of 50 GB/s), or a cluster",
+     "pod, as many as the flows need, or :ALL hosts at the end; links of 50 GB/s), or a "
+     "cluster",
      0},
     {"check",
      0,

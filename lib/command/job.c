@@ -308,16 +308,24 @@ static struct traffic find_traffic(struct sc__arena *arena, const struct sc__wor
     return t;
 }
 
+void sc__note_idle_options(struct sc_request *req,
+                           const struct sc__idle_option *list,
+                           size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (list[i].idle && sc__option(req, list[i].name))
+            sc__note(req->ctx,
+                     "option-unused",
+                     "--%s has no effect: %s",
+                     list[i].name,
+                     list[i].because);
+}
+
 /* Options about what is sent, where nothing of the kind is. */
 static void note_traffic(struct sc_request *req, const struct sc__workload *w) {
     struct traffic t = find_traffic(&req->ctx->arena, w);
     bool silent = !t.collectives && !t.messages;
     bool asked = t.collectives && sc__option(req, "algo"); /* maybe one of messages */
-    const struct {
-        const char *name;
-        bool unused;
-        const char *because;
-    } list[] = {
+    const struct sc__idle_option list[] = {
         {"two-level", !t.exchanges, "there is no all-to-all"},
         {"no-pxn", !t.exchanges, "there is no all-to-all"},
         {"net-channels", !t.messages && !asked, "there is no all-to-all, and no message"},
@@ -327,13 +335,7 @@ static void note_traffic(struct sc_request *req, const struct sc__workload *w) {
         {"comm-sm-tax", silent, "nothing is sent"},
         {"order", silent, "nothing is sent"},
     };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (list[i].unused && sc__option(req, list[i].name))
-            sc__note(req->ctx,
-                     "option-unused",
-                     "--%s has no effect: %s",
-                     list[i].name,
-                     list[i].because);
+    sc__note_idle_options(req, list, sizeof list / sizeof *list);
 }
 
 const char *sc__job_first_unused(const struct sc_request *req) {

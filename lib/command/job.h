@@ -77,6 +77,18 @@ sc_status sc__job_named_size(struct sc_request *req, uint32_t *gpus);
 void sc__job_note_unused(struct sc_request *req);
 /* The same where there is no step, or none that is simulated. */
 void sc__job_note_in_vain(struct sc_request *req, const char *because);
+
+/* An option that was asked for, and says nothing about what was run. */
+struct sc__idle_option {
+    const char *name;
+    bool idle;
+    const char *because;
+};
+
+/* Notes those that were given. */
+void sc__note_idle_options(struct sc_request *req,
+                           const struct sc__idle_option *list,
+                           size_t count);
 /* The name of the first such option, or NULL. */
 const char *sc__job_first_unused(const struct sc_request *req);
 
